@@ -15,7 +15,7 @@ from fabric_checks.schedulers import reservations
 @pytest.mark.parametrize(
     ("says", "cause"),
     [
-        ({"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]}, "s:p is run by 'local', which has no"),
+        ({"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]}, "s:p is run by 'local', and only Slurm's"),
         ({"name": "s"}, "ReFrame does not say which partitions there are"),
         (None, "ReFrame does not say which partitions there are: nothing"),
     ],

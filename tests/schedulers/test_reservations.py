@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which options make jobs run in a reservation, and what is refused."""
+"""Options that make jobs run in a reservation or on some nodes, and refusals."""
 
 import pytest
 
@@ -7,19 +7,27 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.schedulers import reservations
 
 
+@pytest.fixture(autouse=True)
+def nothing_asked_for(monkeypatch):
+    for variable in (reservations.VARIABLE, reservations.NODES):
+        monkeypatch.delenv(variable, raising=False)
+
+
 @pytest.mark.parametrize(
     ("scheduler", "access", "after"),
     [
-        ("fabric-slurm", ["--exclusive"], ["--exclusive", "--reservation=w"]),
-        ("slurm", ["--reservation=old", "--exclusive"], ["--exclusive", "--reservation=w"]),
-        ("pbs", ["-q workq", "-l place=scatter"], ["-l place=scatter", "-q w"]),
-        ("fabric-lsf", ["-x"], ["-x", "-U w"]),
-        ("local", ["--x"], ["--x"]),
-        ("fabric-flux", [], []),
+        ("fabric-slurm", ["--exclusive"], ["--exclusive", "--reservation=user1#0"]),
+        ("slurm", ["--reservation=old", "--exclusive"], ["--exclusive", "--reservation=user1#0"]),
+        ("fabric-flux", ["--x"], ["--x"]),
     ],
 )
-def test_the_option_of_each_scheduler(scheduler, access, after):
-    assert reservations.access_with(access, scheduler, "w") == after
+def test_a_reservation_of_slurm_replaces_that_in_access(monkeypatch, scheduler, access, after):
+    partition = {"scheduler": scheduler, "access": access}
+    reservations.apply(partition)
+    assert partition["access"] == access
+    monkeypatch.setenv(reservations.VARIABLE, "user1#0")
+    reservations.apply(partition)
+    assert partition == {"scheduler": scheduler, "access": after}
 
 
 @pytest.mark.parametrize(
@@ -44,29 +52,24 @@ def test_an_unsound_name_is_refused(monkeypatch, name):
         reservations.asked_for()
 
 
-def test_the_environment_names_one(monkeypatch):
-    monkeypatch.delenv(reservations.VARIABLE, raising=False)
-    assert reservations.asked_for() is None
-    monkeypatch.setenv(reservations.VARIABLE, "user1#0")
-    assert reservations.asked_for() == "user1#0"
-
-
-def test_a_partition_that_knows_none_is_named():
+def test_a_partition_without_slurm_is_refused_with_its_name():
     taken = {"name": "p", "scheduler": "fabric-slurm"}
     reservations.require("w", "s", [taken])
-    with pytest.raises(FabricError, match="--reservation w: s:q is run by 'fabric-flux', which has no reservations"):
+    with pytest.raises(
+        FabricError, match="--reservation w: s:q is run by 'fabric-flux', and only Slurm's reservations"
+    ):
         reservations.require("w", "s", [taken, {"name": "q", "scheduler": "fabric-flux"}])
 
 
-def test_a_partition_that_is_confined_to_nodes(monkeypatch):
+def test_a_partition_is_confined_to_nodes(monkeypatch):
     monkeypatch.setenv(reservations.NODES, "n1,n2,,n5")
     partition = {"scheduler": "fabric-slurm", "access": ["--exclusive"], "environs": ["x"], "extras": {"cores": 2}}
-    reservations.confine(partition, reservations.nodes_asked_for())
+    reservations.apply(partition)
     assert partition["access"] == ["--exclusive", "--nodelist=n1,n2,n5"]
     assert partition["extras"] == {"cores": 2, "nodes": 3} and partition["environs"] == ["x"]
     other = {"scheduler": "local", "environs": ["x"]}
-    reservations.confine(other, ["n1"])
+    reservations.apply(other)
     assert other == {"scheduler": "local", "environs": []}
     monkeypatch.setenv(reservations.NODES, "n1,$(x)")
     with pytest.raises(FabricError, match=r"'\$\(x\)' is not the name of a node"):
-        reservations.nodes_asked_for()
+        reservations.apply(partition)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queues, nodes and jobs as all schedulers have them, and why a job did not end as it should. Knows no ReFrame."""
+"""Queues, nodes and jobs as all schedulers have them, and why a job failed. Imports no ReFrame."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
-#: How many nodes a message names.
+#: The largest number of nodes that a message names.
 MOST_SHOWN = 8
 
 CANCELLED = "it was cancelled, but not by this session"
@@ -17,11 +18,11 @@ OVER_LIMIT = "it ran over its time limit"
 
 @dataclass(frozen=True)
 class Queue:
-    """Nodes that jobs can be sent to together: Slurm's partition, a queue of PBS, LSF or Flux.
+    """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS, LSF or Flux.
 
     :param name: what jobs ask for; empty where there is only one and it has no name.
     :param nodes: how many it has; :param most_nodes: how many one job may have, if that is less.
-    :param cores: physical cores of a node, the fewest if they differ; None if the tool does not tell.
+    :param cores: physical cores of a node, the fewest if they differ; None if unknown.
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
     :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
@@ -36,30 +37,16 @@ class Queue:
     most_nodes: int | None = None
     gpus: str = ""
 
+    @classmethod
+    def of_cores(cls, name: str, nodes: int, cores: Iterable[int | None], **more: Any) -> Queue:
+        """Return a queue of so many nodes, from the numbers of their cores as far as these are known."""
+        known = {count for count in cores if count}
+        return cls(name, nodes, min(known, default=None), **({"differ": len(known) > 1} | more))
+
     @property
     def usable(self) -> int:
         """Return how many nodes one job may have."""
         return self.nodes if self.most_nodes is None else min(self.nodes, self.most_nodes)
-
-
-def joined(queues: Iterable[Queue]) -> list[Queue]:
-    """Return one queue for each name, with the nodes of all that have it, in the order of their first."""
-    found: dict[str, Queue] = {}
-    for queue in queues:
-        before = found.get(queue.name)
-        if before is None:
-            found[queue.name] = queue
-            continue
-        cores = [one for one in (before.cores, queue.cores) if one is not None]
-        found[queue.name] = replace(
-            before,
-            nodes=before.nodes + queue.nodes,
-            cores=min(cores, default=None),
-            differ=before.differ or queue.differ or len(set(cores)) > 1,
-            gpus=before.gpus or queue.gpus,
-            takes_jobs=before.takes_jobs or queue.takes_jobs,
-        )
-    return list(found.values())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Let jobs end whose scheduler is silent, forgets them or cannot start them: the common part of all schedulers.
+"""End jobs whose scheduler is silent, forgets them or cannot start them: the common part of all schedulers.
 
-:class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that tell of jobs by one
-command. Slurm has two sources, accounting and controller, and rules of its own for the two of them.
+:class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that list jobs by one command.
+Slurm has two sources, accounting and controller, and rules of its own for these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fabric_checks.schedulers.model import ExitReason, Node
 
 #: How long a job waits for nodes that are out of service before it is cancelled, if there are too few others.
 OUT_OF_SERVICE_S = 30.0
-#: How often, while a job waits, the nodes are asked for.
+#: The interval between questions for the nodes while a job waits.
 ASK_NODES_S = 5.0
 #: How long a scheduler may be silent, as when it is restarted, or not know a job, before the job is given up.
 SILENCE_S, UNKNOWN_S = 180.0, 15.0
@@ -41,7 +41,9 @@ class Watch:
     """The state of a job that ReFrame does not keep.
 
     ``silent``, ``unknown``, ``unschedulable`` are since when, in seconds of the monotonic clock, the scheduler has not
-    answered, has not known the job, has had too few nodes; None while that is not so.
+    answered, has not known the job, has had too few nodes; None while that is not so. The last three are Slurm's: the
+    job as the controller last showed it, since when accounting has been behind the controller, and whether the job is
+    over for this session.
     """
 
     failure: ExitReason | None = None
@@ -51,10 +53,13 @@ class Watch:
     unknown: float | None = None
     unschedulable: float | None = None
     nodes_asked: float = 0.0
+    shown: Any = None
+    behind: float | None = None
+    is_over: bool = False
 
 
 def since(previous: float | None) -> tuple[float, float]:
-    """Return when a state of things began, and how long it has lasted, in seconds."""
+    """Return when a condition began, and how long it has lasted, in seconds."""
     now = time.monotonic()
     begin = now if previous is None else previous
     return begin, now - begin
@@ -80,27 +85,23 @@ def last_line(error: Exception) -> str:
 class Watching:
     """The part of a scheduler that keeps why jobs failed and when they began."""
 
-    watch_type: type[Watch] = Watch
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._watches: dict[str, Any] = {}
+        self._watches: dict[str, Watch] = {}
 
-    def _watch(self, job: Job) -> Any:
-        return self._watches.setdefault(str(job.jobid), self.watch_type())
+    def _watch(self, job: Job) -> Watch:
+        return self._watches.setdefault(str(job.jobid), Watch())
 
     def why_failed(self, job: Job) -> ExitReason | None:
-        """Return why a job that has ended failed, with its nodes, or None if its output has to say it."""
-        failure: ExitReason | None = self._watch(job).failure
-        return failure
+        """Return why a job that has ended failed, with its nodes, or None if its output explains it."""
+        return self._watch(job).failure
 
     def began(self, job: Job) -> str | None:
         """Return when a job began, ISO 8601 with time zone; None if it has not, or that is not known."""
-        began: str | None = self._watch(job).began
-        return began
+        return self._watch(job).began
 
     def give_up(self, job: Job, why: str) -> None:
-        """Note that nobody waits for a job any more."""
+        """Note that a job is no longer waited for."""
         watch = self._watch(job)
         watch.failure = watch.failure or ExitReason(f"job {job.jobid} was given up: {why}")
 
@@ -139,28 +140,25 @@ class PollingScheduler(Watching):
             known = self._ask(running) if running else {}
         except FAILURES as error:
             for job in running:
-                self._bear_silence(job, str(error))
+                self._note_silence(job, " ".join(str(error).split()))
             return
         for job in running:
-            self._watch(job).silent = None
+            watch = self._watch(job)
+            watch.silent = None
             if job.jobid in known:
                 self._update(job, known[job.jobid])
-            else:
-                self._bear_ignorance(job)
+                continue
+            watch.unknown, seconds = since(watch.unknown)
+            if seconds >= UNKNOWN_S:
+                self.forget(job)
 
-    def _bear_silence(self, job: Job, error: str) -> None:
+    def _note_silence(self, job: Job, error: str) -> None:
         watch = self._watch(job)
         if watch.silent is None:
-            getlogger().warning(f"{self.command} fails ({' '.join(error.split())}); trying again")
+            getlogger().warning(f"{self.command} fails ({error}); trying again")
         watch.silent, seconds = since(watch.silent)
         if seconds >= SILENCE_S:
             self.give_up(job, f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue")
-
-    def _bear_ignorance(self, job: Job) -> None:
-        watch = self._watch(job)
-        watch.unknown, seconds = since(watch.unknown)
-        if seconds >= UNKNOWN_S:
-            self.forget(job)
 
     def forget(self, job: Job) -> None:
         """Give up a job that has been unknown for long enough."""

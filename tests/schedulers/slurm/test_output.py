@@ -134,12 +134,19 @@ def test_the_reservation_of_a_job():
     assert slurm.parse_job(f"{ENDED} Reservation=(null)").reservation == ""
 
 
-def test_partitions():
-    (one,) = slurm.queues("all*|up|4|1|2|idle|(null)\n\nall*|up|2|1|2|down*|N/A\n")
-    assert (one.name, one.nodes, one.cores, one.is_default, one.takes_jobs, one.gpus) == ("all", 6, 2, True, True, "")
+def test_groups_of_one_name_are_one_partition():
+    one, two = slurm.queues("all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n")
+    assert (one.name, one.nodes, one.cores, one.differ) == ("all", 6, 2, True)
+    assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "gpu:4")
+    assert (two.nodes, two.cores, two.differ, two.is_default, two.takes_jobs, two.gpus) == (
+        1,
+        16,
+        True,
+        False,
+        False,
+        "",
+    )
     assert slurm.queues("") == []
-    (one,) = slurm.queues("old|drain|4|2+|8|idle|gpu:4")
-    assert (one.takes_jobs, one.differ, one.cores, one.gpus) == (False, True, 16, "gpu:4")
 
 
 @pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])

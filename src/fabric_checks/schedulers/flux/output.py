@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read what Flux prints of its resources, nodes and jobs, and why a job did not end as it should.
+"""Read Flux's listings of resources, nodes and jobs, and tell why a job failed.
 
 The forms are those of ``flux jobs --json``, ``flux resource status`` and ``flux resource R`` (RFC 20) of Flux 0.88.
 """
@@ -7,7 +7,6 @@ The forms are those of ``flux jobs --json``, ``flux resource status`` and ``flux
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -88,12 +87,8 @@ def _reason(printed: Mapping[str, Any]) -> str:
     match printed:
         case {"state": "DEPEND"}:
             return f"it waits for {one_line(', '.join(map(str, printed.get('dependencies') or ['a dependency'])))}"
-        case {"state": "PRIORITY"}:
-            return "it has no priority yet"
         case {"state": "SCHED", "urgency": 0}:
             return "it is held (urgency 0)"
-        case {"state": "SCHED", "priority": 0}:
-            return "it is held (priority 0)"
         case {"annotations": {"sched": {"reason_pending": str(reason)}}}:
             return one_line(reason)
     return ""
@@ -164,14 +159,7 @@ def _queue(name: str, ranks: set[int], groups: list[tuple[set[int], int, int]]) 
     """Return a queue of some ranks, from groups of them with the cores and the GPUs of each."""
     cores = [cores for members, cores, _ in groups if members & ranks]
     gpus = max((gpus for members, _, gpus in groups if members & ranks), default=0)
-    return Queue(
-        name,
-        len(ranks),
-        min(cores, default=0) or None,
-        differ=len(set(cores)) > 1,
-        is_default=not name,
-        gpus=f"gpu:{gpus}" if gpus else "",
-    )
+    return Queue.of_cores(name, len(ranks), cores, is_default=not name, gpus=f"gpu:{gpus}" if gpus else "")
 
 
 #: More nodes, or cores of a node, than any machine has.
@@ -184,14 +172,9 @@ def _ids(text: object) -> set[int]:
     :raises ValueError: if it is no idset.
     """
     found: set[int] = set()
-    for part in ("" if text is None else str(text)).strip("[]").split(","):
-        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
-        if match is None:
-            if part.strip():
-                raise ValueError(part)
-            continue
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last - first > _MOST_IDS:
+    for part in filter(None, ("" if text is None else str(text)).strip("[]").split(",")):
+        first, _, last = part.partition("-")
+        if int(last or first) > _MOST_IDS:
             raise ValueError(part)
-        found.update(range(first, last + 1))
+        found.update(range(int(first), int(last or first) + 1))
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read what LSF prints of a cluster: ``bhosts -w``, ``lshosts -w``, ``bqueues -w``."""
+"""Read LSF's tables ``bhosts -w``, ``lshosts -w`` and ``bqueues -w``."""
 
 from __future__ import annotations
 
@@ -37,12 +37,6 @@ def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
     ]
     cores = [int(cpus[host["HOST_NAME"]]) for host in hosts if cpus.get(host["HOST_NAME"], "").isdigit()]
     return [
-        Queue(
-            row["QUEUE_NAME"],
-            len(hosts),
-            min(cores, default=None),
-            differ=len(set(cores)) > 1,
-            takes_jobs=row.get("STATUS", "").startswith("Open"),
-        )
+        Queue.of_cores(row["QUEUE_NAME"], len(hosts), cores, takes_jobs=row.get("STATUS", "").startswith("Open"))
         for row in table(bqueues, "QUEUE_NAME")
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read what PBS prints of its queues, nodes and jobs, and why a job did not end as it should.
+"""Read PBS's listings of queues, nodes and jobs, and tell why a job failed.
 
 The forms are those of ``qstat -x -f -F json`` and ``pbsnodes -a -F json`` of OpenPBS 23.06.06, and, for queues, of
 ``pbsnodes -a`` and ``qstat -Qf`` of PBS Professional, OpenPBS and Torque.
@@ -161,9 +161,9 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
 
 
 def blocks(text: str) -> dict[str, dict[str, str]]:
-    """Return the attributes of each thing that is listed: a line with its name, and indented ``key = value`` below.
+    """Return the attributes of each entry: a line with its name, and below it indented lines ``key = value``.
 
-    :raises OutputError: for an attribute of nothing.
+    :raises OutputError: for an attribute without an entry.
     """
     found: dict[str, dict[str, str]] = {}
     current: dict[str, str] | None = None
@@ -196,15 +196,13 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
         if queue.get("queue_type", "").lower()[:1] == "r":
             continue  # it routes to others
         own = [node for node in nodes if name in _queues_of(node)] or [node for node in nodes if not _queues_of(node)]
-        cores = [number for node in own if (number := _cores(node)) is not None]
         most = queue.get("resources_max.nodect", "")
         gpus = (node.get("resources_available.ngpus", "0") for node in own)
         found.append(
-            Queue(
+            Queue.of_cores(
                 name,
                 len(own),
-                min(cores, default=None),
-                differ=len(set(cores)) > 1,
+                map(_cores, own),
                 is_default=name == default,
                 takes_jobs=queue.get("enabled") == queue.get("started") == "True",
                 most_nodes=int(most) if most.isdigit() else None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read what Slurm prints of its partitions, nodes and jobs, and why a job did not end as it should.
+"""Read Slurm's listings of partitions, nodes and jobs, and tell why a job failed.
 
 The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05, and, for partitions, of
 ``sinfo``, ``scontrol show partition | config | topology`` and ``srun --mpi=list`` of several releases.
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
-from fabric_checks.schedulers.model import ExitReason, Node, Queue, joined
+from fabric_checks.schedulers.model import ExitReason, Node, Queue
 
 #: States of a node in which it takes no job, with their meanings; of several the first here is shown.
 UNAVAILABLE = {
@@ -166,6 +166,11 @@ def exit_reason(jobid: str, state: str, names: Sequence[str], nodes: Iterable[No
 
 #: The format that `sinfo --noheader --format` is asked for; a line is a group of like nodes of a partition.
 SINFO = "%P|%a|%D|%X|%Y|%T|%G"
+#: Such a line. Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
+_GROUP = re.compile(
+    r"(?P<name>[^|]*?)(?P<default>\*?)\s*\|\s*(?P<state>[^|]*?)\s*\|(?P<nodes>\d+)\|"
+    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|[^|]*\|(?P<gres>[^|]*)"
+)
 
 
 def queues(text: str, limits: str = "") -> list[Queue]:
@@ -174,34 +179,31 @@ def queues(text: str, limits: str = "") -> list[Queue]:
     :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job.
     :raises OutputError: for a line in another format.
     """
-    found = []
+    groups: dict[str, list[re.Match[str]]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        words = line.split("|")
-        # Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
-        numbers = [re.fullmatch(r"(\d+)(\+?)", word.strip()) for word in words[2:5]]
-        if len(words) != 7 or None in numbers:
+        group = _GROUP.fullmatch(line.strip())
+        if group is None:
             raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
-        nodes, sockets, cores = (int(match[1]) for match in numbers if match)
-        name, gres = words[0].strip(), words[6].strip()
-        found.append(
-            Queue(
-                name.removesuffix("*"),
-                nodes,
-                sockets * cores or None,
-                differ=any(match[2] for match in numbers if match),
-                is_default=name.endswith("*"),
-                takes_jobs=words[1].strip() == "up",
-                gpus="" if gres in ("(null)", "N/A") else gres,
-            )
-        )
-    most = {}
-    for line in limits.splitlines():
-        fields = dict(re.findall(r"(?:^|\s)([A-Za-z]+)=(\S*)", line))
-        if fields.get("MaxNodes", "").isdigit() and "PartitionName" in fields:
-            most[fields["PartitionName"]] = int(fields["MaxNodes"])
-    return [replace(queue, most_nodes=most.get(queue.name)) for queue in joined(found)]
+        groups.setdefault(group["name"], []).append(group)
+    most = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?MaxNodes=(\d+)(?: |$)", limits, re.MULTILINE))
+    return [_queue(name, found, most.get(name)) for name, found in groups.items()]
+
+
+def _queue(name: str, groups: Sequence[re.Match[str]], most: str | None) -> Queue:
+    cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
+    gres = [group["gres"].strip() for group in groups]
+    return Queue.of_cores(
+        name,
+        sum(int(group["nodes"]) for group in groups),
+        cores,
+        differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in groups),
+        is_default=bool(groups[0]["default"]),
+        takes_jobs=any(group["state"] == "up" for group in groups),
+        most_nodes=int(most) if most else None,
+        gpus=next((each for each in gres if each not in ("(null)", "N/A", "")), ""),
+    )
 
 
 def mpi_types(text: str) -> list[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass
 from datetime import datetime
 
 from reframe.core.backends import register_scheduler
@@ -24,7 +23,7 @@ from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
 from fabric_checks.schedulers import model, watching
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm import output
-from fabric_checks.schedulers.watching import FAILURES, Watch, Watching, last_line, run, since
+from fabric_checks.schedulers.watching import FAILURES, Watching, last_line, run, since
 
 #: When the controller is first asked about a job, and the longest interval after that; in between it is a quarter of
 #: the job's age. The question costs the controller time.
@@ -38,23 +37,9 @@ WITHOUT_ACCOUNTING_S = 30.0
 NO_CONTROLLER = "Unable to contact slurm controller"
 
 
-@dataclass
-class _Watch(Watch):
-    """The state of a job of Slurm; ``behind`` is since when accounting has been behind the controller."""
-
-    pending_reason: str = ""
-    partitions: frozenset[str] = frozenset()
-    reservation: str = ""
-    given_up: bool = False
-    explained: bool = False
-    behind: float | None = None
-
-
 @register_scheduler("fabric-slurm")
 class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     """Slurm by sacct, and by the controller where sacct fails or is behind; every job ends with an exit reason."""
-
-    watch_type = _Watch
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +107,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
         Why: accounting never reports the end of a job that Slurm has forgotten.
         """
-        return bool(self._watch(job).given_up or super().finished(job))
+        return bool(self._watch(job).is_over or super().finished(job))
 
     def _ask_accounting(self, jobs: list[Job]) -> None:
         if time.monotonic() < self._accounting_again:
@@ -142,7 +127,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         """Take over what the controller knows of a job and accounting does not."""
         watch = self._watch(job)
         try:
-            info = _job(job)
+            info = watch.shown = _job(job)
         except FAILURES as error:
             cause = last_line(error)
             if "Invalid job id" in cause:
@@ -157,7 +142,6 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
                 self.give_up(job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue")
             return
         watch.unknown = watch.silent = None
-        watch.reservation = info.reservation
         if slurm_state_completed(info.state):
             watch.behind, seconds = since(watch.behind)
             if seconds >= BEHIND_S or self._accounting_again:
@@ -168,21 +152,19 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if self._accounting_again:
             note(job, state=info.state)
         if _waits(info.state):
-            watch.pending_reason, watch.partitions = info.reason, info.partitions
             self._cancel_if_unschedulable(job, info)
 
     def give_up(self, job: Job, why: str) -> None:
         """End a job for ReFrame, whatever becomes of it in the queue."""
         super().give_up(job, why)
-        watch = self._watch(job)
-        watch.given_up = watch.explained = True
+        self._watch(job).is_over = True
 
     def _cancel_if_unschedulable(self, job: Job, info: output.Job) -> None:
         watch = self._watch(job)
         # As in `ReqNodeNotAvail, UnavailableNodes:n3`: what the site's configuration calls a reason to cancel a job.
         is_blocked = info.reason.partition(",")[0].strip() in self.reasons_to_cancel
         # For a moment, as after a restart of the controller, either may be true of nodes that are well.
-        if not (is_blocked or output.too_few(info, self._nodes(watch.reservation))):
+        if not (is_blocked or output.too_few(info, self._nodes(job))):
             watch.unschedulable = None
             return
         watch.unschedulable, seconds = since(watch.unschedulable)
@@ -193,12 +175,10 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if job.is_cancelling:
             return
         watch = self._watch(job)
-        nodes = self._nodes(watch.reservation)
-        nodes = [node for node in nodes if not watch.partitions or node.partitions & watch.partitions]
+        reason, partitions = (watch.shown.reason, watch.shown.partitions) if watch.shown else ("", frozenset())
+        nodes = [node for node in self._nodes(job) if not partitions or node.partitions & partitions]
         waited_s = time.time() - job.submit_time
-        watch.failure = model.timed_out(
-            job.jobid, waited_s, "Slurm", watch.pending_reason, nodes, unschedulable=unschedulable
-        )
+        watch.failure = model.timed_out(job.jobid, waited_s, "Slurm", reason, nodes, unschedulable=unschedulable)
         self._withdraw(job)
 
     def _withdraw(self, job: Job) -> None:
@@ -210,9 +190,9 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def _explain(self, job: Job) -> None:
         """Note once, when a job has ended, why it failed."""
         watch = self._watch(job)
-        if watch.explained or not self.finished(job):
+        if watch.is_over or not self.finished(job):
             return
-        watch.explained = True
+        watch.is_over = True
         if nodespec(job) == "None assigned":  # how accounting writes that a job never had a node
             note(job, nodespec="")
         if job.state == "COMPLETED":
@@ -222,34 +202,34 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             if job.state == "NODE_FAIL":
                 # If its host was lost before it began there, Slurm queues it again, whatever was asked.
                 self._withdraw(job)
-            nodes = self._nodes(watch.reservation)
-            watch.failure = output.exit_reason(job.jobid, job.state, list(job.nodelist), nodes)
+            watch.failure = output.exit_reason(job.jobid, job.state, list(job.nodelist), self._nodes(job))
 
     def _complete(self, job: Job) -> None:
         """Take nodes, exit status and begin from the controller.
 
         Soon after a job's end, accounting may have half of its nodes, and ``FAILED|0:0`` of one that ended with 3.
         """
+        watch = self._watch(job)
         try:
-            info = _job(job)
+            info = watch.shown = _job(job)
         except FAILURES as error:
             self.log(f"scontrol show job {job.jobid}: {last_line(error)}")
             return
         note(job, nodespec=info.nodelist or nodespec(job), exitcode=info.exit_status or job.exitcode)
-        watch = self._watch(job)
-        watch.reservation = info.reservation
         if info.nodelist and info.began:
             watch.began = datetime.fromisoformat(info.began).astimezone().isoformat()
 
-    def _nodes(self, reservation: str = "") -> list[Node]:
-        """Return the nodes, of a reservation or all, as they are now; none if the controller does not say."""
+    def _nodes(self, job: Job) -> list[Node]:
+        """Return the nodes of a job's reservation, or all, as they are now; none if the controller does not say."""
+        shown = self._watch(job).shown
         try:
-            if reservation:
-                kept = output.parse_reservation(run(f"scontrol -a -o show reservation {shlex.quote(reservation)}"))
-                return output.parse_nodes(run(f"scontrol -a -o show node {shlex.quote(kept.nodes)}"), reserved=True)
-            return output.parse_nodes(run("scontrol -a -o show node"))
+            if not (shown and shown.reservation):
+                return output.parse_nodes(run("scontrol -a -o show node"))
+            text = run(f"scontrol -a -o show reservation {shlex.quote(shown.reservation)}")
+            nodes = output.parse_reservation(text).nodes
+            return output.parse_nodes(run(f"scontrol -a -o show node {shlex.quote(nodes)}"), reserved=True)
         except FAILURES as error:
-            self.log(f"scontrol show {'reservation' if reservation else 'node'}: {last_line(error)}")
+            self.log(f"scontrol show node: {last_line(error)}")
             return []
 
 
