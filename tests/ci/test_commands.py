@@ -56,14 +56,30 @@ def tools(tmp_path):
     return without
 
 
-def test_no_compiler(tools, tmp_path):
-    line = one_error(run(RUN, PATH=tools("gcc"), FABRIC_HOME=str(tmp_path / "home")))
-    assert "no C compiler (gcc)" in line and "apt install gcc" in line
+@pytest.mark.parametrize("tool", ["gcc", "make"])
+def test_a_missing_tool_is_named_with_its_package(tools, tmp_path, tool):
+    line = one_error(run(RUN, PATH=tools(tool), FABRIC_HOME=str(tmp_path / "home")))
+    assert re.match(rf"error: no .*{tool}", line) and f"apt install {tool}" in line
 
 
-def test_no_make(tools, tmp_path):
-    line = one_error(run(RUN, PATH=tools("make"), FABRIC_HOME=str(tmp_path / "home")))
-    assert "no make" in line and "apt install make" in line
+#: What `ci/run` or `ci/mirror` is called with, and its error.
+MISUSES = [
+    (["run", "--mpi", "lam"], "--mpi names 'lam'; choose from mpich, openmpi, impi"),
+    (["run", "--stack", "conda"], "--stack names 'conda'; choose from wheels, spack, modules, simgrid"),
+    *((["run", option], f"{option} needs a value") for option in ("--mpi", "--stack", "--mirror", "--prefix")),
+    (["run", "--perflogdir=x"], "--perflogdir would hide the values"),
+    (["run", "--mirror", "/nonexistent"], "there is no folder /nonexistent; ci/mirror writes one"),
+    (["mirror"], "no folder is given"),
+    (["mirror", "a", "b"], "one folder, not two: a and b"),
+    (["mirror", "--mpi"], "--mpi needs a value"),
+    (["mirror", "--what", "a"], "unknown option --what"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), MISUSES, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+def test_a_wrong_option_is_one_error(words, says, tmp_path):
+    command, *arguments = words
+    assert says in one_error(run(ROOT / "ci" / command, *arguments, FABRIC_HOME=str(tmp_path / "home")))
 
 
 @pytest.mark.parametrize("version", ["3, 9", "3, 14"])
@@ -103,16 +119,17 @@ def test_a_session_that_is_no_name(command, name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def refused(config, folder, variables=None):
+    """Return the output of ReFrame alone, which has to refuse a configuration without a traceback."""
+    line = [Path(sys.executable).with_name("reframe"), "-C", config / "settings.py", "-c", ROOT / "checks", "-l"]
+    env = os.environ | {"FABRIC_RESULTS": str(folder)} | (variables or {})
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S, cwd=folder)
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
 def test_reframe_by_itself_refuses_them_too(tmp_path):
     """With our configuration and no set-up; ReFrame would expand the command in the path of its log."""
-    reframe = [
-        Path(sys.executable).with_name("reframe"),
-        "-C",
-        ROOT / "config/settings.py",
-        "-c",
-        ROOT / "checks",
-        "-l",
-    ]
     for variables in (
         {"FABRIC_SESSION": f"`touch {tmp_path}/run`"},
         {"FABRIC_RESULTS": f"{tmp_path}/$(touch {tmp_path}/run)"},
@@ -121,12 +138,9 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
         {"FABRIC_SIMGRID_IMB": f"{tmp_path}/`touch {tmp_path}/run`@2021.7"},
         {"SIMGRID_ROOT": f"{tmp_path}/a;touch run"},
     ):
-        done = subprocess.run(
-            reframe, env=os.environ | variables, capture_output=True, text=True, timeout=GUARD_S, cwd=tmp_path
+        assert f"failed to load configuration: {next(iter(variables))} is " in refused(
+            ROOT / "config", tmp_path, variables
         )
-        assert done.returncode == 1
-        assert f"failed to load configuration: {next(iter(variables))} is " in done.stdout + done.stderr
-        assert "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -163,16 +177,19 @@ def test_a_read_only_clone(tmp_path):
     assert "cannot write to" in line and "set FABRIC_HOME" in line
 
 
+def set_up(stand_ins, *arguments, **environment):
+    """Run ci/setup.py after some lines of Python that stand in for the machine."""
+    script = f"{stand_ins}\nimport runpy, sys\nsys.argv = ['setup.py', *sys.argv[1:]]\n"
+    script += f"runpy.run_path({str(ROOT / 'ci/setup.py')!r}, run_name='__main__')"
+    return run(sys.executable, "-c", script, *arguments, **environment)
+
+
 def test_too_little_disk(tmp_path):
-    """A file system of a megabyte; without the right to mount one, the free space is told by a stand-in."""
-    script = (
-        "import runpy, shutil, sys\n"
-        "real = shutil.disk_usage\n"
-        "shutil.disk_usage = lambda path: real(path)._replace(free=10**6)\n"
-        f"sys.argv = ['setup.py']; runpy.run_path({str(ROOT / 'ci/setup.py')!r}, run_name='__main__')\n"
+    """Without the right to mount a small file system, a stand-in reports the free space."""
+    stand_ins = (
+        "import shutil; real = shutil.disk_usage; shutil.disk_usage = lambda path: real(path)._replace(free=10**6)"
     )
-    done = run(sys.executable, "-c", script, FABRIC_HOME=str(tmp_path / "home"))
-    line = one_error(done)
+    line = one_error(set_up(stand_ins, FABRIC_HOME=str(tmp_path / "home")))
     assert re.search(r"too little disk: .* has 1 MB free and \d+ MB are needed", line)
 
 
@@ -182,25 +199,6 @@ def test_no_network(tmp_path):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "the Python package index cannot be reached; check the network, or point pip to a mirror" in line
-
-
-def test_an_unknown_mpi(tmp_path):
-    line = one_error(run(RUN, "--mpi", "lam", FABRIC_HOME=str(tmp_path / "home")))
-    assert "--mpi names 'lam'; choose from mpich, openmpi, impi" in line
-
-
-def test_an_option_without_its_value():
-    assert "--mpi needs a value" in one_error(run(RUN, "--mpi"))
-
-
-def test_an_unknown_stack(tmp_path):
-    line = one_error(run(RUN, "--stack", "conda", FABRIC_HOME=str(tmp_path / "home")))
-    assert "--stack names 'conda'; choose from wheels, spack, modules, simgrid" in line
-
-
-@pytest.mark.parametrize("option", ["--stack", "--mirror"])
-def test_other_options_without_their_value(option):
-    assert f"{option} needs a value" in one_error(run(RUN, option))
 
 
 def test_the_release_of_simgrid_is_that_of_the_library():
@@ -217,15 +215,11 @@ def test_simgrid_is_not_in_the_prefix(system, tmp_path):
 def test_no_simgrid_and_no_root(tmp_path):
     """Root would have it installed, so the right to do so is taken away in a stand-in."""
     home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
-    script = (
-        "import os, runpy, shutil, sys\n"
-        "os.geteuid = lambda: 1000\n"
-        "real = shutil.which\n"
-        "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)\n"
-        "sys.argv = ['setup.py', '--stack', 'simgrid', '--mpi', 'none']\n"
-        f"runpy.run_path({str(ROOT / 'ci/setup.py')!r}, run_name='__main__')\n"
+    stand_ins = (
+        "import os, shutil; os.geteuid = lambda: 1000; real = shutil.which\n"
+        "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)"
     )
-    line = one_error(run(sys.executable, "-c", script, FABRIC_HOME=home))
+    line = one_error(set_up(stand_ins, "--stack", "simgrid", "--mpi", "none", FABRIC_HOME=home))
     assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASE}" in line
 
 
@@ -246,15 +240,14 @@ def test_no_git(tmp_path, tools):
     assert "git is missing" in line and "SPACK_ROOT" in line
 
 
-def origin_of(folder, tag="v1.1.0"):
+def origin_of(folder, tag=installed.SPACK.tag, message="x"):
     """Make a repository with a release of a Spack, and return the commit."""
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.invalid", "-C", str(folder)]
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
     (folder / "bin").mkdir()
     (folder / "bin/spack").write_text("#!/bin/sh\n")
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "--quiet", "-m", "x"], check=True)
-    subprocess.run([*git, "tag", "-a", "-m", "x", tag], check=True)
+    for words in (["add", "."], ["commit", "--quiet", "-m", message], ["tag", "-a", "-m", "x", tag]):
+        subprocess.run([*git, *words], check=True)
     return subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -284,18 +277,10 @@ def test_a_moved_tag_in_a_mirror_is_refused(tmp_path):
         (tmp_path / part).mkdir()
     clone = Toy(tmp_path / "clone")
     clone.pin_spack(origin_of(tmp_path / "spack.git"))
-    origin_of(tmp_path / "spack-packages.git", "v2026.06.0")
-    # The second commit has another date or message; where both are one, they differ by the tag's name.
-    subprocess.run(
-        ["git", "-C", str(tmp_path / "spack-packages.git"), "-c", "user.name=y", "-c", "user.email=y@example.invalid",
-         "commit", "--quiet", "--amend", "-m", "another"], check=True,
-    )  # fmt: skip
-    subprocess.run(
-        ["git", "-C", str(tmp_path / "spack-packages.git"), "tag", "-f", "v2026.06.0"], check=True, capture_output=True
-    )
+    origin_of(tmp_path / "spack-packages.git", installed.PACKAGES.tag, "another")
     done = run(clone.root / "ci/run", "--mirror", str(tmp_path), "-l", FABRIC_HOME=str(tmp_path / "home"))
     line = one_error(done)
-    assert "spack-packages.git: release v2026.06.0 is " in line and "the tag was moved" in line
+    assert f"spack-packages.git: release {installed.PACKAGES.tag} is " in line and "the tag was moved" in line
     assert not (tmp_path / "home").exists()
 
 
@@ -325,26 +310,12 @@ def test_a_spack_of_the_users_own_is_not_brought(tmp_path):
     assert not list((tmp_path / "home").glob("parts/spack-*"))
 
 
-def test_a_mirror_that_is_none(tmp_path):
-    assert "there is no folder" in one_error(run(RUN, "--mirror", str(tmp_path / "nowhere")))
+def test_a_mirror_that_is_not_whole_is_refused(tmp_path):
     assert "has no wheels; write it with ci/mirror" in one_error(run(RUN, "--mirror", str(tmp_path)))
     for part in ("wheels", "spack.git", "spack-packages.git", "sources"):
         (tmp_path / part).mkdir()
     line = one_error(run(RUN, "--mirror", str(tmp_path), "--stack", "wheels"))
     assert "--mirror serves --stack spack and modules" in line
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no folder is given"),
-        (["a", "b"], "one folder, not two: a and b"),
-        (["--mpi"], "--mpi needs a value"),
-        (["--what", "a"], "unknown option --what"),
-    ],
-)
-def test_mirror_called_wrongly(arguments, message):
-    assert message in one_error(run(ROOT / "ci/mirror", *arguments))
 
 
 def test_help_needs_nothing():
@@ -365,13 +336,6 @@ def test_env_makes_the_literal_command_work(tmp_path):
     assert not list(tmp_path.iterdir()), "something was written to HOME"
 
 
-def test_a_run_that_selects_nothing_fails(tmp_path):
-    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
-    done = subprocess.run([RUN, "-n", "NoSuchCheck"], env=env, capture_output=True, text=True, timeout=GUARD_S)
-    assert done.returncode == 1
-    assert "error: no case ran: no check matches the selection" in done.stdout
-
-
 def test_reframe_that_does_not_start_has_the_last_word(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
     done = subprocess.run([RUN, "--nonsense"], env=env, capture_output=True, text=True, timeout=GUARD_S)
@@ -382,24 +346,12 @@ def test_reframe_that_does_not_start_has_the_last_word(tmp_path):
 
 def test_a_wrong_configuration_is_one_line(tmp_path):
     """An unknown MPI in FABRIC_MPI, and two environments of one name, of which ReFrame would take one silently."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    reframe = [
-        Path(sys.executable).with_name("reframe"),
-        "-C",
-        tmp_path / "config/settings.py",
-        "-c",
-        ROOT / "checks",
-        "-l",
-    ]
-    env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
-    unknown = subprocess.run(reframe, env=env | {"FABRIC_MPI": "lam"}, capture_output=True, text=True, timeout=GUARD_S)
-    assert unknown.returncode == 1
-    assert "failed to load configuration: FABRIC_MPI names 'lam'; choose from" in unknown.stdout + unknown.stderr
-    shutil.copy(tmp_path / "config/environments/wheels.py", tmp_path / "config/environments/again.py")
-    twice = subprocess.run(reframe, env=env, capture_output=True, text=True, timeout=GUARD_S)
-    assert twice.returncode == 1
-    assert "two files define 'mpich'; give one another name" in twice.stdout + twice.stderr
-    assert "Traceback" not in twice.stdout + twice.stderr + unknown.stdout + unknown.stderr
+    config = tmp_path / "config"
+    shutil.copytree(ROOT / "config", config)
+    said = refused(config, tmp_path, {"FABRIC_MPI": "lam"})
+    assert "failed to load configuration: FABRIC_MPI names 'lam'; choose from" in said
+    shutil.copy(config / "environments/wheels.py", config / "environments/again.py")
+    assert "two files define 'mpich'; give one another name" in refused(config, tmp_path)
 
 
 def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
@@ -463,5 +415,3 @@ def test_where_results_go_is_for_the_whole_run(tmp_path):
         done = subprocess.run(line, env=env, cwd=tmp_path / name, capture_output=True, text=True, timeout=GUARD_S)
         assert done.returncode == 0 and "Found 1 check(s)" in done.stdout, done.stdout + done.stderr
         assert len(list((tmp_path / name / "mine/logs").iterdir())) == 1
-    assert "--perflogdir would hide the values" in one_error(run(RUN, "--perflogdir=x"))
-    assert "--prefix needs a value" in one_error(run(RUN, "--prefix"))

@@ -99,12 +99,6 @@ def test_a_run_without_a_case_is_no_success(tmp_path, env):
     assert "report   none: nothing was measured" in done.stdout
 
 
-def test_reframe_that_does_not_start_has_the_last_word(tmp_path, env):
-    done = run(tmp_path, env, starts=False, said="", words="usage: reframe\nno such option", status=2)
-    assert (done.returncode, done.stdout.rstrip()) == (2, "usage: reframe\nno such option")
-    assert done.stderr == "reframe: a word on standard error\n"
-
-
 def test_reframe_that_is_not_there_is_one_line(env):
     words = [sys.executable, "-m", "fabric_checks", "run", "--", "/no/such/reframe"]
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=GUARD_S)
