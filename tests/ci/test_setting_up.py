@@ -5,7 +5,6 @@ The clones' pins are of nothing, so a virtual environment is made with nothing i
 """
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -174,35 +173,25 @@ def test_a_set_up_that_is_killed_is_taken_up_again(clones, home):
     killed.process.kill()
     killed.process.wait()
     two.pin("3")
-    other = SetUp(two, home)
-    other.until("half")
-    other.end()
+    SetUp(two, home).end()
     assert len(parts(home)) == len(complete(home)) == 2
 
 
-def test_two_set_ups_at_once_make_a_part_once(clones, home):
+@pytest.mark.parametrize("pins", ["1", "2"], ids=["the same pins", "different pins"])
+def test_two_set_ups_at_once_make_each_part_once(clones, home, pins):
     one, two = clones
-    first, second = SetUp(one, home), None
+    two.pin(pins)
+    first = SetUp(one, home)
     first.until("half")
     second = SetUp(two, home)
     waiting = f"waiting for another set-up that is under way in {home}: process {first.process.pid} of "
     assert waiting in second.line()
     first.end()
-    assert second.end().startswith("done")
-    assert len((home / "made").read_text().splitlines()) == 1
-
-
-def test_two_set_ups_of_different_pins_at_once(clones, home):
-    one, two = clones
-    two.pin("2")
-    first = SetUp(one, home)
-    first.until("half")
-    second = SetUp(two, home)
-    assert "waiting for another set-up that is under way" in second.line()
-    first.end()
-    second.until("half")
+    if pins != "1":
+        second.until("half")
     second.end()
-    assert len(set((home / "made").read_text().splitlines())) == len(complete(home)) == 2
+    made = (home / "made").read_text().splitlines()
+    assert len(made) == len(set(made)) == len(complete(home)) == int(pins)
 
 
 def test_the_wait_for_another_set_up_has_an_end(clones, home):
@@ -210,11 +199,9 @@ def test_the_wait_for_another_set_up_has_an_end(clones, home):
     first = SetUp(one, home)
     first.until("half")
     script = (
-        "import runpy, sys\n"
-        f"sys.argv = ['setup.py', '--mpi', 'none']\n"
+        "import runpy, sys; sys.argv = ['setup.py', '--mpi', 'none']\n"
         f"setup = runpy.run_path({str(two.root / 'ci/setup.py')!r})\n"
-        "setup['main'].__globals__['WAIT_S'] = 0\n"
-        "sys.exit(setup['main']())\n"
+        "setup['main'].__globals__['WAIT_S'] = 0; sys.exit(setup['main']())"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], env=two.environment(home), capture_output=True, text=True, timeout=GUARD_S
@@ -253,14 +240,6 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
-
-
-def test_the_notes_of_a_home_name_its_clones(clones, home):
-    one, two = clones
-    one.run(home)
-    two.run(home)
-    found = {json.loads(path.read_text())["clone"] for path in (home / "clones").iterdir()}
-    assert found == {str(one.root), str(two.root)}
 
 
 BAR = """
