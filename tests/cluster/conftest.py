@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ci.minicluster import needs, state
-from ci.minicluster.daemons import search_path
 from ci.minicluster.errors import ClusterError
+from ci.minicluster.spec import Spec
 from tests.conftest import RUN, TESTS
 from tests.guard import GUARD_S
 
@@ -27,10 +27,21 @@ NOBODY = 65534
 MARK = "FABRIC_TEST_CLUSTER"
 
 
-def skip_without_programs():
-    missing = needs.missing_programs(True, search_path(os.environ["PATH"]))
-    if missing:
-        pytest.skip(needs.missing_message(missing))
+def require(scheduler="slurm", *, namespaces=True):
+    """Skip a test, with the reason, on a machine where no cluster with a scheduler can be.
+
+    :param namespaces: whether this user has to be allowed to make them.
+    """
+    path = os.environ["PATH"]
+    try:
+        account, prefix = needs.account(), needs.prefix(scheduler, os.environ)
+        needs.check_programs(Spec("x", 2, 2, scheduler == "slurm", account, scheduler=scheduler, prefix=prefix))
+        if namespaces:
+            needs.check_namespaces(account)
+    except ClusterError as error:
+        pytest.skip(str(error))
+    finally:
+        os.environ["PATH"] = path
 
 
 class Cluster:
@@ -91,11 +102,7 @@ class Cluster:
 @pytest.fixture(scope="session")
 def machine():
     """A machine on which clusters can be; elsewhere the tests are skipped with the reason."""
-    skip_without_programs()
-    try:
-        needs.check_namespaces(needs.account())
-    except ClusterError as error:
-        pytest.skip(str(error))
+    require()
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sessions of three cases on a cluster of their own, with a fault that meets the second.
+"""Sessions of three cases on a cluster of two nodes, with a fault during the second.
 
 The cases run one after the other: a barrier on one node; the latency between both nodes, the victim, whose program can
-be held, and plays back an output; and another program's barrier on one node. Slurm, ReFrame and the perflog are real.
+be held, and plays back an output; and another program's barrier on one node. Scheduler, ReFrame and perflog are real.
 """
 
 import json
@@ -10,12 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabric_checks.records import runs
-from tests.cluster.conftest import Cluster
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S, wait_for
 
@@ -46,7 +44,6 @@ class Session:
             "FABRIC_RESULTS": str(self.results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich", "HOLD": str(self.hold),
             "COLUMNS": "2000",  # no message is broken
         }  # fmt: skip
-        self.begin = time.monotonic()
         self.output = folder / f"{name}.out"
         with self.output.open("w") as output:
             assigned = [f"{key}={value}" for key, value in environment.items()]
@@ -66,7 +63,7 @@ class Session:
             self.process = subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT)
 
     @property
-    def said(self):
+    def printed(self):
         return self.output.read_text(errors="replace")
 
     def wait_until_held(self):
@@ -74,18 +71,18 @@ class Session:
         started = [self.hold / f"osu_latency.started.{rank}" for rank in (0, 1)]
         self._wait_for(lambda: all(path.exists() for path in started), "the held job has not started")
 
-    def wait_until_said(self, text):
-        self._wait_for(lambda: text in self.said, f"ReFrame has not said {text!r}")
+    def wait_until_printed(self, text):
+        self._wait_for(lambda: text in self.printed, f"ReFrame has not printed {text!r}")
 
     def _wait_for(self, condition, what):
         """Wait as long as the session goes on."""
 
         def met():
             ended = self.process.poll() is not None
-            assert condition() or not ended, f"{what}, and the session has ended\n{self.said}"
+            assert condition() or not ended, f"{what}, and the session has ended\n{self.printed}"
             return condition()
 
-        wait_for(met, lambda: f"{what}\n{self.said}")
+        wait_for(met, lambda: f"{what}\n{self.printed}")
 
     def end(self):
         """Wait for the end and return what there is of the session; a session that does not end is killed."""
@@ -93,20 +90,18 @@ class Session:
             self.process.wait(GUARD_S)
         finally:
             self.process.kill()
-        seconds = time.monotonic() - self.begin
-        said = self.said
-        status, gate = (int(said.rsplit(f"{what} ", 1)[1].split()[0]) for what in ("\nstatus", "\ngate"))
-        return Outcome(seconds, status, gate, said, self.results, self.name)
+        printed = self.printed
+        status, gate = (int(printed.rsplit(f"{what} ", 1)[1].split()[0]) for what in ("\nstatus", "\ngate"))
+        return Outcome(status, gate, printed, self.results, self.name)
 
 
 @dataclass
 class Outcome:
     """How a session ended."""
 
-    seconds: float
     status: int
     gate: int
-    said: str
+    printed: str
     results: Path
     name: str
     notes: dict = field(default_factory=dict)
@@ -142,11 +137,65 @@ class Outcome:
         }
 
 
-def up(scheduler="slurm"):
-    """Start a cluster of two nodes."""
-    cluster = Cluster()
-    cluster("up", "--nodes", "2", "--scheduler", scheduler)
-    return cluster
+@dataclass(frozen=True)
+class Commands:
+    """Lines of shell that somebody types on the head.
+
+    :param drain, resume: take n2 out of service, and back; :param running, waiting: print the ids of such jobs.
+    :param cancel, hold: with ``{id}``; :param cancel_all: cancel all jobs.
+    :param free: print how many nodes take jobs; :param on_both: print the name of each node from a job on both.
+    :param limit: the shortest time limit that is kept within a minute.
+    """
+
+    cancel: str
+    drain: str
+    resume: str
+    running: str
+    waiting: str
+    hold: str
+    free: str
+    on_both: str
+    cancel_all: str = ":"
+    limit: str = "20s"
+
+
+COMMANDS = {
+    "slurm": Commands(
+        cancel="scancel {id}",
+        drain="scontrol update nodename=n2 state=drain reason='broken cable'",
+        resume="scontrol update nodename=n2 state=resume",
+        running="squeue -h -t RUNNING -n fabric-checks -o %i",
+        waiting="squeue -h -t PENDING -o %i",
+        hold="scontrol hold {id}",
+        free="sinfo -h -N -t idle -o %N | wc -l",
+        on_both="srun -N2 hostname",
+        cancel_all="scancel -u $(id -un)",
+        limit="1m",  # Slurm counts in minutes, and looks every half.
+    ),
+    "flux": Commands(
+        cancel="flux cancel -m 'not today' {id}",
+        drain="flux resource drain n2 broken cable",
+        resume="flux resource undrain n2",
+        running="flux jobs --filter=run --no-header --format='{id.dec}'",
+        waiting="flux jobs --filter=sched --no-header --format='{id.dec}'",
+        hold="flux job urgency {id} hold",
+        free="flux resource list --states=free --no-header --format='{nnodes}'",
+        on_both="flux run -N2 hostname",
+    ),
+    "pbs": Commands(
+        cancel="qdel {id}",
+        drain="pbsnodes -o -C 'broken cable' n2",
+        resume="pbsnodes -r -C '' n2",
+        running="qselect -s R",
+        waiting="qselect -s Q",
+        hold="qhold {id}",
+        free="pbsnodes -a -F dsv | grep -c 'state=free|'",
+        # A job has no PATH of its own, and its output appears a moment after its end.
+        on_both="cd /tmp; folder=$(mktemp -d); echo $(command -v pbsdsh) hostname | "
+        "qsub -l select=2:ncpus=1 -l place=scatter -j oe -o $folder/out > /dev/null; "
+        "until [ -s $folder/out ]; do sleep 0.1; done; cat $folder/out; rm -r $folder",
+    ),
+}
 
 
 def begin_held(cluster, folder, *options, **more):
@@ -162,34 +211,78 @@ def release(session):
     (session.hold / "osu_latency").unlink()
 
 
-def slurmd_killed(cluster, folder):
+def job(cluster, command):
+    """Return the id of the job that a command prints, as soon as it prints one."""
+    return wait_for(lambda: cluster.sh(command).split(), f"no job is printed by {command}")[-1]
+
+
+def heal(cluster, commands):
+    """Start what is dead, put n2 back in service, and wait until both nodes take jobs."""
+    status = cluster("status")
+    for service in ("slurmctld", "slurmdbd"):
+        if f"{service} IS DEAD" in status:
+            cluster("start", service)
+    if re.search("n2: (.* )?IS DEAD", status):
+        cluster("kill", "n2")  # with what its daemon had started
+    if re.search("n2: (.* )?IS D", status):
+        cluster("start", "n2")
+    for line in (commands.cancel_all, commands.resume):  # it may be in service
+        cluster.call("exec", "head", "--", "bash", "-c", line)
+
+    def free():
+        return cluster.call("exec", "head", "--", "bash", "-c", commands.free).stdout.strip() == "2"
+
+    wait_for(free, lambda: cluster("status"))
+
+
+def no_fault(cluster, commands, folder):
+    return Session(cluster, folder).end()
+
+
+def node_lost(cluster, commands, folder):
+    session = begin_held(cluster, folder)
+    cluster("kill", "n2")
+    return session.end()
+
+
+def slurmd_killed(cluster, commands, folder):
     session = begin_held(cluster, folder)
     cluster.on("n2", "pkill", "-KILL", "-x", "slurmd")
     return session.end()
 
 
-def node_drained(cluster, folder):
-    cluster.on("head", "scontrol", "update", "nodename=n2", "state=drain", "reason=broken cable")
-    return Session(cluster, folder).end()
-
-
-def job_cancelled(cluster, folder):
+def job_cancelled(cluster, commands, folder):
     session = begin_held(cluster, folder)
-    cluster.on("head", "scancel", "--state=RUNNING", "--name=fabric-checks")
+    cluster.sh(commands.cancel.format(id=job(cluster, commands.running)))
     return session.end()
 
 
-def over_time_limit(cluster, folder):
-    # Slurm counts in minutes, and looks every half.
-    return begin_held(cluster, folder, "-S", "OsuLatency.time_limit=1m").end()
+def over_time_limit(cluster, commands, folder):
+    return begin_held(cluster, folder, "-S", f"OsuLatency.time_limit={commands.limit}").end()
 
 
-def stuck_in_queue(cluster, folder):
+def node_drained(cluster, commands, folder):
+    cluster.sh(commands.drain)
+    return Session(cluster, folder).end()
+
+
+def job_held(cluster, commands, folder):
+    """Somebody holds the job while it waits for n2, which is then back in service."""
+    cluster.sh(commands.drain)
+    session = Session(cluster, folder, "-S", "OsuLatency.max_pending_time=25s")
+    # One job is in the queue at a time; that of OsuBarrier, which n1 is enough for, is over then.
+    session.wait_until_printed("] (2/4) OsuBarrier")
+    cluster.sh(commands.hold.format(id=job(cluster, commands.waiting)))
+    cluster.sh(commands.resume)
+    return session.end()
+
+
+def stuck_in_queue(cluster, commands, folder):
     cluster.sh("sbatch -w n2 --exclusive --job-name=other --time=20 -o /dev/null --wrap 'sleep 1200'")
     return Session(cluster, folder, "-S", "OsuLatency.max_pending_time=15s").end()
 
 
-def slurmctld_restarted(cluster, folder):
+def slurmctld_restarted(cluster, commands, folder):
     """Once while the first job is submitted, and once in mid-job; orderly, so that it saves what it knows."""
 
     def stop():
@@ -200,26 +293,26 @@ def slurmctld_restarted(cluster, folder):
     (folder / "hold").mkdir()
     (folder / "hold" / "osu_latency").touch()
     session = Session(cluster, folder)
-    session.wait_until_said("the job will be submitted again")
+    session.wait_until_printed("the job will be submitted again")
     cluster("start", "slurmctld")
     session.wait_until_held()
     stop()
     release(session)
-    for node in ("n1", "n2"):  # the job ends while nobody is there to be told
+    for node in ("n1", "n2"):  # the job ends while the controller is down
         ended = ["exec", node, "--", "pgrep", "-f", "hold.sh"]
         wait_for(lambda: cluster.call(*ended).returncode == 1, f"the job goes on on {node}")  # noqa: B023
     cluster("start", "slurmctld")
     return session.end()
 
 
-def sacct_unavailable(cluster, folder):
+def sacct_unavailable(cluster, commands, folder):
     session = begin_held(cluster, folder)
     cluster("kill", "slurmdbd")
     release(session)
     return session.end()
 
 
-def perflog_full(cluster, folder):
+def perflog_full(cluster, commands, folder):
     """Room for the first case's one record and the last one's, not for the 24 of the victim."""
     place = folder / "results" / "perflogs"
     place.mkdir(parents=True)
@@ -229,50 +322,54 @@ def perflog_full(cluster, folder):
     return Session(cluster, folder).end()
 
 
-def reframe_killed(cluster, folder):
+def reframe_killed(cluster, commands, folder):
     first = begin_held(cluster, folder)
     # The case before it is recorded when ReFrame has looked at its output, which may be after the next job begins.
     ended = re.compile(r"OK \] +\(\S+\) OsuBarrier ")
-    wait_for(lambda: ended.search(first.said), lambda: f"OsuBarrier has not ended\n{first.said}")
+    wait_for(lambda: ended.search(first.printed), lambda: f"OsuBarrier has not ended\n{first.printed}")
     running = cluster.on("head", "squeue", "-h", "-o", "%i %l").split()
     cluster.on("head", "kill", "-KILL", first.pid.read_text().strip())
     killed = first.end()
     second = Session(cluster, folder, name="20260101T000100Z-test")
-    second.wait_until_said("[ RUN      ] OsuBarrier")
+    second.wait_until_printed("[ RUN      ] OsuBarrier")
     left = cluster.on("head", "squeue", "-h", "-j", running[0], "-o", "%T").strip()
     waiting = ["squeue", "-h", "-t", "PENDING", "-o", "%i"]
-    wait_for(
-        lambda: cluster.on("head", *waiting).strip(), lambda: f"no job waits for the one that was left\n{second.said}"
-    )
+    wait_for(lambda: cluster.on("head", *waiting).strip(), lambda: f"no job waits for the first\n{second.printed}")
     release(first)
     again = second.end()
     again.notes = {"killed": killed, "jobid": running[0], "limit": running[1], "left": left}
     return again
 
 
-#: The faults that a session has to get over.
-ASKED_FOR = (
-    "slurmd killed in mid-job",
-    "node drained before the job",
-    "job cancelled",
-    "job over its time limit",
-    "job stuck in the queue",
-    "slurmctld restarted",
-    "sacct unavailable",
-    "the perflog's disk full",
-    "reframe killed and run again",
+#: How each fault is made, and what the victim then reports; None where it passes.
+NODE_LOST = r"job \S+ ran on n1, n2; a node of it failed \(.*\): n2 (does not respond|is down)"
+CANCELLED = (job_cancelled, r"job \S+ ran on n1, n2; it was cancelled, but not by this session \(.*\)")
+OVER_LIMIT = (over_time_limit, r"job \S+ ran on n1, n2; it ran over its time limit \(.*\)")
+DRAINED = (
+    node_drained,
+    r"job \S+ cannot start after \d+ s in the queue and was cancelled; .*: n2 is (drained|offline) \(broken cable\)",
 )
-#: How each is made.
-FAULTS = {
-    "slurmd killed in mid-job": slurmd_killed,
-    "node drained before the job": node_drained,
-    "job cancelled": job_cancelled,
-    "job over its time limit": over_time_limit,
-    "job stuck in the queue": stuck_in_queue,
-    "slurmctld restarted": slurmctld_restarted,
-    "sacct unavailable": sacct_unavailable,
-    "the perflog's disk full": perflog_full,
-    "reframe killed and run again": reframe_killed,
+WAITING = r"job \S+ is still waiting after \d+ s in the queue and was cancelled; .* says: "
+EVERYWHERE = {"job cancelled": CANCELLED, "job over its time limit": OVER_LIMIT, "node drained before the job": DRAINED}
+POLLED = EVERYWHERE | {
+    "none": (no_fault, None),
+    "node lost in mid-job": (node_lost, NODE_LOST),
+    "job held": (job_held, rf"{WAITING}it is held \("),
 }
-#: Those that take the longest.
-LONG = (over_time_limit, reframe_killed, slurmctld_restarted, node_drained)
+FAULTS = {
+    "slurm": EVERYWHERE
+    | {
+        "slurmd killed in mid-job": (slurmd_killed, NODE_LOST),
+        "job stuck in the queue": (stuck_in_queue, rf"{WAITING}.*: .*\bn2 taken by other jobs"),
+        "slurmctld restarted": (slurmctld_restarted, None),
+        "sacct unavailable": (sacct_unavailable, None),
+        "the perflog's disk full": (
+            perflog_full,
+            r"/results/perflogs/minicluster/pmi2/OsuLatency[.]jsonl: No space left on device: 24 records are not in "
+            r"the perflog of OsuLatency %layout=2x1; make room",
+        ),
+        "reframe killed and run again": (reframe_killed, None),
+    },
+    "flux": POLLED,
+    "pbs": POLLED,
+}

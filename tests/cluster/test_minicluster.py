@@ -10,7 +10,7 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import runs
-from tests.cluster.conftest import CI, Cluster, skip_without_programs
+from tests.cluster.conftest import CI, Cluster, require
 from tests.guard import GUARD_S
 
 #: What a TCP segment of a full Ethernet frame carries, of what the link counts: with time stamps 1448 of 1514 bytes.
@@ -135,7 +135,7 @@ def test_the_size_of_the_cluster_is_that_of_the_one_it_runs_in(two):
 
 def test_a_failing_start_is_the_status_of_the_run(tmp_path):
     """Before anything is measured: one line, no session."""
-    skip_without_programs()
+    require(namespaces=False)
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "0"}
     done = subprocess.run(
         [CI / "run", "--system=minicluster"], env=env, capture_output=True, text=True, timeout=GUARD_S

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""However a cluster ends, nothing of it is left."""
+"""However a cluster ends, and under which scheduler, nothing of it is left."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ci.minicluster import control, state
-from tests.cluster.conftest import CI, MARK, Cluster
+from tests.cluster.conftest import CI, MARK, Cluster, require
 from tests.conftest import TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
@@ -81,6 +81,14 @@ def cluster(machine):
 second = cluster
 
 
+@pytest.fixture(params=["slurm", "flux", "pbs"])
+def small(request):
+    """The options of a cluster of two nodes under each scheduler that is installed."""
+    require(request.param)
+    accounting = ["--without-accounting"] if request.param == "slurm" else []
+    return ["--nodes", "2", "--scheduler", request.param, *accounting]
+
+
 def test_down(cluster):
     cluster("up", "--nodes", "3")
     folder = cluster.entry.folder
@@ -90,37 +98,44 @@ def test_down(cluster):
     assert not folder.exists()
 
 
+#: Files of a cluster that are there when its hosts, its database, its controller or another first daemon are made.
+HOSTS, DATABASE, CONTROLLER = "run/n1.control", "run/mariadb.socket", "run/slurmctld.pid"
+FLUX, PBS = "flux/head/local", "pbs/head/datastore"
+
+
 @pytest.mark.parametrize(
-    ("number", "moment"),
+    ("scheduler", "number", "sign"),
     [
-        (signal.SIGINT, "reserved"),
-        (signal.SIGINT, "namespaces"),
-        (signal.SIGINT, "database"),
-        (signal.SIGINT, "controller"),
-        (signal.SIGTERM, "reserved"),
-        (signal.SIGHUP, "database"),
+        ("slurm", signal.SIGINT, None),
+        ("slurm", signal.SIGINT, HOSTS),
+        ("slurm", signal.SIGINT, DATABASE),
+        ("slurm", signal.SIGINT, CONTROLLER),
+        ("slurm", signal.SIGTERM, None),
+        ("slurm", signal.SIGHUP, DATABASE),
+        ("slurm", signal.SIGKILL, HOSTS),
+        *((name, number, sign) for name, sign in (("flux", FLUX), ("pbs", PBS))
+          for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)),
     ],
-)
-def test_a_signal_during_up(cluster, number, moment, tmp_path, monkeypatch):
+)  # fmt: skip
+def test_a_signal_during_up(cluster, scheduler, number, sign, tmp_path, monkeypatch):
     """At the earliest possible moment, with the first hosts, and with daemons that are starting."""
+    require(scheduler)
     stand_in = tmp_path / "sinfo"
     stand_in.write_text("#!/bin/sh\n")  # no node is ever idle, so that the command cannot be ready before the signal
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    command = cluster.started("up", "--nodes", "3")
-    signs = {
-        "namespaces": "run/n1.control",
-        "database": "run/mariadb.socket",
-        "controller": "run/slurmctld.pid",
-    }
+    command = cluster.started("up", "--nodes", "3", "--scheduler", scheduler)
     wait_for(lambda: (state.INDEX / cluster.name).exists(), "no entry")
-    if moment in signs:
-        wait_for(lambda: cluster.entry is None or (cluster.entry.folder / signs[moment]).exists(), f"no {moment}")
+    if sign:
+        wait_for(lambda: cluster.entry is None or (cluster.entry.folder / sign).exists(), f"no {sign}")
         assert cluster.entry, command.communicate()
     command.send_signal(number)
     out, err = command.communicate(timeout=GUARD_S)
-    assert (command.returncode, out, err) == (128 + number, "", f"error: ended by {number.name}\n")
-    assert not left_of(cluster)
+    if number == signal.SIGKILL:
+        wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
+    else:
+        assert (command.returncode, out, err) == (128 + number, "", f"error: ended by {number.name}\n")
+        assert not left_of(cluster)
 
 
 @pytest.mark.parametrize("moment", ["reserve", "fork"])
@@ -145,16 +160,8 @@ sys.exit(commands.main(["up", "--nodes", "2", "--name", {cluster.name!r}]))
     assert not left_of(cluster)
 
 
-def test_a_command_line_that_is_killed_during_up(cluster):
-    command = cluster.started("up", "--nodes", "3")
-    wait_for(lambda: cluster.entry and (cluster.entry.folder / "run" / "n1.control").exists(), "no host")
-    command.kill()
-    command.communicate()
-    wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
-
-
 def test_a_daemon_that_does_not_start(cluster, tmp_path):
-    """The cause is told, although the logs are removed with all the rest."""
+    """The cause is printed, although the logs are removed with all the rest."""
     broken = tmp_path / "slurmctld"
     broken.write_text("#!/bin/sh\necho 'slurmctld: fatal: out of luck' >&2\nexit 1\n")
     broken.chmod(0o755)
@@ -164,15 +171,15 @@ def test_a_daemon_that_does_not_start(cluster, tmp_path):
     assert not left_of(cluster)
 
 
-def test_the_supervisor_is_killed(cluster):
-    cluster("up", "--nodes", "3", "--without-accounting")
+def test_the_supervisor_is_killed(cluster, small):
+    cluster("up", *small)
     os.kill(control.listener(control.socket_of(cluster.entry.folder, "head")), signal.SIGKILL)
     wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 
-def test_the_keeper_is_killed(cluster):
-    """All but the folder goes at once; the folder goes with the next command, whosever that is."""
-    cluster("up", "--nodes", "3", "--without-accounting")
+def test_the_keeper_is_killed(cluster, small):
+    """All but the folder goes at once; the folder goes with the next command for any cluster."""
+    cluster("up", *small)
     os.kill(cluster.entry.keeper, signal.SIGKILL)
     wait_for(lambda: not processes(cluster), lambda: processes(cluster))
     done = subprocess.run([CI / "cluster", "status"], capture_output=True, text=True, timeout=GUARD_S)
@@ -180,24 +187,15 @@ def test_the_keeper_is_killed(cluster):
     assert not left_of(cluster)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_run_is_told_to_end(cluster, number):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_run_is_ended_by_a_signal(cluster, small, number):
     """The signal reaches the command, whose own status is then that of `run`."""
     script = "trap 'exit 9' INT TERM; echo ready; while :; do sleep 0.1; done"
-    command = cluster.started("run", "--nodes", "2", "--without-accounting", "--", "bash", "-c", script)
+    command = cluster.started("run", *small, "--", "bash", "-c", script)
     assert command.stdout.readline() == "ready\n"
     command.send_signal(number)
     out, err = command.communicate(timeout=GUARD_S)
-    assert (command.returncode, out, err) == (9, "", "")
-    assert not left_of(cluster)
-
-
-def test_run_is_killed(cluster):
-    script = f"echo on; sleep {ENDLESS_S}"
-    command = cluster.started("run", "--nodes", "2", "--without-accounting", "--", "sh", "-c", script)
-    assert command.stdout.readline() == "on\n"
-    command.kill()
-    command.communicate()
+    assert (command.returncode, out, err) == (-number if number == signal.SIGKILL else 9, "", "")
     wait_for(lambda: not left_of(cluster), lambda: left_of(cluster))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Cluster, skip_without_programs
+from tests.cluster.conftest import Cluster, require
 from tests.guard import GUARD_S, wait_for
 
 # Whether this user may make namespaces, by the code that `up` asks.
@@ -20,7 +20,7 @@ needs.check_namespaces(needs.account())
 
 @pytest.fixture
 def cluster(as_nobody):
-    skip_without_programs()
+    require(namespaces=False)
     *become, command = as_nobody
     python = become or ["/usr/bin/python3"]
     done = subprocess.run(

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every scheduler of this collection does the same with a job; tests/cluster has three of them live.
+"""The contract of every scheduler of this collection; tests/cluster has three of them live.
 
 Job scripts are in tests/checks/test_job_scripts.py.
 """
 
-import importlib
-
 import pytest
 from reframe.core.exceptions import JobSchedulerError
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.schedulers import watching
 from fabric_checks.schedulers.slurm import scheduler as slurm
-from tests.schedulers.stand_ins import ALL, WATCHED, Flux, Lsf, Pbs, standing_clock
+from tests.schedulers.stand_ins import ALL, WATCHED, Flux, Pbs, standing_clock
 
 
 def over(*kinds):
@@ -54,7 +51,7 @@ def test_a_job_is_watched_from_the_queue_to_its_end(tools, clock):
     if tools.name == "fabric-lsf":
         return
     assert (job.state, job.exitcode, len(job.nodelist)) == ("FAILED", 3, 2)
-    assert tools.scheduler.why_failed(job) is None, "its output has to say it"
+    assert tools.scheduler.why_failed(job) is None, "its output explains it"
     assert tools.scheduler.began(job)[:4] == "2026" and "T" in tools.scheduler.began(job)
 
 
@@ -150,14 +147,6 @@ def test_a_job_that_is_forgotten_after_it_was_cancelled_keeps_the_reason(tools, 
     tools.polled(job)
     tools.forgets()
     assert "is still waiting after 11 s" in polled_for(tools, job, clock, 20)
-
-
-@over(*ALL)
-def test_another_text_is_no_list_of_queues(tools):
-    output = importlib.import_module(f"fabric_checks.schedulers.{tools.name.removeprefix('fabric-')}.output")
-    texts = ("x is down. Please wait ...\n",) * {Pbs: 2, Lsf: 3}.get(type(tools), 1)
-    with pytest.raises(OutputError):
-        output.queues(*texts)
 
 
 @over(*ALL)

@@ -39,11 +39,6 @@ def test_flux_passes_on_the_options_of_a_job(flux):
     ]
 
 
-def test_pbs_runs_no_job_twice(pbs):
-    job = pbs.submitted()
-    assert job.scheduler.emit_preamble(job)[0] == "#PBS -r n"
-
-
 def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):
     monkeypatch.setattr(watching, "OUT_OF_SERVICE_S", 0)
     job = pbs.submitted()
