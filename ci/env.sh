@@ -10,7 +10,7 @@
 # deleted, whatever others set up.
 
 fabric_env() {
-    local root venv held told other
+    local root venv held answer other
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || return 1
     # shellcheck source=ci/find-python.sh
     . "$root/ci/find-python.sh" || return 1
@@ -20,10 +20,10 @@ fabric_env() {
     export FABRIC_MPI=${FABRIC_MPI:-mpich}
     for _ in 1 2 3; do
         {
-            told=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
+            answer=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
                 --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return 1
         } 4>&1
-        { read -r venv; read -r held; } <<<"$told"
+        { read -r venv; read -r held; } <<<"$answer"
         [ -z "${fabric_lock:-}" ] || exec {fabric_lock}<&-
         fabric_lock=
         # Whoever deletes this file has its lock to do so, and then it is set up anew.
@@ -32,7 +32,7 @@ fabric_env() {
     done
     [ -n "$held" ] || { echo "error: $FABRIC_HOME: cannot lock what was set up; see that flock(1) is there and works on that file system" >&2; return 1; }
     export RFM_CONFIG_FILES=$root/config/settings.py
-    # What another clone has put there goes, and so does what this one had before its pins changed.
+    # The paths of another clone are removed, and so are this one's from before its pins changed.
     other=${FABRIC_PATH:-}
     [ -z "$other" ] || PATH=$(fabric_without "$other" "$PATH") PYTHONPATH=$(fabric_without "${other%%/ci/bin:*}/src" "${PYTHONPATH:-}")
     export FABRIC_PATH=$root/ci/bin:$venv/bin

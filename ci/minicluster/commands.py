@@ -143,8 +143,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+        path = f"{error.filename}: " if error.filename else ""
+        print(f"error: {path}{error.strerror or error}", file=sys.stderr)
         return 1
     except Stopped as stopped:
         print(f"error: ended by {signal.Signals(stopped.number).name}", file=sys.stderr)
@@ -230,7 +230,7 @@ def _start(options: argparse.Namespace) -> tuple[Cluster, Spec]:
 def up(options: argparse.Namespace) -> None:
     begin = time.monotonic()
     cluster, spec = _start(options)
-    cluster.let_go()  # the command has done its work, and says so
+    cluster.let_go()
     cores = f"{spec.cores} core{'s' * (spec.cores > 1)}"
     of = f"with {SCHEDULERS[spec.scheduler].title}"
     if spec.scheduler == "slurm":

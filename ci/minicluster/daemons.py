@@ -107,7 +107,7 @@ def listens_at(path: Path) -> bool:
 
 
 class Reaper:
-    """What process 1 owes the others: to collect the orphans. The children of its own are left to their owners."""
+    """The duty of process 1 to collect orphans. Children of its own are left to their owners."""
 
     def __init__(self) -> None:
         self._wake, handler = socket.socketpair()

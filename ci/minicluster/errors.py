@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What goes wrong, in one line."""
+"""Errors of a cluster, in one line."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ from .scheduler import Scheduler
 from .spec import HEAD, NETWORK, Spec
 
 PORT = 8050
-# A host that has lost its power does not say goodbye: so long the kernel waits for its answer.
+# A host that has lost its power closes no connection: so long the kernel waits for its answer.
 NODE_TIMEOUT = 10
 
 
@@ -39,7 +39,7 @@ def config(spec: Spec, folder: Path) -> str:
             # The brokers of a job: there is no default route to choose an interface by.
             f'interface-hint = "{NETWORK}"',
             "[resource]",
-            # A node has as many cores as it says, whatever the machine has.
+            # A node has as many cores as configured, whatever the machine has.
             "verify = false",
             "norestrict = true",
             f'config = [{{hosts = "{HEAD},{hosts}", cores = "{cores}"}}]',

@@ -31,18 +31,18 @@ class Host:
 
     def boot(self) -> None:
         """Start the host's process; `wait` waits until it is there."""
-        ready, told = os.pipe()
-        self._booting = fork(lambda: _into_namespaces(self.spec, self.folder, self.name, told)), ready
-        os.close(told)
+        ready, report = os.pipe()
+        self._booting = fork(lambda: _into_namespaces(self.spec, self.folder, self.name, report)), ready
+        os.close(report)
 
     def wait(self) -> int:
         """Return the host's process, by its number here."""
         assert self._booting is not None
         (child, ready), self._booting = self._booting, None
-        said = read_all(ready, PATIENCE, f"the start of {self.name}")
+        text = read_all(ready, PATIENCE, f"the start of {self.name}")
         wait_for_end(child, PATIENCE, f"what made {self.name}")
-        if said != "ready":
-            raise ClusterError(f"{self.name} cannot be made: {said or 'its process ended'}")
+        if text != "ready":
+            raise ClusterError(f"{self.name} cannot be made: {text or 'its process ended'}")
         pid = self.pid
         assert pid
         return pid
@@ -65,20 +65,20 @@ class Host:
         wait_for_end(pid, PATIENCE, f"{self.name}, which was killed,")
 
 
-def _into_namespaces(spec: Spec, folder: Path, name: str, told: int) -> int:
+def _into_namespaces(spec: Spec, folder: Path, name: str, report: int) -> int:
     """Make the namespaces; a new PID namespace begins with the next child, which the supervisor inherits."""
     signal.set_wakeup_fd(-1)  # the supervisor's, which is closed now
-    close_all_but(told)
+    close_all_but(report)
     try:
         kernel.unshare(*NAMESPACES)
     except OSError as error:
-        os.write(told, f"{error.filename}: {error.strerror}".encode())
+        os.write(report, f"{error.filename}: {error.strerror}".encode())
         return 1
-    fork(lambda: _run(spec, folder, name, told))
+    fork(lambda: _run(spec, folder, name, report))
     return 0
 
 
-def _run(spec: Spec, folder: Path, name: str, told: int) -> int:
+def _run(spec: Spec, folder: Path, name: str, report: int) -> int:
     kernel.set_name(name)
     try:
         socket.sethostname(name)
@@ -86,10 +86,10 @@ def _run(spec: Spec, folder: Path, name: str, told: int) -> int:
         network.without_ipv6()
         server = control.listen(control.socket_of(folder, name))
     except OSError as error:
-        os.write(told, f"{error.filename}: {error.strerror}".encode())
+        os.write(report, f"{error.filename}: {error.strerror}".encode())
         return 1
-    os.write(told, b"ready")
-    os.close(told)
+    os.write(report, b"ready")
+    os.close(report)
     inside = Inside(spec, folder, name)
     reaper = Reaper()
     while True:
@@ -99,7 +99,7 @@ def _run(spec: Spec, folder: Path, name: str, told: int) -> int:
 
 
 class Inside:
-    """What a host does when it is asked."""
+    """The operations of a host on request."""
 
     def __init__(self, spec: Spec, folder: Path, name: str) -> None:
         self.name = name

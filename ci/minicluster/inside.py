@@ -19,13 +19,13 @@ from .spec import HEAD, Spec
 def environment(spec: Spec, folder: Path, base: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which the commands of the scheduler, and ci/cluster, mean this cluster."""
     scheduler = schedulers.of(spec, folder)
-    # What an outer one set for its own job would be taken for options.
+    # Variables that an outer scheduler set for its own job would be taken for options.
     kept = {name: value for name, value in base.items() if not name.startswith(scheduler.variables)}
     return kept | {
         "PATH": search_path(base.get("PATH", ""), spec.prefix),
         **scheduler.environment(),
         "FABRIC_CLUSTER": spec.name,
-        # What config/systems/minicluster.py wants to know.
+        # For config/systems/minicluster.py.
         "FABRIC_CLUSTER_SCHEDULER": spec.scheduler,
         "FABRIC_CLUSTER_NODES": str(spec.nodes),
         "FABRIC_CLUSTER_CORES": str(spec.cores),
@@ -52,10 +52,10 @@ def run(spec: Spec, folder: Path, host: str, command: list[str]) -> int:
 def _enter(spec: Spec, folder: Path, pid: int, command: list[str]) -> int:
     """Be in the host's namespaces; in its PID namespace is only what is forked then."""
     kernel.die_with_parent()
-    place = Path.cwd()
+    folder_here = Path.cwd()
     try:
         kernel.enter(pid)
-        os.chdir(place)
+        os.chdir(folder_here)
     except OSError as error:
         hint = "; within a rootless cluster use srun" if spec.account.rootless else ""
         print(f"error: the host cannot be entered: {error.filename}: {error.strerror}{hint}", file=sys.stderr)

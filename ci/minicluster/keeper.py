@@ -15,7 +15,7 @@ from .errors import ClusterError, telling_line
 from .processes import PATIENCE, block_signals, close_all_but, fork, readable, reset_signals, wait_for_end
 from .spec import Spec
 
-# What start and end may take altogether: many waits, each with its own bound and a better message.
+# Bounds of start and end altogether: of many waits, each with its own bound and a better message.
 TO_BE_UP, TO_BE_DOWN = 20 * PATIENCE, 3 * PATIENCE
 
 
@@ -117,8 +117,8 @@ def _supervise(spec: Spec, folder: Path, connection: socket.socket, lock: int, k
 def _wait(child: int, connection: socket.socket) -> None:
     """Return when the supervisor has ended, or is to be ended: for as long as the cluster is wanted."""
     supervised = os.pidfd_open(child)
-    told = _signal_descriptor()
-    watched = [supervised, told, connection.fileno()]
+    signalled = _signal_descriptor()
+    watched = [supervised, signalled, connection.fileno()]
     while True:
         ready, _, _ = select.select(watched, [], [])
         if connection.fileno() in ready and control.receive(connection, PATIENCE) is not None:

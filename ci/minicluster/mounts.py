@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a host has mounted of its own; the rest of the file system is the machine's."""
+"""Mounts of a host's own; the rest of the file system is the machine's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def begin(folder: Path) -> None:
 
 
 def own(folder: Path) -> None:
-    """Mount what shows this host's processes, interfaces and shared memory in place of the machine's.
+    """Mount the file systems of this host's own processes, interfaces and shared memory over the machine's.
 
     UCX takes the interfaces from /sys: with the machine's, MPICH sends addresses that nobody can reach.
     """
@@ -29,8 +29,8 @@ def own(folder: Path) -> None:
     in_memory(Path("/dev/shm"), "1777")
 
 
-def in_memory(place: Path, mode: str) -> None:
-    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode={mode}")
+def in_memory(folder: Path, mode: str) -> None:
+    mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, f"mode={mode}")
 
 
 def replace(path: str, by: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a cluster needs of the machine, and what to do where it is missing."""
+"""Requirements of a cluster on the machine, and the remedy where one is missing."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def packages_of(scheduler: str, accounting: bool) -> dict[str, str | None]:
 def prefix(scheduler: str, environment: Mapping[str, str]) -> str:
     """Return the folder where a scheduler is installed, as the environment names it; empty if it names none."""
     variable = SCHEDULERS[scheduler].prefix_variable
-    place = environment.get(variable, "") if variable else ""
-    if place and not Path(place, "bin").is_dir():
-        raise ClusterError(f"{variable} is {place!r}, which has no folder bin; name the folder of an installation")
-    return place and str(Path(place).resolve())
+    folder = environment.get(variable, "") if variable else ""
+    if folder and not Path(folder, "bin").is_dir():
+        raise ClusterError(f"{variable} is {folder!r}, which has no folder bin; name the folder of an installation")
+    return folder and str(Path(folder).resolve())
 
 
 def missing_programs(accounting: bool, path: str, scheduler: str = "slurm") -> list[str]:
@@ -54,7 +54,9 @@ def missing_message(programs: list[str], scheduler: str = "slurm") -> str:
     parts = [f"install them (Debian: apt install {' '.join(found)})"] if found else []
     if any(packages[program] is None for program in programs):
         of = SCHEDULERS[scheduler]
-        parts.append(f"Debian has no {of.title}: {PAGE} says how to build it; set {of.prefix_variable} to its folder")
+        parts.append(
+            f"Debian has no {of.title}: {PAGE} explains how to build it; set {of.prefix_variable} to its folder"
+        )
     if set(programs) <= set(FOR_ACCOUNTING):
         parts.append("or do without them with --without-accounting")
     return f"missing programs: {', '.join(programs)}; {'; '.join(parts)}"
@@ -120,34 +122,34 @@ def refusal(rootless: bool, number: int, what: str, settings: Mapping[str, str])
 
 def check_namespaces(account: Account) -> None:
     """Refuse to start where namespaces and mounts in them are not allowed, by trying."""
-    ready, told = os.pipe()
-    child = fork(lambda: _try_namespaces(account, told))
-    os.close(told)
-    said = read_all(ready, PATIENCE, "the trial whether namespaces are allowed")
+    ready, report = os.pipe()
+    child = fork(lambda: _try_namespaces(account, report))
+    os.close(report)
+    text = read_all(ready, PATIENCE, "the trial whether namespaces are allowed")
     wait_for_end(child, PATIENCE, "the trial whether namespaces are allowed")
-    if said:
-        number, _, what = said.partition(" ")
+    if text:
+        number, _, what = text.partition(" ")
         raise ClusterError(refusal(account.rootless, int(number), what, read_settings()))
 
 
-def _try_namespaces(account: Account, told: int) -> int:
+def _try_namespaces(account: Account, report: int) -> int:
     try:
         if account.rootless:
             kernel.unshare("user")
             kernel.map_user(0, account.uid, 0, account.gid)
         kernel.unshare("pid", "net", "mnt", "uts", "ipc")
     except OSError as error:
-        os.write(told, f"{error.errno} {error.filename}".encode())
+        os.write(report, f"{error.errno} {error.filename}".encode())
         return 1
-    return wait_for_end(fork(lambda: _try_mount(told)), PATIENCE, "the trial of mounts")
+    return wait_for_end(fork(lambda: _try_mount(report)), PATIENCE, "the trial of mounts")
 
 
-def _try_mount(told: int) -> int:
+def _try_mount(report: int) -> int:
     try:
         kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
         kernel.mount("proc", "/proc", "proc")
         kernel.mount("sysfs", "/sys", "sysfs")
     except OSError as error:
-        os.write(told, f"{error.errno} {error.filename}".encode())
+        os.write(report, f"{error.errno} {error.filename}".encode())
         return 1
     return 0

@@ -68,15 +68,15 @@ _WAITING = 100_000
 def limit_commands(device: str, link: str) -> list[str]:
     """Return the commands that shape what leaves a device like a link, or that remove older limits."""
     asked = parse_link(link)
-    commands, place = [], "root"
+    commands, parent = [], "root"
     if asked.is_rough:
         what = [f"delay {asked.delay}"] * bool(asked.delay) + [f"loss {asked.loss}"] * bool(asked.loss)
         commands.append(f"qdisc replace dev {device} root handle 1: netem limit {_WAITING} {' '.join(what)}")
-        place = "parent 1: handle 10:"
+        parent = "parent 1: handle 10:"
     if asked.rate != NO_LIMIT:
         # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one piece.
         burst = max(64 * 1024, bits_per_second(asked.rate) // 8 // 1000)
-        commands.append(f"qdisc replace dev {device} {place} tbf rate {asked.rate} burst {burst} latency 50ms")
+        commands.append(f"qdisc replace dev {device} {parent} tbf rate {asked.rate} burst {burst} latency 50ms")
     return commands or [f"qdisc replace dev {device} root noqueue"]
 
 

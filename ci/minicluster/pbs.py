@@ -24,7 +24,7 @@ HOMES = RUN / "pbs"
 # So long after a host was lost its jobs are ended.
 NODE_TIMEOUT = 10
 
-# What is in a folder of PBS, with its mode: PBS refuses others.
+# Folders of PBS with their modes: PBS refuses others.
 _OF_HEAD = {
     "server_priv": 0o750,
     "server_priv/accounting": 0o755,
@@ -86,13 +86,13 @@ def mom_config(host: str, folder: Path) -> str:
 def remote_shell(prefix: Path) -> str:
     """Return the text of a program that is called as rsh is, and starts its command by PBS on a host of the job.
 
-    What pbs_tmrsh is given it starts as it is, where rsh hands it to a shell.
+    pbs_tmrsh starts its words as they are, where rsh hands them to a shell.
     """
     return f'#!/bin/sh\nhost=$1\nshift\nexec {prefix}/bin/pbs_tmrsh "$host" /bin/sh -c "$*"\n'
 
 
 def server_settings(spec: Spec) -> list[str]:
-    """Return what the server is told, in the language of qmgr."""
+    """Return the settings of the server, in the language of qmgr."""
     return [
         "create queue workq queue_type=execution,enabled=true,started=true",
         "set server default_queue=workq",
@@ -143,7 +143,7 @@ class Pbs(Scheduler):
         return self._daemon(name, command, host, PBS_CONF_FILE=str(self._conf(host)))
 
     def _with_database(self, command: str) -> list[str]:
-        # PBS's own lines, which say where PostgreSQL is.
+        # PBS's own lines, which name the folder of PostgreSQL.
         return ["bash", "-c", f'set -a; . "$PBS_CONF_FILE"; . "$PBS_EXEC/libexec/pbs_db_env"; {command}']
 
     def _conf(self, host: str) -> Path:
@@ -222,7 +222,7 @@ class Pbs(Scheduler):
             self._start_server()
 
     def environment(self) -> dict[str, str]:
-        # What config/systems/minicluster.py tells the MPIs, which have no ssh here.
+        # For config/systems/minicluster.py: MPIs have no ssh here.
         return {"PBS_CONF_FILE": str(self._conf(HEAD)), "FABRIC_CLUSTER_RSH": str(self._remote_shell)}
 
     def node_daemon(self, host: str) -> Daemon:

@@ -17,7 +17,7 @@ from typing import NoReturn
 from .errors import ClusterError
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# How long a command may take to end after it was told to.
+# The longest time that a command may take to end after a signal to end.
 GRACE = 10.0
 # A bound for every other wait for one thing; on a busy machine a daemon takes many times as long as it needs.
 PATIENCE = 60.0
@@ -54,13 +54,13 @@ def readable(descriptor: int, seconds: float) -> bool:
 
 def read_all(descriptor: int, seconds: float, what: str) -> str:
     """Return what comes through a pipe until its end, and close it."""
-    deadline, said = time.monotonic() + seconds, b""
+    deadline, text = time.monotonic() + seconds, b""
     with os.fdopen(descriptor, "rb", buffering=0) as pipe:
         while readable(descriptor, deadline - time.monotonic()):
             more = pipe.read(65536)
             if not more:
-                return said.decode()
-            said += more
+                return text.decode()
+            text += more
     raise ClusterError(f"{what} takes more than {seconds:g} s")
 
 
@@ -80,21 +80,21 @@ def wait_for_end(child: int, seconds: float, what: str) -> int:
 
 def _left(process: int) -> list[str]:
     """Return a process and all below it that live, each with its state and where in the kernel it waits: proc(5)."""
-    parents, said = {}, {}
+    parents, lines = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-            name, place = (folder / "comm").read_text().strip(), (folder / "wchan").read_text()
+            name, wait = (folder / "comm").read_text().strip(), (folder / "wchan").read_text()
         except OSError:
             continue  # it has ended by now, or is somebody else's
         parents[folder.name] = parent
         if state != "Z":
-            said[folder.name] = f"{name} ({folder.name}) is in state {state} at {place}"
+            lines[folder.name] = f"{name} ({folder.name}) is in state {state} at {wait}"
 
     def below(number: str) -> bool:
         return number == str(process) or (number in parents and below(parents[number]))
 
-    return [line for number, line in said.items() if below(number)]
+    return [line for number, line in lines.items() if below(number)]
 
 
 def run_program(
@@ -121,8 +121,8 @@ def run_program(
         process.kill()
         raise ClusterError(f"{command[0]} takes more than {seconds:g} s") from None
     if process.returncode != 0:
-        said = (err.strip() or out.strip() or "no message").splitlines()
-        raise ClusterError(f"{command[0]} failed: {said[-1]}")
+        lines = (err.strip() or out.strip() or "no message").splitlines()
+        raise ClusterError(f"{command[0]} failed: {lines[-1]}")
     return out
 
 
@@ -149,7 +149,7 @@ def block_signals() -> None:
 def wait_for(child: int) -> int:
     """Wait for a child and return its exit status; what is sent to this process meanwhile goes to the child.
 
-    The signals must be blocked. A child that takes too long to end when it was told to is killed; one that does not
+    The signals must be blocked. A child that takes too long to end after its signal is killed; one that does not
     even end by that is left.
     """
     deadline, killed = None, False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every scheduler does for a cluster: its daemons on the head and on the hosts."""
+"""The interface of a scheduler of a cluster: its daemons on the head and on the hosts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scheduler:
     A host has an object of its own, of which only the last two methods are called.
     """
 
-    #: What people call it.
+    #: Its name in messages.
     title: str
     #: The command that shows its nodes.
     look: str
@@ -26,13 +26,13 @@ class Scheduler:
     programs: ClassVar[dict[str, str | None]]
     #: The variable that names the folder where it is installed, if it is one that Debian does not have.
     prefix_variable: str | None = None
-    #: What `kill` and `start` take beside the hosts.
+    #: Daemons of the head that `kill` and `start` take.
     services: tuple[str, ...] = ()
-    #: The folders of a cluster that it needs, beside those of every cluster.
+    #: Folders that it needs in addition to those of every cluster.
     folders: tuple[str, ...] = ()
-    #: What it calls a node that takes jobs.
+    #: The state of a node that takes jobs, in its own words.
     idle: str
-    #: What the variables that an outer one sets for its own jobs begin with.
+    #: Prefixes of the variables that it sets for its jobs.
     variables: tuple[str, ...] = ()
 
     def __init__(self, spec: Spec, folder: Path) -> None:
@@ -58,12 +58,12 @@ class Scheduler:
         raise NotImplementedError
 
     def late(self) -> dict[str, str]:
-        """Return the hosts that take no jobs yet, and what the scheduler says of each."""
+        """Return the hosts that take no jobs yet, with their states in the scheduler's words."""
         states = {host: "unknown" for host in self.spec.hosts} | self.states()
         return {host: state for host, state in states.items() if state != self.idle}
 
     def states(self) -> dict[str, str]:
-        """Return what it says of its nodes, by name."""
+        """Return the states of its nodes, by name."""
         raise NotImplementedError
 
     def restart(self, service: str) -> None:

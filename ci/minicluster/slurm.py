@@ -74,9 +74,9 @@ class Slurm(Scheduler):
         return self.folder / "run" / "mariadb.socket"
 
     def _munged(self) -> list[str]:
-        place = self.folder / "munge"
+        folder = self.folder / "munge"
         # --force: in a user namespace the machine's folders belong to nobody, which munged takes for a danger.
-        files = [f"--{what}-file={place / what}" for what in ("key", "pid", "log", "seed")]
+        files = [f"--{what}-file={folder / what}" for what in ("key", "pid", "log", "seed")]
         return ["munged", "--foreground", "--force", f"--socket={self._munge_socket}", *files]
 
     def _mariadbd(self) -> list[str]:

@@ -45,7 +45,7 @@ def slurm_conf(spec: Spec, folder: Path) -> str:
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_Core",
         "MpiDefault": "pmi2",
-        # A node has as many cores as it says, whatever the machine has.
+        # A node has as many cores as configured, whatever the machine has.
         "SlurmdParameters": "config_overrides",
         "TreeWidth": 65533,
         "PropagateResourceLimits": "NONE",

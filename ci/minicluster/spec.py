@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a cluster is to be: its nodes, their names and addresses, and the rates of their links."""
+"""The specification of a cluster: nodes, their names and addresses, and the rates of their links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOSS = re.compile(r"(\d+(?:\.\d+)?)%")
 
 @dataclass(frozen=True)
 class Link:
-    """What one direction of a host's link is like.
+    """One direction of a host's link.
 
     :param rate: as tc writes it, or :data:`NO_LIMIT`. :param delay: of every packet, as tc writes it; empty: none.
     :param loss: the share of packets that are lost, such as ``1%``; empty: none.
@@ -67,7 +67,7 @@ class Spec:
     account: Account
     rate: str = NO_LIMIT
     shapes: dict[str, str] = field(default_factory=dict)  # by host and direction, as in n2.send
-    switches: int = 0  # how many Slurm is told of; there is but one bridge
+    switches: int = 0  # in Slurm's topology; there is but one bridge
     scheduler: str = "slurm"
     prefix: str = ""  # where the scheduler is installed, if its programs are not on PATH
     rails: int = 1  # links of each host, each to a bridge of its own; the head is on the first
@@ -100,7 +100,7 @@ class Spec:
 def from_dict(values: dict) -> Spec:
     """Return a spec from what :meth:`Spec.as_dict` gave.
 
-    All clones share the index, so that what another release says beyond this one's fields is passed over.
+    All clones share the index, so that fields of another release are ignored.
     """
     known = {key: values[key] for key in Spec.__dataclass_fields__ if key in values}
     return Spec(**(known | {"account": Account(**values["account"])}))
@@ -151,14 +151,14 @@ def parse_shapes(texts: list[str], hosts: list[str]) -> dict[str, str]:
     """Parse NODE[.send|.receive]=LINK, several times; return the links by node and direction."""
     shapes: dict[str, str] = {}
     for text in texts:
-        place, equals, link = text.partition("=")
-        host, dot, side = place.partition(".")
+        where, equals, link = text.partition("=")
+        host, dot, side = where.partition(".")
         if not equals:
             raise ClusterError(f"{text!r} is not NODE=RATE; write it as {hosts[0]}=100mbit, or {hosts[0]}=none")
         if host not in hosts:
             raise ClusterError(f"no node is called {host!r}; the nodes are {hosts[0]} to {hosts[-1]}")
         if dot and side not in SIDES:
-            raise ClusterError(f"{place!r} is not a direction of a link; write {host}.send or {host}.receive")
+            raise ClusterError(f"{where!r} is not a direction of a link; write {host}.send or {host}.receive")
         for each in (side,) if dot else SIDES:
             key = f"{host}.{each}"
             if key in shapes:

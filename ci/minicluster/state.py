@@ -143,7 +143,7 @@ def sweep() -> list[str]:
 def remove(path: Path) -> None:
     """Remove a cluster's folder and then its entry. The index is held.
 
-    What somebody else has put where the folder was, as after the temporary files were cleared, is left to them.
+    A folder of another user at its path, as after temporary files were cleared, is left alone.
     """
     folder = _read(path).get("folder")
     if folder is not None and os.path.lexists(folder):
@@ -187,7 +187,7 @@ def _read(path: Path) -> dict:
 
 
 def write(path: Path, spec: Spec, folder: Path, **more: object) -> None:
-    """Write an entry in place: the lock is on the file, so it cannot be replaced by another."""
+    """Overwrite an entry: the lock is on the file, so it cannot be replaced by another."""
     text = json.dumps({"spec": spec.as_dict(), "folder": str(folder)} | more)
     with path.open("r+") as file:
         file.write(text)
@@ -204,13 +204,13 @@ def reserve(spec: Spec) -> tuple[Path, Path, int]:
                 f"a cluster called {spec.name} is up; end it with `ci/cluster down --name {spec.name}`, "
                 "or give the new one another --name"
             )
-        place = Path(tempfile.gettempdir())
-        if len(str(place)) > LONGEST_FOLDER - len("/fabric-cluster-12345678"):
-            raise ClusterError(f"the path {place} is too long for the sockets in it; set TMPDIR to a shorter one")
+        temporary = Path(tempfile.gettempdir())
+        if len(str(temporary)) > LONGEST_FOLDER - len("/fabric-cluster-12345678"):
+            raise ClusterError(f"the path {temporary} is too long for the sockets in it; set TMPDIR to a shorter one")
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
-            folder = Path(tempfile.mkdtemp(prefix="fabric-cluster-", dir=place)).resolve()
+            folder = Path(tempfile.mkdtemp(prefix="fabric-cluster-", dir=temporary)).resolve()
             write(path, spec, folder)
         except BaseException:
             path.unlink()

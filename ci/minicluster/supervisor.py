@@ -28,7 +28,7 @@ class Supervisor:
         self.scheduler = schedulers.of(spec, folder)
 
     def up(self) -> None:
-        """Start everything. What does not depend on each other starts side by side."""
+        """Start everything; independent parts start at the same time."""
         self._make_namespaces()
         self._write_files()
         self.scheduler.begin()
@@ -104,8 +104,8 @@ class Supervisor:
         if any(parse_link(link).is_rough for link in shapes.values()):
             network.require_netem()
         self.spec.shapes.update(shapes)
-        for place, link in shapes.items():
-            name, _, side = place.partition(".")
+        for where, link in shapes.items():
+            name, _, side = where.partition(".")
             host = self.hosts[name]
             if not host.pid:  # one that is down gets its link when it is booted
                 continue
@@ -145,8 +145,8 @@ class Supervisor:
     def _status(self) -> dict:
         hosts = {}
         for name, host in self.hosts.items():
-            said = host.request(do="status") if host.pid else {"daemon": "", "slurmd": False}
-            hosts[name] = {"up": bool(host.pid), "links": self.spec.links_of(name), **said}
+            answer = host.request(do="status") if host.pid else {"daemon": "", "slurmd": False}
+            hosts[name] = {"up": bool(host.pid), "links": self.spec.links_of(name), **answer}
         return {"daemons": {daemon.name: daemon.runs for daemon in self.scheduler.daemons}, "hosts": hosts}
 
 
@@ -157,7 +157,7 @@ def prepare(spec: Spec, folder: Path) -> None:
 
 
 def run(spec: Spec, folder: Path, report: socket.socket) -> int:
-    """Be the head until killed; say on `report` when the cluster is up, or why not."""
+    """Be the head until killed; send on `report` that the cluster is up, or why not."""
     kernel.set_name(HEAD)
     supervisor = Supervisor(spec, folder)
     try:

@@ -19,7 +19,7 @@ NVSENTINEL = "NVSentinel, docs/nic-health-monitor/link-counter-detection.md"
 class Limit:
     """The largest healthy growth of a counter.
 
-    :param per_s: events a second; 0: none at all. :param text: the same in words. :param source: who says so.
+    :param per_s: events a second; 0: none at all. :param text: the same in words. :param source: its source.
     """
 
     per_s: float

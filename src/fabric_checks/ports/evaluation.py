@@ -39,7 +39,7 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate the ports of a case.
 
-    :param nodes: those whose activity is known. :param unknown: why that of others is not, by node.
+    :param nodes: those whose activity is known. :param unknown: why another node's is not, by its name.
     :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
     :param moved_B: bytes that the nodes sent to each other, as the program states.
     :param bindings: of ranks to CPUs, by node.

@@ -41,7 +41,7 @@ Kind = Literal["verbs", "cxi", "interface"]
 
 @dataclass
 class Port:
-    """A port at one moment; None where its driver does not say.
+    """A port at one moment; None is unknown.
 
     :param name: as in ``mlx5_0:1``, ``cxi0``, ``eth0``.
     :param up: the link state.
@@ -50,7 +50,7 @@ class Port:
     :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
     :param counters: its other counters, by name.
     :param aliases: names of the interfaces that are the same port.
-    :param hardware: whether an interface is known to be a device, and not made of others.
+    :param hardware: whether an interface is known to be a device, as a bond is not.
     :param over_infiniband: whether an interface is IP over InfiniBand.
     :param stacked: whether its bytes are in another port's counters, too, or stay on the node.
     """

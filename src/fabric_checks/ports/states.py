@@ -51,7 +51,7 @@ def port_outliers(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
 def slow_links(
     nodes: Sequence[NodeChange], link_MBps: float | None, carries: Callable[[Port], bool]
 ) -> list[dict[str, Any]]:
-    """Return a finding for each port of the fabric that is up below the rate that the system's file says.
+    """Return a finding for each port of the fabric that is up below the rate in the system's file.
 
     :param carries: whether a port is of the fabric.
     """

@@ -4,7 +4,7 @@
 The host that retransmits a segment is not necessarily the one that lost it: what is lost on the way into a host is
 retransmitted by all its partners. But the host that misses a segment queues those that follow (``TCPOFOQueue``) or
 counts the broken one (``InCsumErrors``). So a host with a bad link has most of the retransmitted segments, or most of
-the missed ones, or half of both: the two shares add up to about 1 for it, and are small for the others. Between two
+the missed ones, or half of both: the two shares add up to about 1 for it, and are small for other hosts. Between two
 hosts alone no counter shows whose link it is; then both are named.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from fabric_checks.ports.changes import NodeChange
 from fabric_checks.ports.outliers import finding, listed, nodes_text
 
-#: What share of the segments of a host may be sent again. Ours: hosts of healthy runs on the test cluster had up to 4
+#: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the test cluster had up to 4
 #: in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
 LOST_SHARE = 1e-3
 #: More is not chance if so few healthy hosts have it; fewer segments than AT_LEAST are not reported.
@@ -68,7 +68,7 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
 def _sent_again(node: NodeChange) -> int:
     """Return how many segments were sent again because they were lost, not because they were late (RFC 2883).
 
-    Receivers say what came twice. A busy machine reorders packets of up to 64 KiB: tens of segments are sent again at
+    Receivers report duplicates. A busy machine reorders packets of up to 64 KiB: tens of segments are sent again at
     once, and one answer takes them back. Old kernels count such answers only.
     """
     late = node.tcp.get("TCPDSACKRecvSegs")

@@ -39,9 +39,9 @@ def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
 
 
 def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None, measured: str = "") -> str | None:
-    """Return why the named network did not carry what was measured, in a line; None if it did, or nothing tells.
+    """Return why the named network did not carry what was measured, in a line; None if it did, or it is unknown.
 
-    :param fabric: patterns of ports. :param moved_B: bytes that the program says its nodes sent to each other.
+    :param fabric: patterns of ports. :param moved_B: bytes that the nodes sent to each other, by the program's output.
     :param measured: the value that it is about, as in ``bandwidth 118 MB/s``.
     """
     if not nodes or not fabric or moved_B == 0:
@@ -110,8 +110,8 @@ def _moves(change: PortChange) -> int:
 def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the share of each rail of a node in what its rails moved; nothing for nodes with one rail, or none named.
 
-    :param fabric: patterns of the ports that are rails. A port that the node does not have, but others of the job have,
-        is a rail that carries nothing.
+    :param fabric: patterns of the ports that are rails. A port that only other nodes of the job have is a rail that
+        carries nothing.
     """
     names = sorted({name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)})
     shares = {}
@@ -136,7 +136,7 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 
 def idle_rails(shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
-    """Return a finding for each rail that carried next to nothing while the others did.
+    """Return a finding for each rail that carried next to nothing while another did.
 
     :param shares: what :func:`rails` returns.
     """

@@ -23,7 +23,7 @@ from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import ExitReason, Node
 
-#: How long a job waits for nodes that are out of service before it is cancelled, if there are too few others.
+#: How long a job waits for nodes that are out of service before it is cancelled, if too few are in service.
 OUT_OF_SERVICE_S = 30.0
 #: The interval between questions for the nodes while a job waits.
 ASK_NODES_S = 5.0
@@ -215,7 +215,7 @@ class PollingScheduler(Watching):
         self.cancel(job)
 
     def _nodes(self) -> list[Node]:
-        """Return the nodes as they are now; none if the scheduler does not say."""
+        """Return the nodes as they are now; none if the scheduler does not list them."""
         try:
             return self._ask_nodes()
         except FAILURES as error:

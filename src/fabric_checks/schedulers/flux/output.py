@@ -22,7 +22,7 @@ NODES_FORMAT = "{state}|{nodelist}|{status}|{reason}"
 #: Columns before the reason, which may have bars of its own.
 _COLUMNS = 3
 
-#: What the type of an exception means; other types are explained by Flux's own words.
+#: The meanings of types of exceptions; others are explained in Flux's own words.
 CAUSES = {
     "cancel": model.CANCELLED,
     "timeout": model.OVER_LIMIT,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-flux``: ReFrame's Flux scheduler, made to ask for nodes and to say why a job failed.
+"""``fabric-flux``: ReFrame's Flux scheduler, made to ask for nodes and to report why a job failed.
 
 ReFrame 4.10's ``flux`` submits every job as one task on one core, whatever the check asks for: it passes on neither
 nodes nor tasks, neither ``access`` nor a job's options, and its job scripts do not name what they need. It never

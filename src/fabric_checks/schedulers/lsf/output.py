@@ -23,7 +23,7 @@ def table(text: str, first: str) -> list[dict[str, str]]:
 
 
 def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
-    """Return the queues. No table of LSF says which hosts a queue may use, so each gets all that take jobs.
+    """Return the queues. No table of LSF lists the hosts of a queue, so each gets all that take jobs.
 
     A host has as many cores as ``lshosts`` lists (``ncpus``), which may be hardware threads (LSF's EGO_DEFINE_NCPUS).
 

@@ -182,7 +182,7 @@ def blocks(text: str) -> dict[str, dict[str, str]]:
 def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     """Return the execution queues, each with the nodes that it may use.
 
-    A node that names its queue (``queue``, or ``resources_available.Qlist``) is of that one, others are of all. CPUs
+    A node that names its queue (``queue``, or ``resources_available.Qlist``) is of that one, any other is of all. CPUs
     are cores (``pcpus``) or, where PBS is configured so, hardware threads.
 
     :param default: the server's default queue, if that is known.
@@ -194,7 +194,7 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     found = []
     for name, queue in blocks(queues_text).items():
         if queue.get("queue_type", "").lower()[:1] == "r":
-            continue  # it routes to others
+            continue  # it routes to other queues
         own = [node for node in nodes if name in _queues_of(node)] or [node for node in nodes if not _queues_of(node)]
         most = queue.get("resources_max.nodect", "")
         gpus = (node.get("resources_available.ngpus", "0") for node in own)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-pbs``: ReFrame's PBS scheduler, made to say why a job failed.
+"""``fabric-pbs``: ReFrame's PBS scheduler, made to report why a job failed.
 
 ReFrame 4.10's ``pbs`` recognizes a job that has ended by its absence only, and goes on to the sanity phase whether it
 was deleted, ran over its limit or lost its node. ``pbspro`` asks for more, but raises where a job has no exit status,
@@ -83,7 +83,7 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
         return output.parse_nodes(run("pbsnodes -a -F json"))
 
     def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:
-        """Tell whether a job cannot start: too few nodes are in service, or PBS says never."""
+        """Tell whether a job cannot start: too few nodes are in service, or PBS excludes it."""
         return now.comment.startswith(output.NEVER) or super().is_unschedulable(now, nodes)
 
     def forget(self, job: Job) -> None:

@@ -135,7 +135,7 @@ def _node(line: str, reserved: bool) -> Node:
     # A star, tilde or the like behind a state is how some releases write further states.
     states = {*re.sub(r"[^A-Z_+]", "", state).split("+"), *(["NOT_RESPONDING"] if "*" in state else [])}
     states -= OF_RESERVATION if reserved else set()
-    # Behind the reason is who gave it and when.
+    # The reason is followed by its author and time.
     reason = (re.search(r" Reason=(.*?)(?: \[\S+@\S+\])?(?: Comment=.*)?$", line) or ["", ""])[1].strip()
     meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in states), None)
     # Slurm's own reason of a silent node adds nothing.

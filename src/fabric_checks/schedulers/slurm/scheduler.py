@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-slurm``: ReFrame's Slurm scheduler, made to survive the loss of a daemon and to say why a job failed.
+"""``fabric-slurm``: ReFrame's Slurm scheduler, made to survive the loss of a daemon and to report why a job failed.
 
 ReFrame 4.10's ``slurm`` knows jobs by ``sacct`` alone: the session ends, with its jobs left in the queue, when sacct
 fails a few times; it polls for ever when accounting never hears of a job's end; and a job that was cancelled, timed out
@@ -220,7 +220,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             watch.began = datetime.fromisoformat(info.began).astimezone().isoformat()
 
     def _nodes(self, job: Job) -> list[Node]:
-        """Return the nodes of a job's reservation, or all, as they are now; none if the controller does not say."""
+        """Return the nodes of a job's reservation, or all, as they are now; none if the controller fails."""
         shown = self._watch(job).shown
         try:
             if not (shown and shown.reservation):
