@@ -54,9 +54,7 @@ def missing_message(programs: list[str], scheduler: str = "slurm") -> str:
     parts = [f"install them (Debian: apt install {' '.join(found)})"] if found else []
     if any(packages[program] is None for program in programs):
         of = SCHEDULERS[scheduler]
-        parts.append(
-            f"Debian has no {of.title}: {PAGE} explains how to build it; set {of.prefix_variable} to its folder"
-        )
+        parts.append(f"Debian has no {of.title}: build it ({PAGE}), and set {of.prefix_variable} to its folder")
     if set(programs) <= set(FOR_ACCOUNTING):
         parts.append("or do without them with --without-accounting")
     return f"missing programs: {', '.join(programs)}; {'; '.join(parts)}"

@@ -35,7 +35,7 @@ def test_the_packages_are_among_those_that_the_tests_install():
 def test_a_scheduler_that_debian_does_not_have(tmp_path):
     assert needs.missing_message(["flux", "tc"], "flux") == (
         "missing programs: flux, tc; install them (Debian: apt install iproute2); Debian has no Flux: "
-        "docs/schedulers.md explains how to build it; set FABRIC_FLUX_PREFIX to its folder"
+        "build it (docs/schedulers.md), and set FABRIC_FLUX_PREFIX to its folder"
     )
     assert (CI.parent / needs.PAGE).exists()
     assert needs.prefix("flux", {}) == "" == needs.prefix("slurm", {"FABRIC_FLUX_PREFIX": "/nowhere"})

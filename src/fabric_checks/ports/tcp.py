@@ -16,8 +16,8 @@ from typing import Any
 from fabric_checks.ports.changes import NodeChange
 from fabric_checks.ports.outliers import finding, listed, nodes_text
 
-#: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the test cluster had up to 4
-#: in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
+#: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the test cluster
+#: had up to 4 in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
 LOST_SHARE = 1e-3
 #: More is not chance if so few healthy hosts have it; fewer segments than AT_LEAST are not reported.
 CHANCE, AT_LEAST = 1e-6, 10
