@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that the ports of a job say, together."""
+"""The evaluation of the ports of a job as a whole."""
 
 import json
 
@@ -23,10 +23,10 @@ def test_a_healthy_job():
     }
 
 
-def test_nodes_that_told_nothing_are_said_once_and_prove_nothing():
+def test_unknown_nodes_are_reported_once_and_prove_nothing():
     unknown = {f"n{i}": "it left no file" for i in (5, 6)}
     said = evaluate(nodes(), unknown, fabric=["mlx5_*"], moved_B=1000)
-    assert texts(said.findings) == ["nodes n5 and n6: nothing is known about the ports: it left no file"]
+    assert texts(said.findings) == ["nodes n5, n6: nothing is known about the ports: it left no file"]
     assert said.disproof is None
     assert evaluate([], unknown).record["slowest_ms"] is None
 

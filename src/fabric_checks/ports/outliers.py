@@ -7,7 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from fabric_checks.core.text import names_text
+
 Value = TypeVar("Value")
+#: The largest number of names in a message.
+MOST_SHOWN = 4
 
 
 def finding(kind: str, hosts: Sequence[str], text: str, *, confirmed: bool = True, **more: Any) -> dict[str, Any]:
@@ -27,17 +31,6 @@ def usual(values: Mapping[str, Value]) -> Value | None:
     return value if 2 * count > len(values) else None
 
 
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Return names in a sentence.
-
-    >>> listed(["n1", "n2", "n3"]), listed(["n1", "n2", "n3", "n4", "n5", "n6"])
-    ('n1, n2 and n3', 'n1, n2, n3 and 3 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 def nodes_text(names: Sequence[str]) -> str:
-    """Return the subject of a sentence: ``node n1``, ``nodes n1 and n2``."""
-    return f"node{'s' if len(names) > 1 else ''} {listed(names)}"
+    """Return the subject of a sentence: ``node n1``, ``nodes n1, n2``."""
+    return f"node{'s' if len(names) > 1 else ''} {names_text(names, MOST_SHOWN)}"

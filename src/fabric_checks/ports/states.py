@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from fabric_checks.core.text import names_text
 from fabric_checks.ports.changes import NodeChange
-from fabric_checks.ports.outliers import finding, listed, nodes_text, usual
+from fabric_checks.ports.outliers import finding, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 
 #: A rate is below another if it is less than this share of it: names of rates are rounded.
@@ -94,7 +95,7 @@ def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> I
         return
     most = usual(values)
     if most is None:
-        groups = "; ".join(f"{listed(hosts)}: {value}" for value, hosts in sorted(hosts_of.items()))
+        groups = "; ".join(f"{names_text(hosts)}: {value}" for value, hosts in sorted(hosts_of.items()))
         yield finding(kind, list(values), f"{what} differs between the nodes: {groups}", confirmed=False, **more)
         return
     for value, hosts in sorted(hosts_of.items()):

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fabric_checks.ports.changes import NodeChange
-from fabric_checks.ports.outliers import finding, listed, nodes_text
+from fabric_checks.ports.outliers import finding, nodes_text
 
 #: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the test cluster
 #: had up to 4 in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
@@ -50,7 +50,7 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
         text = f"node {host}: segments that it {way} {what}"
     elif hosts:
-        text = f"between {listed(hosts)}: segments {what}"
+        text = f"between {' and '.join(hosts)}: segments {what}"
     else:
         text = f"segments {what} on {nodes_text(too_many or [n for n in broken if broken[n]])}, and no host stands out"
     return [
@@ -122,4 +122,4 @@ def _way(again: float, missed: float) -> str:
 
 
 def _most(counts: Mapping[str, int]) -> str:
-    return max(counts, key=lambda host: counts[host])
+    return max(counts, key=counts.__getitem__)

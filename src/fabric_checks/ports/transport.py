@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import bytes_text
+from fabric_checks.core.text import bytes_text, names_text
 from fabric_checks.ports.changes import NodeChange, PortChange
-from fabric_checks.ports.outliers import finding, listed, nodes_text
+from fabric_checks.ports.outliers import finding, nodes_text
 from fabric_checks.ports.snapshots import Port
 
 #: The named network has to carry this share of the expected bytes; docs/ports.md has measurements.
@@ -47,15 +47,15 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     if not nodes or not fabric or moved_B == 0:
         return None
     named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
-    wanted = listed(list(fabric))
+    wanted = names_text(fabric)
     begin = f"{measured}: " if measured else ""
     without = [node.node for node in nodes if node.node not in {name for name, _ in named}]
     if without:
         there = sorted({port.name for node in nodes for c in node.ports.values() if not (port := c.port).stacked})
         have = "have" if len(without) > 1 else "has"
         return (
-            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {listed(there)}; is the driver loaded, and is "
-            "`fabric` in the partition's extras right?"
+            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {names_text(there)}; is the driver loaded, and "
+            "is `fabric` in the partition's extras right?"
         )
     if any(change.sent_B is None for _, change in named):
         return None  # reported by :func:`uncounted`
