@@ -54,8 +54,8 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
         there = sorted({port.name for node in nodes for c in node.ports.values() if not (port := c.port).stacked})
         have = "have" if len(without) > 1 else "has"
         return (
-            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {names_text(there)}; is the driver loaded, and "
-            "is `fabric` in the partition's extras right?"
+            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {names_text(there)}; is the driver loaded, "
+            "and is `fabric` in the partition's extras right?"
         )
     if any(change.sent_B is None for _, change in named):
         return None  # reported by :func:`uncounted`
