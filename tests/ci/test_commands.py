@@ -62,7 +62,7 @@ def test_a_missing_tool_is_named_with_its_package(tools, tmp_path, tool):
     assert re.match(rf"error: no .*{tool}", line) and f"apt install {tool}" in line
 
 
-#: What `ci/run` or `ci/mirror` is called with, and its error.
+#: Wrong command lines of `ci/run` and `ci/mirror`, and their errors.
 MISUSES = [
     (["run", "--mpi", "lam"], "--mpi names 'lam'; choose from mpich, openmpi, impi"),
     (["run", "--stack", "conda"], "--stack names 'conda'; choose from wheels, spack, modules, simgrid"),
@@ -385,7 +385,7 @@ def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monke
         monkeypatch.setenv("FABRIC_SESSION", session)
         session_id.cache_clear()
         general = runpy.run_path(str(ROOT / "config/settings.py"))["site_configuration"]["general"][0]
-        # What ReFrame does before it writes, and neither has written.
+        # ReFrame chooses the name before it writes, and neither has written.
         names.add(_expand_report_filename(general["report_file"], newfile=True))
     session_id.cache_clear()
     assert names == {str(tmp_path / f"reports/run-report-{session}-0.json") for session in ("a", "b")}

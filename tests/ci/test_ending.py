@@ -24,20 +24,20 @@ CASE = {
 REFRAME = """
 import json, os, signal, sys, time
 from pathlib import Path
-told = json.loads(sys.argv[1])
+asked = json.loads(sys.argv[1])
 folder, session = Path(os.environ["FABRIC_RESULTS"]), os.environ["FABRIC_SESSION"]
 def leave():
     for name in ("logs", "reports"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "logs" / f"{session}.log").write_text("")
-    if told["cases"] is not None:
-        report = {"session_info": {"log_files": [f"/x/{session}.log"]}, "runs": [{"testcases": told["cases"]}]}
+    if asked["cases"] is not None:
+        report = {"session_info": {"log_files": [f"/x/{session}.log"]}, "runs": [{"testcases": asked["cases"]}]}
         (folder / "reports" / f"run-report-{session}-0.json").write_text(json.dumps(report, indent=1))
-if told["starts"]:
+if asked["starts"]:
     leave()
-print(Path(told["said"]).read_text() if told["said"] else told["words"], flush=True)
+print(Path(asked["said"]).read_text() if asked["said"] else asked["words"], flush=True)
 print("reframe: a word on standard error", file=sys.stderr, flush=True)
-if told["waits"]:
+if asked["waits"]:
     def end(*_):
         print("WARNING: run session stopped: cancelled by user", flush=True)
         sys.exit(1)
@@ -46,15 +46,15 @@ if told["waits"]:
     Path(folder / "waits").touch()
     while True:  # a signal that comes just before the kernel's wait is seen after it
         time.sleep(0.1)
-sys.exit(told["status"])
+sys.exit(asked["status"])
 """
 
 
-def line(tmp_path, **told):
+def line(tmp_path, **asked):
     script = tmp_path / "reframe.py"
     script.write_text(REFRAME)
-    told = {"starts": True, "cases": [], "said": str(SAID), "words": "", "waits": False, "status": 0} | told
-    return [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, str(script), json.dumps(told)]
+    asked = {"starts": True, "cases": [], "said": str(SAID), "words": "", "waits": False, "status": 0} | asked
+    return [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, str(script), json.dumps(asked)]
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def case(name, result, **fields):
     return CASE | {"display_name": name, "result": result} | fields
 
 
-def run(tmp_path, env, **told):
-    return subprocess.run(line(tmp_path, **told), env=env, capture_output=True, text=True, timeout=GUARD_S)
+def run(tmp_path, env, **asked):
+    return subprocess.run(line(tmp_path, **asked), env=env, capture_output=True, text=True, timeout=GUARD_S)
 
 
 def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
@@ -144,5 +144,5 @@ def test_in_a_terminal_there_is_one_line_that_is_wiped(tmp_path, env):
     assert process.wait(GUARD_S) == 1
     shown = text.decode()
     assert "4 of 4 done, 1 failed" in shown and "\x1b[2K" in shown
-    # What stays is the word on standard error and the screen: the line is gone before it.
+    # The line is wiped before the screen and the word on standard error.
     assert shown.rindex("\x1b[2K") < shown.index("No case ran")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reads the output of a run may stop, as `head` does; the run goes on, and its exit status is its own."""
+"""A reader of a run's output may stop, as `head` does; the run goes on with its own exit status."""
 
 import os
 import shutil

@@ -11,7 +11,7 @@ from fabric_checks.core.paths import ROOT
 from tests.guard import GUARD_S
 from tests.homes import checkout
 
-#: What a shell has that has sourced this clone's ci/env.sh, but for the home, which the tests may have set.
+#: Variables of a shell that has sourced this clone's ci/env.sh, without the home, which the tests may have set.
 SOURCED = {
     "PYTHONPATH": str(ROOT / "src"), "RFM_CONFIG_FILES": f"{ROOT}/config/settings.py",
     "FABRIC_PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin", "PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin:{os.environ['PATH']}",
@@ -20,7 +20,7 @@ SOURCED = {
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """Another clone, whose library is of another version."""
+    """Another clone, with a library of another version."""
     clone = checkout(tmp_path_factory.mktemp("other") / "clone")
     text = (clone / "src/fabric_checks/__init__.py").read_text()
     (clone / "src/fabric_checks/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "99.'))
@@ -45,7 +45,7 @@ def run(*command, **more):
 def test_its_command(other):
     assert run("fabric-checks", "--version").stdout.startswith("fabric-checks, version 0.")
     assert run(other / "ci/bin/fabric-checks", "--version").stdout.startswith("fabric-checks, version 99.0.")
-    # What it starts loads its own configuration.
+    # A ReFrame that it starts loads its own configuration.
     done = run(other / "ci/bin/fabric-checks", "references", "check", "--system", "local")
     assert "another clone's" not in done.stdout + done.stderr
 
@@ -59,7 +59,7 @@ def test_its_configuration(other, tmp_path):
 
 
 def test_its_configuration_takes_nothing_away(other, tmp_path):
-    """ReFrame undoes by position what it has done to sys.path; the last place was lost, which has all packages."""
+    """ReFrame undoes by position what it has done to sys.path; the last entry was lost, which has all packages."""
     script = (
         "import sys\n"
         "from reframe.core.config import load_config\n"
@@ -119,6 +119,6 @@ def test_its_tests(other, tmp_path):
         "    version = subprocess.run(['fabric-checks', '--version'], capture_output=True, text=True).stdout\n"
         "    assert [text[:3] for text in (fabric_checks.__version__, found, version.split()[-1])] == ['99.'] * 3\n"
     )
-    # Elsewhere: beside the folders of this run they would count as one, and the oldest, which are large, are deleted.
+    # In another folder: among those of this run the oldest, which are large, would be deleted.
     done = run("pytest", "-q", f"--basetemp={tmp_path / 'pytest'}", "tests/test_whose.py", cwd=other)
     assert done.returncode == 0, done.stdout

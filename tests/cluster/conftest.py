@@ -23,7 +23,7 @@ CI = TESTS.parent / "ci"
 OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"
 # Nobody, on every Linux.
 NOBODY = 65534
-#: What the processes of a cluster have in their environment, and its name: others' clusters may be up beside it.
+#: The variable with the name of a cluster in the environment of its processes: other clusters may be up.
 MARK = "FABRIC_TEST_CLUSTER"
 
 

@@ -19,7 +19,7 @@ from tests.guard import GUARD_S, wait_for
 
 HELD = TESTS / "cluster" / "held"
 BIN = Path(sys.executable).parent
-#: What each case measures.
+#: The numbers of metrics of the cases.
 METRICS = {"OsuBarrier": 1, "OsuLatency": 24, "ImbBarrier": 1}
 
 
@@ -314,9 +314,9 @@ def sacct_unavailable(cluster, commands, folder):
 
 def perflog_full(cluster, commands, folder):
     """Room for the first case's one record and the last one's, not for the 24 of the victim."""
-    place = folder / "results" / "perflogs"
-    place.mkdir(parents=True)
-    mounted = cluster.call("exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=24k", "none", str(place))
+    perflogs = folder / "results" / "perflogs"
+    perflogs.mkdir(parents=True)
+    mounted = cluster.call("exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=24k", "none", str(perflogs))
     if mounted.returncode != 0:
         return f"a file system cannot be mounted on the head: {mounted.stderr.strip()}"
     return Session(cluster, folder).end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the command line refuses, before anything is started."""
+"""Command lines that are refused before anything is started."""
 
 import os
 import subprocess

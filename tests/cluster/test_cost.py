@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run costs, computed before it and measured after it, against Slurm's accounting."""
+"""The cost of a run, computed before it and measured after it, against Slurm's accounting."""
 
 import json
 import os

@@ -13,14 +13,15 @@ pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(scope="module")
-def place(machine):
+def laboratory(machine):
     with live.laboratory() as found:
         yield found
 
 
-def test_slurm_says_which_nodes_are_at_which_switch(place):
-    assert (place.known.switches, place.known.hosts) == (("leaf1", "leaf2"), tuple(f"n{i}" for i in range(1, 9)))
-    assert place.known.at.tolist() == [0] * 4 + [1] * 4
+def test_slurm_lists_the_nodes_of_each_switch(laboratory):
+    known = laboratory.known
+    assert (known.switches, known.hosts) == (("leaf1", "leaf2"), tuple(f"n{i}" for i in range(1, 9)))
+    assert known.at.tolist() == [0] * 4 + [1] * 4
 
 
 #: What is broken, by node. That of both sides is in test_nights.py.
@@ -29,7 +30,7 @@ BROKEN = {"nothing": {}, "two": {"n7": "sending", "n2": "receiving"}}
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 @despite_load
-def test_the_right_nodes_are_named_with_their_side_and_nobody_else(place, report_table, broken):
-    trial = place.try_(broken, *live.SOON)
+def test_the_right_nodes_are_named_with_their_side_and_nobody_else(laboratory, report_table, broken):
+    trial = laboratory.try_(broken, *live.SOON)
     report_table(", ".join(f"{node} {kind}" for node, kind in broken.items()) or "healthy", trial.words or ["quiet"])
     assert trial.is_right, (trial.blamed, trial.words)

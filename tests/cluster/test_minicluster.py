@@ -13,8 +13,8 @@ from fabric_checks.records import runs
 from tests.cluster.conftest import CI, Cluster, require
 from tests.guard import GUARD_S
 
-#: What a TCP segment of a full Ethernet frame carries, of what the link counts: with time stamps 1448 of 1514 bytes.
-#: (The shaper counts neither preamble, checksum nor gap: a real link carries 1448 of 1538.)
+#: The payload of a TCP segment in a full Ethernet frame, as a share of the bytes that the link counts: with time stamps
+#: 1448 of 1514 bytes. (The shaper counts neither preamble, checksum nor gap: a real link carries 1448 of 1538.)
 LINK_MBps, PAYLOAD = 125.0, 1448 / 1514
 
 

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     return MPI_Finalize();
 }
 """
-# What srun is told, and what the library wants in the environment.
+# The plugin of srun, and variables of the library.
 MPIS = {
     "mpich": ("pmi2", {}),
     "impi": ("pmi2", {"I_MPI_THREAD_YIELD": "3"}),

@@ -48,7 +48,7 @@ def left_of(cluster):
 
 
 class Placed(Cluster):
-    """A cluster whose folder is in a place of its own, which is empty before and afterwards."""
+    """A cluster whose folder is in a folder of its own, which is empty before and afterwards."""
 
     def __init__(self):
         super().__init__()

@@ -22,7 +22,7 @@ from tests.fabric.test_programs import Mpi
 MiB = 1024**2
 pytestmark = pytest.mark.alone
 
-#: What the shaping allows: the rate of the link less the headers of Ethernet, IP and TCP in full frames.
+#: The rate that the shaping allows: the rate of the link less the headers of Ethernet, IP and TCP in full frames.
 ALLOWED_MBps = LINK_MBps * PAYLOAD
 #: The rates of the links, of 1 Gbit/s: the first that the machine has time for.
 SHARES = (1.0, 0.5, 0.25)
@@ -41,7 +41,7 @@ def eight(machine):
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What was measured, by MPI and program, for the table at the end."""
+    """The rates measured, by MPI and program, for the table at the end."""
     found = {}
     yield found
     assert {mpi for mpi, _ in found} == set(MPIS)

@@ -31,29 +31,29 @@ SMALL = ["loss", "corruption"]
 @pytest.mark.parametrize("kind", SMALL)
 @despite_load
 def test_a_small_fault_is_named(four_with_two_links, tmp_path, kind, report_table):
-    is_said_right(four_with_two_links, tmp_path, kind, report_table)
+    hold_trial(four_with_two_links, tmp_path, kind, report_table)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in trials.KINDS_OF_FAULTS if kind not in SMALL])
 def test_what_is_wrong_is_named(four_with_two_links, tmp_path, kind, report_table):
-    is_said_right(four_with_two_links, tmp_path, kind, report_table)
+    hold_trial(four_with_two_links, tmp_path, kind, report_table)
 
 
-def is_said_right(four_with_two_links, tmp_path, kind, report_table):
-    said, is_right = trials.trial(four_with_two_links, tmp_path, kind, "n3")
-    report_table(f"ports: {kind}, n3", [str(said)])
-    assert is_right, said
+def hold_trial(four_with_two_links, tmp_path, kind, report_table):
+    outcome, is_right = trials.trial(four_with_two_links, tmp_path, kind, "n3")
+    report_table(f"ports: {kind}, n3", [str(outcome)])
+    assert is_right, outcome
     # Nothing is read for long, and the record has each node.
-    assert set(said.ports["nodes"]) == {"n1", "n2", "n3", "n4"}
+    assert set(outcome.ports["nodes"]) == {"n1", "n2", "n3", "n4"}
     # Two rails are named where both may be used; in per cent of an equal share.
-    least = [200 * min(shares.values()) for shares in said.ports["rails"].values()]
-    assert said.values.get("least_rail_share") == (pytest.approx(min(least), abs=0.02) if least else None)
+    least = [200 * min(shares.values()) for shares in outcome.ports["rails"].values()]
+    assert outcome.values.get("least_rail_share") == (pytest.approx(min(least), abs=0.02) if least else None)
     assert bool(least) == (kind in ("healthy", "idle rail"))
 
 
-#: What ports may count beside what a program says it moved: headers, acknowledgements, and what MPI and Slurm say. IMB
-#: does not say all: of 1.1 times what it prints up to 2.1 times.
-MOST_BESIDE = {
+#: The largest ratio of bytes counted to bytes that a program states: headers, acknowledgements, MPI's and Slurm's own.
+#: IMB does not state all: of 1.1 times what it prints up to 2.1 times.
+LARGEST_RATIOS = {
     "^Rotate%pattern=shift%layout=4x1$": 1.05,
     "^Streaming%layout=2x1$": 1.05,
     "^HotSpot%layout=4x1$": 1.2,
@@ -63,9 +63,9 @@ MOST_BESIDE = {
 }
 
 
-@pytest.mark.parametrize("case", MOST_BESIDE)
+@pytest.mark.parametrize("case", LARGEST_RATIOS)
 def test_ports_count_what_was_moved(four_with_two_links, tmp_path, case, report_table):
-    said = trials.run(four_with_two_links, tmp_path, case=case)
-    counted, moved = sum(said.ports["carried_B"].values()), said.ports["moved_B"]
+    outcome = trials.run(four_with_two_links, tmp_path, case=case)
+    counted, moved = sum(outcome.ports["carried_B"].values()), outcome.ports["moved_B"]
     report_table(f"bytes counted over bytes moved, {case}", [f"{counted} / {moved} = {counted / moved:.4f}"])
-    assert said.reason is None and 1 <= counted / moved <= MOST_BESIDE[case]
+    assert outcome.reason is None and 1 <= counted / moved <= LARGEST_RATIOS[case]

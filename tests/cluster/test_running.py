@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a cluster does: Slurm's own view of it, jobs, accounting, links, and parts that die."""
+"""A cluster in use: Slurm's own view of it, jobs, accounting, links, and parts that die."""
 
 import os
 import re

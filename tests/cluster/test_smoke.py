@@ -14,7 +14,7 @@ from fabric_checks.records import runs
 from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 
-#: What the names of a suite's checks begin with.
+#: Prefixes of the names of a suite's checks.
 SUITES = {"osu": "Osu", "imb": "Imb", "lammps": "Lammps", "own": "(Rotate|Streaming|HotSpot|LatencyMap)"}
 TWO_NODES = {"FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "100gbit"}
 SHORT = Path(__file__).with_name("short.py")

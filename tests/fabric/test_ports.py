@@ -240,7 +240,7 @@ def test_more_than_a_megabyte_is_cut_and_said(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "text"),
     [
         ([], 2, "--output FOLDER and, behind --, a program are needed"),
         (["--output"], 2, "an option has no value"),
@@ -250,11 +250,11 @@ def test_more_than_a_megabyte_is_cut_and_said(run):
         (["--output", "{}", "--", "/etc"], 126, "cannot start /etc: Permission denied"),
     ],
 )
-def test_what_is_called_wrongly_is_one_line(program, tmp_path, arguments, status, said):
+def test_a_wrong_command_line_is_one_error(program, tmp_path, arguments, status, text):
     line = [program, *(argument.replace("{}", str(tmp_path / "out")) for argument in arguments)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == status and done.stdout == ""
-    assert said in done.stderr and done.stderr.startswith("ports: ") and done.stderr.count("\n") == 1
+    assert text in done.stderr and done.stderr.startswith("ports: ") and done.stderr.count("\n") == 1
 
 
 def test_help_and_version(program):

@@ -15,7 +15,7 @@ def verbs(**about):
 
 
 @pytest.mark.parametrize(
-    ("about", "said"),
+    ("about", "text"),
     [
         ({"rate_MBps": 12500.0, "width": "2X"}, "rate: 100 Gbit/s (2X), 200 Gbit/s (4X)"),
         ({"pcie": "8.0 GT/s x16"}, "PCIe: 8.0 GT/s x16, 16.0 GT/s x16"),
@@ -26,8 +26,8 @@ def verbs(**about):
         ({"numa": 1}, "NUMA node: 1, 0"),
     ],
 )
-def test_a_port_that_differs_from_most_is_named(about, said):
-    what, values = said.split(": ")
+def test_a_port_that_differs_from_most_is_named(about, text):
+    what, values = text.split(": ")
     own, most = values.split(", ")
     usual = {"pcie": "16.0 GT/s x16", "numa": 0}
     job = [node(f"n{i}", verbs(**usual)) for i in (1, 2, 4)] + [node("n3", verbs(**usual | about))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Segments that get lost: whose link it is."""
+"""Segments that get lost, and the host with the faulty link."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_healthy_nodes_are_quiet():
 
 
 def test_segments_that_a_busy_machine_sends_again_are_not_lost():
-    """As counted beside eight busy loops on four cores, without a fault: packets of 45 segments out of order."""
+    """As counted during eight busy loops on four cores, without a fault: packets of 45 segments out of order."""
     quiet = {"RetransSegs": 1, "TCPDSACKRecv": 1, "TCPDSACKRecvSegs": 1, "TCPLossProbes": 1, "OutSegs": 110_000}
     late = {"RetransSegs": 293, "TCPDSACKRecv": 7, "TCPDSACKRecvSegs": 271, "TCPOFOQueue": 9, "TCPSackRecovery": 6}
     late |= {"OutSegs": 163_895, "TCPLossProbes": 4}
@@ -32,7 +32,7 @@ def test_segments_that_a_busy_machine_sends_again_are_not_lost():
     # A kernel that counts answers only: each stands for what was sent again at a time.
     without = {name: count for name, count in late.items() if name != "TCPDSACKRecvSegs"}
     assert lost_segments(nodes(n1=near, n2=without, n3=quiet, n4=other)) == []
-    # What is not taken back is lost, but 12 packets of 45 segments are 12 events, and 2 are 2.
+    # Segments that are not taken back are lost, but 12 packets of 45 segments are 12 events, and 2 are 2.
     lost = late | {"TCPDSACKRecvSegs": 22}
     assert lost_segments(nodes(n1=near, n2=lost, n3=quiet, n4=other)) == []
     assert only(n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555})["hosts"]
