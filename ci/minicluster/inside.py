@@ -52,10 +52,10 @@ def run(spec: Spec, folder: Path, host: str, command: list[str]) -> int:
 def _enter(spec: Spec, folder: Path, pid: int, command: list[str]) -> int:
     """Be in the host's namespaces; in its PID namespace is only what is forked then."""
     kernel.die_with_parent()
-    folder_here = Path.cwd()
+    cwd = Path.cwd()
     try:
         kernel.enter(pid)
-        os.chdir(folder_here)
+        os.chdir(cwd)
     except OSError as error:
         hint = "; within a rootless cluster use srun" if spec.account.rootless else ""
         print(f"error: the host cannot be entered: {error.filename}: {error.strerror}{hint}", file=sys.stderr)

@@ -18,7 +18,7 @@ from typing import Any
 from fabric_checks.core.errors import FabricError, quoted
 
 VARIABLE = "FABRIC_RESERVATION"
-#: Names of nodes, separated by commas: the largest layout is on these, and jobs on no other. For a vet.
+#: Names of nodes, separated by commas: the largest layout is on these, and jobs on no other. A vet sets it.
 NODES = "FABRIC_NODES"
 _OPTION = "--reservation"
 
@@ -34,27 +34,15 @@ def asked_for() -> str | None:
     return name or None
 
 
-def nodes_asked_for() -> list[str]:
-    """Return the nodes that the environment names; none without any.
-
-    :raises FabricError: if one is not the name of a node.
-    """
-    nodes = [name for name in os.environ.get(NODES, "").split(",") if name]
-    for name in nodes:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-            raise FabricError(f"{NODES}: {quoted(name)} is not the name of a node")
-    return nodes
-
-
 def apply(partition: dict[str, Any]) -> None:
     """Change a partition of ReFrame's configuration as the environment asks for a reservation and for nodes.
 
     With nodes, its largest layout is on these; a partition without Slurm, which alone takes their names, gets no
     environment, and thus no case. :func:`require` refuses a reservation there.
 
-    :raises FabricError: if either is no name.
+    :raises FabricError: if the reservation is no name.
     """
-    reservation, nodes = asked_for(), nodes_asked_for()
+    reservation, nodes = asked_for(), [name for name in os.environ.get(NODES, "").split(",") if name]
     if not is_slurm(partition["scheduler"]):
         if nodes:
             partition["environs"] = []
