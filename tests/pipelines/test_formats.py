@@ -35,16 +35,6 @@ def test_published_schemas(path):
     check(BIN / "check-jsonschema", "--builtin-schema", schema, path)
 
 
-def test_a_child_pipeline_is_one_of_gitlabs(tmp_path):
-    from fabric_checks.nightly import child_pipeline
-
-    line = "reframe -C /a/settings.py -c checks -R --report-file=A_0-report.json -n /1a2b3c4d -r --mode=nightly"
-    made = child_pipeline.child_of({"A_0": {"script": [line]}}, "20260101T0", Path("/r"), {"RFM_SYSTEM": "x"})
-    path = tmp_path / "child.yml"
-    path.write_text(child_pipeline.as_text(made))
-    check(BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", path)
-
-
 @pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
 def test_workflows_are_safe(path):
     """By zizmor: rights, secrets, text put into scripts, unpinned actions, credentials that are left behind."""

@@ -32,34 +32,6 @@ def test_gitlab(runner):
     require_quiet(runner, runner.gitlab(script, FABRIC_LEVEL="nightly", CI_PIPELINE_ID="7"))
 
 
-def test_gitlab_with_a_child_pipeline(runner):
-    """ReFrame's child pipeline is generated, and the scripts of its jobs run, one after the other."""
-    plan, judge = steps.gitlab(steps.PIPELINES / "gitlab-child.yml").values()
-    done = runner.gitlab(plan, FABRIC_LEVEL="nightly", FABRIC_NIGHTLY_OPTIONS="-n ^ImbBarrier%layout=(1x2|2x1)$")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = int(re.search(r"Found (\d+) check", done.stdout)[1])
-    path = runner.clone / "child.yml"
-    child = yaml.safe_load(path.read_text())
-    jobs = steps.gitlab(path)
-    assert len(jobs) == found > 1  # the fixtures have no jobs, and nothing else is lost
-    for script in jobs.values():
-        # In a checkout of its own each, as runners have them; the one that planned need not be there.
-        done = runner.gitlab(script, CI_COMMIT_SHORT_SHA="1a2b3c4d", **child["variables"])
-        assert done.returncode == 0, done.stdout + done.stderr
-    done = runner.gitlab(judge)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{found} cases ran, {found} passed" in done.stdout
-    assert runner.kept >= {"summary.md", "junit.xml", "report.html", "night.json"}
-    # All jobs wrote the one log, and none began it anew.
-    session = child["variables"]["FABRIC_SESSION"]
-    assert (runner.results / "logs" / f"{session}.log").read_text().count("[  PASSED  ]") == found
-    # A job that left nothing is no quiet night, whatever the others say.
-    judge = judge.replace("ci/pipelines/night --session", "echo")
-    (runner.results / "reports/parts" / session / f"{next(iter(jobs))}.json").unlink()
-    done = runner.gitlab(judge)
-    assert done.returncode == 1 and f"{next(iter(jobs))}: the job left no report" in done.stderr
-
-
 def test_github(runner):
     night, _ = steps.github(steps.PIPELINES / "github.yml").values()
     require_quiet(runner, runner.github(night, FABRIC_LEVEL="nightly"))
@@ -172,7 +144,7 @@ def test_results_are_not_left_where_they_are_deleted(stand_in, home, says):
     assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("arguments", ["--session", "--session ''", "--level nightly", "''"])
+@pytest.mark.parametrize("arguments", ["--level nightly", "''"])
 def test_night_called_wrongly(stand_in, arguments):
     done = stand_in.gitlab(f"ci/pipelines/night {arguments}")
     assert done.returncode == 2 and done.stderr.startswith("error: ")
