@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of each pipeline, taken out of its file and run on a cluster of two nodes, with one short case."""
+"""The steps of pipelines, taken out of their files: on a cluster of two nodes, and with a stand-in of ci/nightly."""
 
 import json
-import re
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,40 +12,20 @@ import yaml
 from tests.conftest import TESTS
 from tests.pipelines import steps
 from tests.pipelines.conftest import NIGHT
-from tests.pipelines.java import java_home
 
-HERE = TESTS / "pipelines"
 #: What cron and systemd give a program, and what is of these tests.
 ALWAYS = ("HOME", "TMPDIR", "PYTHONPATH", "FABRIC_PYTHON")
 
 
-def require_quiet(runner, done):
-    """A night with its case passed, and all files where the pipeline keeps them."""
+def test_gitlab(runner):
+    """Its script is the one of GitHub and Jenkins too."""
+    (script,) = steps.gitlab(steps.PIPELINES / "gitlab.yml").values()
+    done = runner.gitlab(script, FABRIC_LEVEL="nightly", CI_PIPELINE_ID="7")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 case ran, 1 passed; 1 value" in done.stdout
     assert runner.kept >= NIGHT
     assert json.loads((runner.clone / "night/night.json").read_text())["cases"] == 1
     assert (runner.clone / "night/summary.md").read_text().startswith("# minicluster, ")
-
-
-def test_gitlab(runner):
-    (script,) = steps.gitlab(steps.PIPELINES / "gitlab.yml").values()
-    require_quiet(runner, runner.gitlab(script, FABRIC_LEVEL="nightly", CI_PIPELINE_ID="7"))
-
-
-def test_github(runner):
-    night, _ = steps.github(steps.PIPELINES / "github.yml").values()
-    require_quiet(runner, runner.github(night, FABRIC_LEVEL="nightly"))
-    assert runner.said("GITHUB_OUTPUT") == "status=0\n"
-    assert "1 case ran, 1 passed" in runner.said("GITHUB_STEP_SUMMARY")
-
-
-def test_jenkins(runner):
-    require_groovy()
-    line = ["groovy", HERE / "jenkins.groovy", steps.JENKINS]
-    done = runner(line, JAVA_HOME=java_home())
-    require_quiet(runner, done)
-    assert done.stdout.splitlines()[-1] == "SUCCESS"
 
 
 def test_cron(runner):
@@ -79,9 +60,13 @@ def require_a_night(runner):
     assert {path.name for path in latest.glob("*")} >= NIGHT
 
 
-def require_groovy():
-    if shutil.which("groovy") is None or java_home() is None:
+def groovy(runner, **variables):
+    """Run the Jenkinsfile with stand-ins for Jenkins's steps."""
+    java = shutil.which("java")
+    home = os.environ.get("JAVA_HOME") or (java and str(Path(java).resolve().parents[1]))
+    if shutil.which("groovy") is None or home is None:
         pytest.skip("the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)")
+    return runner(["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS], JAVA_HOME=home, **variables)
 
 
 @pytest.mark.parametrize("ends", [0, 1, 3])
@@ -109,9 +94,7 @@ class TestHowANightEnds:
         assert done.returncode == 3 and done.stdout.startswith("::error title=")
 
     def test_jenkins(self, stand_in, ends):
-        require_groovy()
-        line = ["groovy", HERE / "jenkins.groovy", steps.JENKINS]
-        done = stand_in(line, NIGHT_ENDS=str(ends), JAVA_HOME=java_home())
+        done = groovy(stand_in, NIGHT_ENDS=str(ends))
         assert done.returncode == 0, done.stderr
         said = done.stdout.splitlines()
         assert said[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE"}[ends]
