@@ -13,7 +13,7 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import name_is_sound
 from fabric_checks.nightly.night import spend
 from fabric_checks.nightly.plan import Plan, only_one, require_results
-from fabric_checks.nightly.service import system_here
+from fabric_checks.nightly.service import configuration
 from fabric_checks.nightly.summary import as_json as night_json
 from fabric_checks.nightly.summary import markdown
 from fabric_checks.records import sessions
@@ -73,7 +73,7 @@ def command(
     time.
     """
     name = judged or sessions.new_session_id()
-    system = system or system_here()
+    system = system or str(configuration(None)["name"])
     for given, option in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
             raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option)

@@ -107,7 +107,8 @@ def command(
         verdicts.reasons[node] = why
     if as_json:
         data = {
-            "session": session, "budget": budget, **machine.as_data(found), "spent": asdict(spent),
+            "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
+            "away": found.away, "switches": found.switches.members, "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": _drain(verdicts, session),
             "sessions": jobs.sessions,
