@@ -71,7 +71,7 @@ def test_a_session_without_its_one_case_blames_no_node(cases, says):
 
 def test_each_job_has_its_nodes_and_its_limit():
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
-    line, environment = jobs._line(3), jobs._environment("s-1", ("n1", "n2", "n5"))
+    line, environment = jobs._command("s-1", ("n1", "n2", "n5"))
     assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
     assert line[line.index("-S") + 1] == "time_limit=90s" and line[line.index("--system") + 1] == "oak:all"
     assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
