@@ -51,7 +51,6 @@ def test_the_headline_and_the_status(night_, says, status):
     ("night_", "silent"),
     [
         (told(), True),
-        (told(outliers=("A is 70",)), True),
         (told(acknowledged=(known(),)), True),
         (told(closed=[finding()]), False),
         (told(unseen=[finding()]), False),
@@ -69,7 +68,7 @@ def test_the_summary_has_every_section():
         told(
             finding("a", title="n3 is slow"), still=[finding("b", title="n4 is slow")],
             closed=[finding("c", title="n5 was slow")], unseen=[finding("d", title="n6 was slow")],
-            failures=("no archive",), outliers=("A is 70",), warnings=("a line is broken",), nights=9, elapsed_s=90,
+            failures=("no archive",), warnings=("a line is broken",), nights=9, elapsed_s=90,
             files={"report": "/r.html"},
         )
     )  # fmt: skip
@@ -79,7 +78,6 @@ def test_the_summary_has_every_section():
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
         "**Closed:** n5 was slow. It was open since 2026-01-01 21:00, and is not seen any more.",
         "**Not looked at tonight:** n6 was slow. Open since 2026-01-01 21:00",
-        "which may be chance; what stays for three nights is a finding:\n\n- A is 70",
         "- warning: a line is broken",
         "1 case ran, 1 passed; 1 value; 1.5 min.\nThe history has 9 runs.",
         "- report: /r.html",

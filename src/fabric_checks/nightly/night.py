@@ -32,7 +32,7 @@ def spend(plan: Plan, lock: int) -> Summary:
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
     seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
-    kept, history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else (False, Trends())
+    kept, history = _keep(plan, trouble) if seen and seen[1].measured else (False, Trends())
     old += [line for line in (*history.warnings, *(seen[1].blind if seen else ())) if line not in old]
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: retention.only_new(old, known)) or []
@@ -73,14 +73,13 @@ def _seen(plan: Plan) -> tuple[runs.Session, Observed]:
     return session, observed(session)
 
 
-def _keep(plan: Plan, seen: Observed, trouble: Trouble) -> tuple[bool, Trends]:
+def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
     """Archive all results, and search the history; return whether they were archived, and the history."""
     archive, system, session = plan.archive, plan.system, plan.session
     faults = trouble.attempt("the archive", lambda: retention.archive_results(plan.results, archive, session))
     if faults is None:
         return False, Trends()
-    known = {case for finding in seen.findings for case in finding.cases}
-    found = trouble.attempt("the history", lambda: trends(archive, system, session, known)) or Trends()
+    found = trouble.attempt("the history", lambda: trends(archive, system, session)) or Trends()
     moved = trouble.attempt("the ports of cases", lambda: carriers.changes(archive, system, session)) or ()
     return True, replace(found, findings=(*found.findings, *moved), warnings=(*faults, *found.warnings))
 
@@ -94,7 +93,7 @@ def _night(
 ) -> Night:
     night = Night(
         plan.session, plan.system, plan.level, failures=tuple(trouble.failures), warnings=tuple(trouble.warnings),
-        nights=history.nights, outliers=history.outliers, elapsed_s=elapsed_s,
+        nights=history.nights, elapsed_s=elapsed_s,
     )  # fmt: skip
     if seen is None:
         return night

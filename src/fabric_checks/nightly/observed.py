@@ -74,12 +74,17 @@ class _Failure:
         return [each for each in records if each["result"] in ("fail", "xpass") and each["metric"] is not None]
 
     @cached_property
-    def text(self) -> str:
-        """Its name and what was wrong: the values that miss their references, or the reason that ReFrame gives."""
+    def cause(self) -> str:
+        """The values that miss their references, or the reason that ReFrame gives."""
         if not self.missed:
-            return f"{self.case.name}: {self.reason}"
+            return self.reason
         where = f" on {', '.join(first_of(self.nodes))}" if self.nodes else ""
-        return f"{self.case.name}: {'; '.join(first_of([_miss(record) for record in self.missed]))}{where}"
+        return "; ".join(first_of([_miss(record) for record in self.missed])) + where
+
+    @property
+    def text(self) -> str:
+        """Its name and cause."""
+        return f"{self.case.name}: {self.cause}"
 
     @cached_property
     def signs(self) -> list[tuple[str, float]]:
@@ -229,7 +234,7 @@ def _with(finding: Finding, explained: Sequence[_Failure]) -> Finding:
     names = {each.case.name for each in explained}
     return replace(
         finding,
-        details=(*finding.details, *first_of([f"it explains {each.text}" for each in explained])),
+        details=(*finding.details, *first_of([f"{each.case.name} failed there: {each.cause}" for each in explained])),
         keys=finding.keys | {f"case:{name}" for name in names},
         cases=finding.cases | names,
         signs=_worst([*finding.signs.items(), *(sign for each in explained for sign in each.signs)]),
