@@ -122,7 +122,7 @@ def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path
         junit = summary.junit(judged, plan.files / "cases.xml")
         with files.replacing(plan.files / "junit.xml") as path:
             junit.write(str(path))
-        retention.replace_text(plan.files / "night.json", summary.as_json(judged))
+        files.write_text(plan.files / "night.json", summary.as_json(judged))
         link = plan.folder / ".latest"
         link.unlink(missing_ok=True)
         link.symlink_to(plan.session)
@@ -137,5 +137,5 @@ def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
     whole = with_failures(replace(judged, files=there))
     text = summary.markdown(whole)
-    trouble.attempt("the summary", lambda: retention.replace_text(plan.files / "summary.md", text))
+    trouble.attempt("the summary", lambda: files.write_text(plan.files / "summary.md", text))
     return with_failures(whole)
