@@ -11,6 +11,7 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import journal
+from fabric_checks.nightly.journal import Open
 from fabric_checks.nightly.night import day_of
 from tests.guard import wait_for
 from tests.nightly.samples import acknowledged, finding, night
@@ -48,14 +49,8 @@ def test_a_finding_is_new_then_still_open_then_closed_then_forgotten(tmp_path):
     slow = finding()
     told = spent(tmp_path / "j", night(1), night(2, slow), night(3, slow), night(4), night(5), night(6, slow))
     name = slow.title
-    assert [titles(news) for news in told] == [
-        {},
-        {"new": [name]},
-        {"still": [name]},
-        {"closed": [name]},
-        {},
-        {"new": [name]},
-    ]
+    kinds = [None, "new", "still", "closed", None, "new"]
+    assert [titles(news) for news in told] == [{kind: [name]} if kind else {} for kind in kinds]
     (still,) = told[2].still
     assert (still.since, still.last, still.nights) == (night(2).session, night(3).session, 2)
     (closed,) = told[3].closed
@@ -103,11 +98,18 @@ def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
     assert [list(titles(news)) for news in told] == [["new"], ["closed"], []]
 
 
+#: An acknowledgement as its line has it.
+KNOWN = acknowledged(Open(finding(), "a", "a", id="abcd")).as_dict()
+
+
 @pytest.mark.parametrize(
     "line",
     [
         '{"acknowledged": {"finding_id": "x"}}',
         '{"acknowledged": []}',
+        json.dumps({"acknowledged": KNOWN | {"until": "soon"}}),
+        json.dumps({"acknowledged": KNOWN | {"signs": []}}),
+        json.dumps({"acknowledged": KNOWN | {"signs": {"a": "b"}}}),
         "{",
         "[]",
         "1",
@@ -137,12 +139,15 @@ def test_without_a_journal_nothing_is_known(tmp_path):
         journal.end(tmp_path / "folder", night(1))
 
 
-def test_a_line_has_all_of_a_finding(tmp_path):
+def test_lines_have_all_of_a_finding_and_of_an_acknowledgement(tmp_path):
     path = tmp_path / "j"
     journal.end(path, night(1, finding(), failures=("x",)))
-    (entry,) = journal.read(path, [])
-    assert entry.findings == (finding(),) and entry.ended
     assert json.loads(path.read_text())["status"] == "failed"
+    acknowledge(path)
+    entry, known = journal.read(path, [])
+    assert entry.findings == (finding(),) and entry.ended
+    (open_,) = journal.still_open([entry])
+    assert known == acknowledged(open_)
 
 
 def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(tmp_path):
@@ -163,22 +168,24 @@ def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(tmp_path):
         ({"signs": {"sender n3": 0.59}}, None),
         ({"signs": {"sender n3": 0.4}}, None),
         ({"signs": {"sender n3": 0.61}}, "sender n3, 50 % lost then, 61 % now"),
-        ({"signs": {"sender n3": 0.5, "receiver n3": 0.2}}, "receiver n3"),
+        ({"signs": {"sender n3": 0.9, "receiver n3": 0.2}}, "sender n3, 50 % lost then, 90 % now; receiver n3"),
+        ({"signs": {"sender n3": 0.5, "pair n3 n4, us": 549.0}}, None),
+        ({"signs": {"sender n3": 0.5, "pair n3 n4, us": 551.0}}, "pair n3 n4, us 500 then, 551 now"),
         ({"signs": {"node n3": 0.5}}, "node n3"),
         ({"signs": {}}, "nothing that can be compared with what was acknowledged"),
         ({"key": "hosts:n4", "keys": ["case:A"], "signs": {"sender n4": 0.5}}, "sender n4"),
     ],
-    ids=["noise", "less", "grown", "another side", "another kind", "no sign", "moved"],
+    ids=["noise", "less", "grown", "another side", "us by noise", "us by a tenth", "another kind", "no sign", "moved"],
 )
 def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, beyond):
-    path, slow = tmp_path / "j", finding(keys=["case:A"])
+    path, slow = tmp_path / "j", finding(keys=["case:A"], signs={"sender n3": 0.5, "pair n3 n4, us": 500.0})
     spent(path, night(1, slow))
     acknowledge(path)
     second, third = spent(path, night(2, finding(**({"keys": ["case:A"]} | changed))), night(3, slow))
     if beyond is None:
         assert list(titles(second)) == list(titles(third)) == ["acknowledged"]
     else:
-        assert list(titles(second)) == ["new"] and second.new[0].beyond == (beyond,)
+        assert list(titles(second)) == ["new"] and "; ".join(second.new[0].beyond) == beyond
         assert list(titles(third)) == ["still"]  # although it is what it was: that was for then
 
 
@@ -215,10 +222,6 @@ def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(t
     assert list(titles(news(path, night(1, slow)))) == ["acknowledged"]
 
 
-def wait_until_longer(path, size):
-    wait_for(lambda: path.stat().st_size > size, "nothing is written")
-
-
 def test_a_journal_with_killed_writers_loses_at_most_their_last_line(tmp_path):
     """At fifty random moments, with lines so long that the kernel may stop in the midst of one."""
     path, slow = tmp_path / "j", finding()
@@ -235,7 +238,7 @@ def test_a_journal_with_killed_writers_loses_at_most_their_last_line(tmp_path):
         if not child:
             while True:
                 journal.acknowledge(path, acknowledged(entry, reason="x" * random.randrange(1, 100_000)))
-        wait_until_longer(path, len(known))
+        wait_for(lambda: path.stat().st_size > len(known), "nothing is written")
         time.sleep(random.uniform(0, 0.004))  # a moment anywhere in what it writes over and over
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
