@@ -12,13 +12,12 @@ import pytest
 from fabric_checks.core.errors import RecordError
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.journal import Open
-from fabric_checks.nightly.night import day_of
 from tests.guard import wait_for
 from tests.nightly.samples import acknowledged, finding, night
 
 
 def news(path, of):
-    return journal.news(journal.read(path, []), of, day_of(of.session))
+    return journal.news(journal.read(path, []), of)
 
 
 def acknowledge(path, **changes):
@@ -238,7 +237,7 @@ def test_a_journal_with_killed_writers_loses_at_most_their_last_line(tmp_path):
         if not child:
             while True:
                 journal.acknowledge(path, acknowledged(entry, reason="x" * random.randrange(1, 100_000)))
-        wait_for(lambda: path.stat().st_size > len(known), "nothing is written")
+        wait_for(lambda known=known: path.stat().st_size > len(known), "nothing is written")
         time.sleep(random.uniform(0, 0.004))  # a moment anywhere in what it writes over and over
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

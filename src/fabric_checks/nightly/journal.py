@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records import jsonlines, perflog
+from fabric_checks.records.sessions import started
 
 
 @dataclass(frozen=True)
@@ -156,11 +157,10 @@ def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
     return opened
 
 
-def news(entries: Sequence[Entry | Acknowledgement], night: Night, day: date) -> News:
-    """Hold a night's findings against those of the nights before it.
+def news(entries: Sequence[Entry | Acknowledgement], night: Night) -> News:
+    """Compare a night's findings with those of the nights before it; acknowledgements end by the day of the night.
 
     :param entries: the journal; the night itself and the nights that were judged after it do not count.
-    :param day: the day of the night, by which acknowledgements end.
     """
     opened: list[Open] = []
     own = [n for n, each in enumerate(entries) if isinstance(each, Entry) and each.session == night.session]
@@ -175,6 +175,7 @@ def news(entries: Sequence[Entry | Acknowledgement], night: Night, day: date) ->
     for entry in since:
         first = _after(first, entry)
     now = [*first, *again]
+    day = (started(night.session) or datetime.now(timezone.utc)).date()
     known = tuple(each for each in now if each.known and day <= each.known.until)
     rest = [each for each in now if each not in known]
     return News(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timezone
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -18,6 +17,7 @@ from fabric_checks.nightly.summary import Summary
 from fabric_checks.nightly.trends import Trends, trends
 from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
+from fabric_checks.records.runs import Session
 
 
 def spend(plan: Plan, lock: int) -> Summary:
@@ -30,15 +30,33 @@ def spend(plan: Plan, lock: int) -> Summary:
     old: list[str] = []
     _warn_of_cut_night(plan, journal.read(plan.journal, old), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
-    ran = elapsed_s is not None or not plan.runs
-    seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
-    kept, history = _keep(plan, trouble) if seen and seen[1].measured else (False, Trends())
-    old += [line for line in (*history.warnings, *(seen[1].blind if seen else ())) if line not in old]
+    session = Session(plan.session, None)
+    seen = Observed()
+    if elapsed_s is not None or not plan.runs:
+        session = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) or session
+        seen = observed(session)
+    kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
+    old += [line for line in (*history.warnings, *seen.blind) if line not in old]
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: retention.only_new(old, known)) or []
-    night = _night(plan, seen, history, trouble, elapsed_s)
+    cases = [case for case in session.cases if not case.fixture]
+    night = Night(
+        plan.session,
+        plan.system,
+        plan.level,
+        findings=(*seen.findings, *history.findings),
+        failures=(*trouble.failures, *seen.failures),
+        warnings=tuple(trouble.warnings),
+        cases=len(cases),
+        passed=sum(is_success(case.result) for case in cases),
+        records=sum(record["metric"] is not None for record in session.records),
+        measured=seen.measured,
+        nights=history.nights,
+        elapsed_s=elapsed_s,
+        simulated=any(record["evidence"] for record in session.records),
+    )
     # Read again: somebody may have acknowledged a finding while the night ran.
-    news = journal.news(journal.read(plan.journal, []), night, day_of(plan.session))
+    news = journal.news(journal.read(plan.journal, []), night)
     quiet = [each.finding for each in news.acknowledged]
     night = replace(night, acknowledged=tuple(each for each in night.findings if each in quiet))
 
@@ -47,14 +65,6 @@ def spend(plan: Plan, lock: int) -> Summary:
         retention.write_report(plan.results, plan.system, page, archive=archive, left_out=history.warnings)
 
     return _write(plan, Summary(night, news, {}), trouble, report)
-
-
-def day_of(session: str) -> date:
-    """Return the day of a session by its name, today if that has none; both in UTC."""
-    try:
-        return datetime.strptime(session[:8], "%Y%m%d").date()
-    except ValueError:
-        return datetime.now(timezone.utc).date()
 
 
 def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledgement], trouble: Trouble) -> None:
@@ -68,11 +78,6 @@ def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledge
         )
 
 
-def _seen(plan: Plan) -> tuple[runs.Session, Observed]:
-    session = runs.load_session(plan.results, plan.session)
-    return session, observed(session)
-
-
 def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
     """Archive all results, and search the history; return whether they were archived, and the history."""
     archive, system, session = plan.archive, plan.system, plan.session
@@ -82,33 +87,6 @@ def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
     found = trouble.attempt("the history", lambda: trends(archive, system, session)) or Trends()
     moved = trouble.attempt("the ports of cases", lambda: carriers.changes(archive, system, session)) or ()
     return True, replace(found, findings=(*found.findings, *moved), warnings=(*faults, *found.warnings))
-
-
-def _night(
-    plan: Plan,
-    seen: tuple[runs.Session, Observed] | None,
-    history: Trends,
-    trouble: Trouble,
-    elapsed_s: float | None,
-) -> Night:
-    night = Night(
-        plan.session, plan.system, plan.level, failures=tuple(trouble.failures), warnings=tuple(trouble.warnings),
-        nights=history.nights, elapsed_s=elapsed_s,
-    )  # fmt: skip
-    if seen is None:
-        return night
-    session, found = seen
-    cases = [case for case in session.cases if not case.fixture]
-    return replace(
-        night,
-        findings=(*found.findings, *history.findings),
-        failures=(*trouble.failures, *found.failures),
-        cases=len(cases),
-        passed=sum(is_success(case.result) for case in cases),
-        records=sum(record["metric"] is not None for record in session.records),
-        measured=found.measured,
-        simulated=any(record["evidence"] for record in session.records),
-    )
 
 
 def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object]) -> Summary:

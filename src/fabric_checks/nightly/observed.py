@@ -33,9 +33,9 @@ class Observed:
     :param blind: faults that the run could not have seen, a line each, the same as long as it stays so.
     """
 
-    findings: tuple[Finding, ...]
-    failures: tuple[str, ...]
-    measured: frozenset[str]
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[str, ...] = ()
+    measured: frozenset[str] = frozenset()
     blind: tuple[str, ...] = ()
 
 
