@@ -196,7 +196,6 @@ CALLS = (
     ("findings --system yours --json", 1, "text"),
     ("findings acknowledge ODD --reason ODD --until 2199-01-01", 1, "text"),
     ("vet --system yours --budget 10", 1, "text"),
-    ("vet --plan 8 --json", 0, "json"),
     ("profile --read profile.txt --picture a.svg", 0, "text"),
     ("profile --read profile.txt --json", 0, "json"),
     ("profile --read ODD", 1, "text"),

@@ -24,6 +24,8 @@ from enum import Enum
 from itertools import pairwise
 from typing import TypeVar
 
+from fabric_checks.core.text import names_text
+
 T = TypeVar("T")
 Group = tuple[str, ...]
 
@@ -120,13 +122,15 @@ MOST_TOGETHER = 3
 class _Vet:
     """The state of a vet.
 
-    ``failed`` are the groups whose jobs failed, with the reason. ``largest`` is the largest that passed, of those whose
-    job shows which nodes are slow. ``explained`` are sets of nodes whose failure together has been reported.
+    ``failed`` are the groups whose jobs failed, ``why`` the last reason for each node. ``largest`` is the largest group
+    that passed, of those whose job shows which nodes are slow. ``explained`` are sets of nodes whose failure together
+    has been reported.
     """
 
     def __init__(self, verdicts: Verdicts) -> None:
         self.verdicts = verdicts
-        self.failed: dict[Group, str] = {}
+        self.failed: list[Group] = []
+        self.why: dict[str, str] = {}
         self.largest: Group = ()
         self.explained: list[set[str]] = []
 
@@ -143,7 +147,8 @@ class _Vet:
         for group, outcome in zip(groups, outcomes, strict=True):
             _note(self.verdicts, group, outcome)
             if not outcome.passed:
-                self.failed[group] = outcome.why
+                self.failed.append(group)
+                self.why |= dict.fromkeys(group, outcome.why)
             elif not outcome.unsure:
                 self.largest = max(self.largest, group, key=len)
         return outcomes
@@ -170,8 +175,7 @@ class _Vet:
             suspects |= {part[0]: of for part, of in parts if len(part) == 1}
             groups = [part for part, _ in parts if len(part) > 1]
         for node in suspects:
-            why = next((f": {why}" for group, why in reversed(self.failed.items()) if node in group and why), "")
-            note = f"its jobs fail, and no healthy node was found to test it with{why}"
+            note = f"its jobs fail, and no healthy node was found to test it with: {self.why[node]}"
             self.verdicts.note(node, Word.NOT_SEEN, note)
 
     def _with_partners(self, suspects: Mapping[str, Group], tried: Mapping[str, list[str]]) -> Round:
@@ -231,7 +235,9 @@ class _Vet:
         if again.faulty:
             return  # it is not a path then
         if again.passed:
-            self._explain(group, f"a job on {_listed(group)} failed, but not when it was repeated: nothing is blamed")
+            self._explain(
+                group, f"a job on {names_text(group, 8)} failed, but not when it was repeated: nothing is blamed"
+            )
             return
         ends = group
         for _ in range(2):
@@ -243,7 +249,7 @@ class _Vet:
         if last.passed:
             text = (
                 "some paths fail only together: nodes that pass in smaller groups fail with each other, but no single "
-                f"pair fails; the last tried is {names}, and the last failure said: {self.failed[group]}"
+                f"pair fails; the last tried is {names}, and the last failure said: {self.why[pair[0]]}"
             )
             self._explain(ends, text)
         else:
@@ -289,7 +295,7 @@ def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
             verdicts.note(node, Word.SLOW, why)
     verdicts.paths += [path for path in outcome.paths if path not in verdicts.paths]
     if outcome.passed:
-        verdicts.notes += [f"on {_listed(group)}: {note}" for note in outcome.notes]
+        verdicts.notes += [f"on {names_text(group, 8)}: {note}" for note in outcome.notes]
         for node in group:
             verdicts.note(node, Word.GOOD)
             if outcome.unsure:
@@ -309,7 +315,3 @@ def _parts(group: Group, outcome: Outcome) -> list[tuple[Group, Group]]:
     count = max(2, min(PARTS, len(group) // 2))
     edges = [-(-len(group) * number // count) for number in range(count + 1)]
     return [(group[start:end], group) for start, end in pairwise(edges)]
-
-
-def _listed(group: Group, most: int = 8) -> str:
-    return ", ".join(group if len(group) <= most else [*group[: most - 1], f"{len(group) - most + 1} more"])
