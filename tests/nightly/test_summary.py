@@ -143,7 +143,7 @@ def test_junit_has_the_cases_and_the_findings(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", [None, "", "<", '<testsuite name="r"><testcase name="A @x"/></testsuite>'])
+@pytest.mark.parametrize("text", [None, "", "<"])
 def test_junit_without_sound_cases_has_the_night(tmp_path, text):
     cases = tmp_path / "cases.xml"
     if text is not None:
@@ -151,7 +151,7 @@ def test_junit_without_sound_cases_has_the_night(tmp_path, text):
     whole = junit(told(), cases)
     assert "night of sys" in [suite.name for suite in whole]
     whole.write(str(tmp_path / "junit.xml"))
-    assert JUnitXml.fromfile(str(tmp_path / "junit.xml")).tests == (2 if text and "A @x" in text else 1)
+    assert JUnitXml.fromfile(str(tmp_path / "junit.xml")).tests == 1
 
 
 def test_a_session_is_called_by_its_date_if_it_has_one():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 
 import click
@@ -104,8 +105,10 @@ def status_of(verdicts: Verdicts) -> int:
 
 
 def _drain(verdicts: Verdicts, session: str) -> str:
-    bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
-    return machine.drain_command(bad, f"fabric-checks vet {session}") if bad else ""
+    """Return the command by which Slurm's administrator takes bad nodes out of service; it is printed and never run."""
+    bad = ",".join([*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)])
+    words = ["scontrol", "update", f"nodename={bad}", "state=drain", f"reason=fabric-checks vet {session}"]
+    return shlex.join(words) if bad else ""
 
 
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:

@@ -39,13 +39,14 @@ def spend(plan: Plan, lock: int) -> Summary:
     old += [line for line in (*history.warnings, *seen.blind) if line not in old]
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: retention.only_new(old, known)) or []
+    trouble.failures += seen.failures
     cases = [case for case in session.cases if not case.fixture]
     night = Night(
         plan.session,
         plan.system,
         plan.level,
         findings=(*seen.findings, *history.findings),
-        failures=(*trouble.failures, *seen.failures),
+        failures=tuple(trouble.failures),
         warnings=tuple(trouble.warnings),
         cases=len(cases),
         passed=sum(is_success(case.result) for case in cases),
@@ -91,7 +92,6 @@ def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
 
 def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object]) -> Summary:
     """Write journal, report, JUnit, JSON and summary; let `latest` be this night. What fails is added to the night."""
-    done = len(trouble.failures)
     trouble.attempt("the journal", lambda: journal.end(plan.journal, judged.night))
     if judged.night.measured:
         trouble.attempt("the report", lambda: report(plan.files / "report.html"))
@@ -107,8 +107,7 @@ def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path
         link.replace(plan.folder / "latest")
 
     def with_failures(written: Summary) -> Summary:
-        failures = (*judged.night.failures, *trouble.failures[done:])
-        return replace(written, night=replace(judged.night, failures=failures))
+        return replace(written, night=replace(written.night, failures=tuple(trouble.failures)))
 
     trouble.attempt("the test results", write)
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}

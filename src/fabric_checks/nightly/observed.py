@@ -20,8 +20,6 @@ PORTS = ("port", "rail", "host")
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 
-_Records = Mapping[str, Sequence[Record]]
-
 
 @dataclass(frozen=True)
 class Observed:
@@ -53,7 +51,7 @@ class _Failure:
 
     @cached_property
     def node_faults(self) -> dict[str, str]:
-        """What keeps its nodes out of service, by node."""
+        """The causes that keep its nodes out of service, by node."""
         return (self.records[0]["node_faults"] or {}) if self.records else {}
 
     @property
@@ -149,7 +147,7 @@ def observed(session: Session) -> Observed:
     return Observed((*blamed, *findings), tuple(failures), measured, tuple(_blind(by_case)))
 
 
-def _blind(by_case: _Records) -> Iterable[str]:
+def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
     """Yield the faults that some case could not have seen, by its own findings."""
     for name, records in by_case.items():
         for found in records[0]["findings"] or ():
@@ -173,14 +171,14 @@ def _line(case: str, found: Mapping[str, Any], what: str) -> _Line:
     """Return the line for a finding of an analysis; :param what: the name of the part that is blamed."""
     kind, share, excess_us = found.get("kind"), found.get("share"), found.get("excess_us")
     if kind in PORTS:
-        # Numbers of errors differ from night to night; another counter or port is another sign.
+        # Numbers of errors differ from night to night: without them, only another counter or port is another sign.
         return _Line(case, found["text"], True, f"{kind} {what}: {_without_numbers(found['text'])}", 0.0)
     if excess_us is not None:
         return _Line(case, found["text"], False, f"{kind} {what}, us", max(excess_us, 0.0))
     return _Line(case, found["text"], False, f"{kind} {what}", max(1 - share, 0.0) if share is not None else 0.0)
 
 
-def _blamed(by_case: _Records) -> list[Finding]:
+def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[Finding]:
     """Return a finding for each node, path, cable and switch that the analysis of some case is certain of."""
     lines: dict[tuple[tuple[str, ...], str], list[_Line]] = {}  # by hosts and, where there are none, by part
     for name, records in by_case.items():
@@ -260,34 +258,26 @@ def _out_of_service(waiting: Sequence[_Failure]) -> Finding:
     )
 
 
+def _of_cases(title: str, details: Sequence[str], failures: Sequence[_Failure]) -> Finding:
+    """Return the finding that some cases fail."""
+    names = frozenset(each.case.name for each in failures)
+    signs = _worst(sign for each in failures for sign in each.signs)
+    return Finding(title, tuple(details), frozenset(f"case:{name}" for name in names), names, signs=signs)
+
+
 def _build(build: _Failure, missed: Sequence[str]) -> Finding:
     """Return a finding for a failed build; :param missed: the cases that did not run for want of a build."""
-    name = build.case.name
-    return Finding(
-        title=f"{name} could not be built: {build.reason}",
-        details=(f"among the cases that need it and did not run: {', '.join(first_of(missed))}",) if missed else (),
-        keys=frozenset({f"case:{name}"}),
-        cases=frozenset({name, *missed}),
-        signs=_worst(build.signs),
-    )
+    details = [f"among the cases that need it and did not run: {', '.join(first_of(missed))}"] if missed else []
+    finding = _of_cases(f"{build.case.name} could not be built: {build.reason}", details, [build])
+    return replace(finding, cases=finding.cases.union(missed))
 
 
-def _alike(failures: Sequence[_Failure]) -> list[Finding]:
-    """Return a finding for each reason why cases failed; those that differ in numbers only are one."""
+def _alike(failures: Sequence[_Failure]) -> Iterable[Finding]:
+    """Yield a finding for each reason why cases failed; those that differ in numbers only are one."""
     groups: dict[tuple[str | None, str], list[_Failure]] = {}
     for each in failures:
         groups.setdefault((each.case.phase, _without_numbers(each.reason)), []).append(each)
-    found = []
     for group in groups.values():
-        first = group[0].text
-        title = first if len(group) == 1 else f"{len(group)} cases failed in the same way, the first: {first}"
-        found.append(
-            Finding(
-                title=title,
-                details=tuple(first_of([each.text for each in group[1:]])),
-                keys=frozenset(f"case:{each.case.name}" for each in group),
-                cases=frozenset(each.case.name for each in group),
-                signs=_worst(sign for each in group for sign in each.signs),
-            )
-        )
-    return found
+        first, *more = (each.text for each in group)
+        title = f"{len(group)} cases failed in the same way, the first: {first}" if more else first
+        yield _of_cases(title, first_of(more), group)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.core.locks import LockedError, exclusive
 
 T = TypeVar("T")
@@ -64,17 +64,6 @@ def folder_of(results: Path, system: str) -> Path:
 def journals(results: Path) -> dict[str, Path]:
     """Return the journals of nights in a folder of results, by system."""
     return {path.parent.name: path for path in sorted(results.glob("nightly/*/nights.jsonl"))}
-
-
-def require_results(plan: Plan) -> None:
-    """Refuse to judge a session that left nothing.
-
-    :raises RecordError: if there is no run of that name.
-    """
-    if not plan.log.exists():
-        raise RecordError(
-            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` lists all"
-        )
 
 
 @dataclass

@@ -89,8 +89,8 @@ def why_no_job_can_start(system: str) -> str | None:
         partitions = configuration(system).get("partitions", [])
     except FabricError:
         return None
-    ours = [each for each in partitions if reservations.is_slurm(each["scheduler"])]
-    names = dict.fromkeys(reservations.of_access(each.get("access", ()), each["scheduler"]) for each in ours)
+    schedulers = [(each["scheduler"], each.get("access", ())) for each in partitions]
+    names = {reservations.of_access(access, name): None for name, access in schedulers if reservations.is_slurm(name)}
     causes = [_why_none_starts(name) for name in names]
     return causes[0] if causes and all(causes) else None
 

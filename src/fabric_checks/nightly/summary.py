@@ -137,9 +137,6 @@ def junit(summary: Summary, cases: Path) -> JUnitXml:
     except (JUnitXmlError, SyntaxError, ValueError, OSError):
         # For broken XML the parser raises a SyntaxError, for times that are none a ValueError.
         whole = JUnitXml()
-    if isinstance(whole, TestSuite):
-        single, whole = whole, JUnitXml()
-        whole.add_testsuite(single)
     night, news = summary.night, summary.news
     suite = TestSuite(f"night of {night.system}")
     verdict = TestCase("the night ran to its end", classname="night")

@@ -68,9 +68,7 @@ def trends(archive: Path, system: str, session: str) -> Trends:
 def stands_out(change: Change) -> bool:
     """Tell whether a change is far enough out of the noise of its series to be no chance."""
     noise = change.noise if change.by_difference else 100 * change.noise
-    if abs(change.change) < LEAST_NOISE * noise:
-        return False
-    return 100 * _lost(change) >= LEAST_PERCENT
+    return abs(change.change) >= LEAST_NOISE * noise and 100 * _lost(change) >= LEAST_PERCENT
 
 
 def _lost(change: Change) -> float:

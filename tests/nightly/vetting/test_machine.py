@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The nodes to vet and their switches, from ReFrame's configuration and Slurm."""
 
-import shlex
-
 import pytest
 
 from fabric_checks.core.errors import FabricError
@@ -52,13 +50,6 @@ def test_an_unsuitable_system_is_refused_in_a_line(answers, changes, says):
 def test_a_node_that_is_meant_and_is_not_there_is_refused(answers):
     with pytest.raises(FabricError, match="--only: n9, g1: no such node"):
         machine.look("oak", ["n9", "g1", "n1"])
-
-
-def test_the_command_that_drains_is_words_of_a_shell():
-    line = machine.drain_command(["n1", "n2; rm -rf /"], "it's slow")
-    assert shlex.split(line) == [
-        "scontrol", "update", "nodename=n1,n2; rm -rf /", "state=drain", "reason=it's slow"
-    ]  # fmt: skip
 
 
 TOPOLOGY = (

@@ -193,7 +193,7 @@ def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why():
     found = Large(8).vet()
     assert found.of(Word.GOOD) == names(8)
     (path,) = found.paths
-    assert "some paths fail only together" in path and path.endswith("said: it ran over its time limit")
+    assert "some paths fail only together" in path and path.endswith("its last failure was: it ran over its time limit")
 
 
 def test_where_all_fail_nobody_is_blamed():

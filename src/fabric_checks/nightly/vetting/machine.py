@@ -136,8 +136,3 @@ def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, st
         if bad:
             found.append((name, len(nodes), len(nodes) - len(bad), ", ".join(bad)))
     return sorted(found, key=lambda row: (row[2] / row[1], row[0]))
-
-
-def drain_command(nodes: Sequence[str], why: str) -> str:
-    """Return the command by which Slurm's administrator takes nodes out of service; it is printed and never run."""
-    return shlex.join(["scontrol", "update", f"nodename={','.join(nodes)}", "state=drain", f"reason={why}"])

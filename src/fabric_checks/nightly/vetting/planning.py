@@ -249,7 +249,7 @@ class _Vet:
         if last.passed:
             text = (
                 "some paths fail only together: nodes that pass in smaller groups fail with each other, but no single "
-                f"pair fails; the last tried is {names}, and the last failure said: {self.why[pair[0]]}"
+                f"pair fails; the last tried is {names}, and its last failure was: {self.why[pair[0]]}"
             )
             self._explain(ends, text)
         else:
