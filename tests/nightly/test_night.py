@@ -11,6 +11,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal, night, running
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.trends import Trends
+from tests.nightly import samples as nights
 from tests.nightly.samples import case, record, session
 
 SESSION = "20260101T000000Z-aaaa"
@@ -129,31 +130,28 @@ def test_the_report_is_about_the_archive_unless_that_could_not_be_written(plan, 
     assert results == [{"archive": plan.archive, "left_out": ("a line",)}, {"archive": None, "left_out": ()}]
 
 
-@pytest.mark.parametrize(("ended", "is_told"), [((True, False), True), ((False, True), False), ((True, True), False)])
-def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch, ended, is_told):
+@pytest.mark.parametrize(("ended", "warned"), [((True, False), True), ((False, True), False)])
+def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch, ended, warned):
     """An older one was reported the night after it."""
-    plan.files.mkdir(parents=True)
     for number, is_ended in enumerate(ended):
-        journal.begin(plan.journal, f"2025123{number}T000000Z-aaaa", "nightly")
+        name = f"2025123{number}T000000Z-aaaa"
+        journal.begin(plan.journal, name, "nightly")
         if is_ended:
-            journal.end(plan.journal, replace(spend(plan, monkeypatch, 1.0), session=f"2025123{number}T000000Z-aaaa"))
-    monkeypatch.setattr(night, "run", lambda *_: 1.0)
-    warnings = night.spend(plan, 0).night.warnings
-    told = [each for each in warnings if "cut short" in each]
-    assert bool(told) is is_told
-    assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in told)
+            journal.end(plan.journal, replace(nights.night(1), session=name))
+    warnings = [each for each in spend(plan, monkeypatch, 1.0).warnings if "cut short" in each]
+    assert len(warnings) == warned
+    assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in warnings)
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
-        (FileNotFoundError(2, "No such file or directory", "a.json"), "a step: a.json: No such file or directory"),
-        (OSError(28, "No space left on device"), "a step: No space left on device"),
-        (OSError("odd"), "a step: odd"),
-        (RecordError("r.json: line 3: no record"), "a step: r.json: line 3: no record"),
+        (FileNotFoundError(2, "No such file or directory", "a.json"), "a.json: No such file or directory"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (RecordError("r.json: line 3: no record"), "r.json: line 3: no record"),
     ],
 )
-def test_a_failing_step_names_its_file_and_the_next_runs(error, said):
+def test_a_failing_step_names_its_file_and_the_next_runs(error, text):
     trouble = Trouble()
 
     def fail():
@@ -161,4 +159,4 @@ def test_a_failing_step_names_its_file_and_the_next_runs(error, said):
 
     assert trouble.attempt("a step", fail) is None
     assert trouble.attempt("the next", lambda: 7) == 7
-    assert trouble.failures == [said]
+    assert trouble.failures == [f"a step: {text}"]

@@ -26,12 +26,8 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
         record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=40, unit="MB/s"),
         record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=50, unit="MB/s"),
     ]
-    cases = [
-        case("Rotate"),
-        case("Shift"),
-        case("Alltoall", "fail", "performance error: m=50", "performance"),
-        case("Other", "fail", "performance error: m=50", "performance"),
-    ]
+    missed = [case(name, "fail", "performance error: m=50", "performance") for name in ("Alltoall", "Other")]
+    cases = [case("Rotate"), case("Shift"), *missed]
     node, other = observed(session(*cases, records=records)).findings
     assert node.hosts == ("n3",) and node.title == "n3 sends at 0.5"
     assert any("Alltoall" in line and "m is 40 MB/s; the reference is 100, 60 % off" in line for line in node.details)
@@ -40,34 +36,28 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
     assert other.title.startswith(f"Other @{MACHINE}: m is 50 MB/s") and "on n1, n2" in other.title
 
 
-def test_two_slow_nodes_and_a_path_between_others_are_three_findings():
-    paths = [fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")]
-    records = [record("R", findings=[fault("n1"), fault("n2"), *paths])]
-    found = observed(session(case("R"), records=records)).findings
-    assert {each.hosts for each in found} == {("n1",), ("n2",), ("n3", "n4")}
-    assert {each.title for each in found} == {"sender n1", "sender n2", "pair n3 to n4"}
+CABLE = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": "it is slow"}
 
 
 @pytest.mark.parametrize(
-    ("hosts", "title"), [(["n1"], "node n1 is slow: so"), (["n1", "n2"], "the path between n1 and n2 is slow: so")]
+    ("listed", "titles"),
+    [
+        (
+            [fault("n1"), fault("n2"), fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")],
+            {("n1",): "sender n1", ("n2",): "sender n2", ("n3", "n4"): "pair n3 to n4"},
+        ),
+        ([fault("n1", text="so")], {("n1",): "node n1 is slow: so"}),
+        ([fault("n1", "n2", text="so")], {("n1", "n2"): "the path between n1 and n2 is slow: so"}),
+        ([CABLE], {(): "the cable leaf-1 to spine-0 is slow: it is slow"}),
+        ([fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}], {}),
+    ],
+    ids=["nodes and paths", "text without its node", "text without its path", "a cable without a node", "uncertain"],
 )
-def test_a_text_without_names_gets_them(hosts, title):
-    (found,) = observed(session(case("R"), records=[record("R", findings=[fault(*hosts, text="so")])])).findings
-    assert found.title == title
-
-
-def test_a_cable_is_a_finding_although_no_node_is_named():
-    text = "the cable leaf-1 to spine-0 carries at 0.3 of the rate of others"
-    said = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": text}
-    (found,) = observed(session(case("R"), records=[record("R", findings=[said])])).findings
-    assert found.title == text and found.keys == {"part:the cable leaf-1 to spine-0"} and not found.hosts
-
-
-@pytest.mark.parametrize(
-    "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}]
-)
-def test_uncertain_faults_blame_nobody(said):
-    assert not observed(session(case("R"), records=[record("R", findings=[said])])).findings
+def test_each_part_that_an_analysis_is_certain_of_is_a_finding(listed, titles):
+    found = observed(session(case("R"), records=[record("R", findings=listed)])).findings
+    assert {each.hosts: each.title for each in found} == titles
+    assert all(each.keys == {f"part:{CABLE['part']}" if not each.hosts else f"hosts:{' '.join(each.hosts)}"}
+               for each in found)  # fmt: skip
 
 
 def failed(test, ending, *, state="CANCELLED", began=None, nodelist=()):
@@ -94,18 +84,19 @@ def test_where_nothing_could_run_the_night_failed():
     )
 
 
-def test_a_node_that_died_under_a_job_is_named():
-    dead = exit_reason("7", "NODE_FAIL", ["n1", "n5"], DOWN)
-    lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
+@pytest.mark.parametrize(
+    ("state", "nodes", "hosts", "says"),
+    [
+        ("NODE_FAIL", DOWN, ("n5",), "could not run or could not finish"),
+        ("TIMEOUT", [], (), f"B @{MACHINE}: sanity error: job 7 ran on n1, n5; it ran over its time limit"),
+    ],
+    ids=["a node died", "the program hangs"],
+)
+def test_a_job_that_was_ended_blames_the_node_that_died_or_its_case(state, nodes, hosts, says):
+    ending = exit_reason("7", state, ["n1", "n5"], nodes)
+    lost, of_it = failed("B", ending, state=state, began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
     (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
-    assert found.hosts == ("n5",) and "could not run or could not finish" in found.title
-
-
-def test_a_program_that_hangs_is_a_finding_of_its_case():
-    slow = exit_reason("7", "TIMEOUT", ["n1", "n2"], [])
-    hung, of_it = failed("B", slow, state="TIMEOUT", nodelist=["n1", "n2"])
-    (found,) = observed(session(case("A"), hung, records=[record("A"), of_it])).findings
-    assert found.title.startswith(f"B @{MACHINE}: ") and "ran over its time limit" in found.title and not found.hosts
+    assert found.hosts == hosts and says in found.title
 
 
 def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
@@ -115,13 +106,15 @@ def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
     assert found[0].title.startswith(f"3 cases failed in the same way, the first: C0 @{MACHINE}: ")
 
 
+BUILD = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
+
+
 def test_a_failed_build_lists_the_cases_that_did_not_run():
-    build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
     missed = case("B", "fail_deps")
-    (found,) = observed(session(case("A"), build, missed)).findings
+    (found,) = observed(session(case("A"), BUILD, missed)).findings
     assert "could not be built: build system error: cc not found" in found.title
-    assert found.cases == {build.name, missed.name}
-    alone = observed(session(build, missed))
+    assert found.cases == {BUILD.name, missed.name}
+    alone = observed(session(BUILD, missed))
     assert not alone.findings and alone.failures[0].startswith("nothing could be built")
 
 
@@ -178,13 +171,8 @@ def test_the_signs_of_a_finding_tell_how_bad_it_is():
         record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
         record("Map", findings=[fault("n7", "n8", kind="pair") | {"excess_us": 512.0}]),
     ]
-    cases = [
-        case("Rotate"),
-        case("Alltoall", "fail", "performance error: m=50", "performance"),
-        case("Other", "fail", "performance error: m=130", "performance"),
-        case("Map"),
-        case("Hung", "fail", "sanity error: line 17: no end"),
-    ]
+    missed = [case(name, "fail", "performance error: m=50", "performance") for name in ("Alltoall", "Other")]
+    cases = [case("Rotate"), *missed, case("Map"), case("Hung", "fail", "sanity error: line 17: no end")]
     signs = {each.title: each.signs for each in observed(session(*cases, records=records)).findings}
     assert list(signs.values()) == [
         {"sender n3": pytest.approx(0.6), "port n3: n#: symbol_error grew by #": 0.0, f"Alltoall @{MACHINE}: m": 0.5},
@@ -197,8 +185,7 @@ def test_the_signs_of_a_finding_tell_how_bad_it_is():
 def test_every_finding_has_a_sign():
     """Without one it could not be acknowledged."""
     waiting, of_it = failed("W", WAITED)
-    build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
-    cases = [case("A"), waiting, build, case("C", "fail", "sanity error: no output"), case("R")]
+    cases = [case("A"), waiting, BUILD, case("C", "fail", "sanity error: no output"), case("R")]
     records = [record("A"), of_it, record("R", findings=[fault("n3"), fault("n1", "n5", kind="pair")])]
     found = observed(session(*cases, records=records)).findings
     assert len(found) == 5 and all(each.signs for each in found)

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from datetime import datetime, timedelta
@@ -81,43 +82,36 @@ def test_wrong_usage(results, first, arguments, status, says):
     assert found == status and says in errors and not said
 
 
-def test_a_run_of_nothing_is_a_night_that_failed(results, first):
-    status, said, _ = call(results, *HERE, "--", "-n", "NoSuchCheck")
-    assert status == 1 and "**The night failed:**" in said and "no case ran" in said
-
-
 def test_a_run_that_does_not_start_has_a_reason(results, first):
     status, said, _ = call(results, *HERE, "--", "--no-such-option")
-    assert status == 1 and "**The night failed:** ci/run ended with status 2" in said, said
-    assert "no-such-option" in said
+    first, second = re.findall(r"\*\*The night failed:\*\* (.*)", said)
+    assert status == 1 and first.startswith("ci/run ended with status 2: ") and "--no-such-option" in first
+    assert second.startswith("the results: ") and "no run called" in second
 
 
 def test_lost_and_broken_results_and_a_clock_that_was_set(results, first):
-    """Of the night before: its archive broken, its perflog cut and from the future, its journal broken."""
+    """Of the night before: its archive broken, its perflog cut and from the future, its journal broken; then none."""
     before = latest(results)["session"]
     (perflog,) = (results / "perflogs").rglob("*.jsonl")
     (parquet,) = (results / "archive").rglob("*.parquet")
     parquet.write_bytes(b"PAR1 broken")
-    lines = []
-    for line in perflog.read_text().splitlines():
-        record = json.loads(line)
+    records = [json.loads(line) for line in perflog.read_text().splitlines()]
+    for record in records:
         time = datetime.fromisoformat(record["time"]) + timedelta(days=400)
-        lines.append(json.dumps(record | {"time": time.isoformat(), "session": f"{time:%Y%m%dT%H%M%SZ}-aaaa"}))
-    perflog.write_text("\n".join([*lines, '{"cut": ']) + "\n")
+        record |= {"time": time.isoformat(), "session": f"{time:%Y%m%dT%H%M%SZ}-aaaa"}
+    perflog.write_text("\n".join([*map(json.dumps, records), '{"cut": ']) + "\n")
     journal = results / "nightly/local/nights.jsonl"
     journal.write_text(journal.read_text() + "not json\n")
     status, said, _ = spend(results, *HERE, "--quiet")
     assert status == 0, said
     assert [path.read_bytes() for path in parquet.parent.glob("*.broken-*")] == [b"PAR1 broken"]
-    for words in ("moved aside to", "not a line of a journal", f"{perflog.name}:{len(lines) + 1}"):
+    for words in ("moved aside to", "not a line of a journal", f"{perflog.name}:{len(records) + 1}"):
         assert words in said, said
-    told = latest(results)
-    assert told["session"] != before and told["records"] == 1 and told["new"] == []
-    status, said, _ = spend(results, *HERE, "--quiet")
-    assert (status, said) == (0, "")
-    assert latest(results)["warnings"] == []  # they are known
-    kept = [json.loads(line) for line in perflog.read_text().splitlines() if line.endswith("}")]
-    assert len(kept) == len(lines) + 2
+    night = latest(results)
+    assert night["session"] != before and night["records"] == 1 and night["new"] == []
+    kept = [line for line in perflog.read_text().splitlines() if line.endswith("}")]
+    assert len(kept) == len(records) + 1
+    assert spend(results, *HERE, "--quiet")[:2] == (0, "")  # the warnings are known
     for lost in ("archive", "perflogs"):
         shutil.rmtree(results / lost)
     journal.unlink()

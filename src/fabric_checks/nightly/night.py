@@ -30,11 +30,10 @@ def spend(plan: Plan, lock: int) -> Summary:
     old: list[str] = []
     _warn_of_cut_night(plan, journal.read(plan.journal, old), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
-    session = Session(plan.session, None)
-    seen = Observed()
-    if elapsed_s is not None or not plan.runs:
-        session = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) or session
-        seen = observed(session)
+    ran = elapsed_s is not None or not plan.runs
+    loaded = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
+    session = loaded or Session(plan.session, None)
+    seen = observed(session) if loaded else Observed()
     kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
     old += [line for line in (*history.warnings, *seen.blind) if line not in old]
     known = plan.folder / "known-warnings.json"
