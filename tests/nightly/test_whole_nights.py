@@ -69,9 +69,7 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["--level", "weekly"], 2, "Invalid value for '--level'"),
         (["--session", "../x"], 2, "'../x' is not a name"),
-        (["--system", "a/b"], 2, "'a/b' is not a name"),
         (["--session", "none"], 1, "no run called 'none' to judge"),
         (["--session", "x", "--", "-n", "y"], 2, "--session runs nothing"),
         (["--mpi"], 2, "--mpi needs a value"),
