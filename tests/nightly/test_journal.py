@@ -23,12 +23,22 @@ def acknowledge(path, **changes):
 
 def spent(path, *nights):
     """Spend nights one after the other, and return what is new of each."""
-    told = []
+    seen = []
     for each in nights:
         journal.begin(path, each.session, each.level)
-        told.append(news(path, each))
+        seen.append(news(path, each))
         journal.end(path, each)
-    return told
+    return seen
+
+
+SLOW = finding()
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return a journal of one night, which saw SLOW."""
+    spent(tmp_path / "j", night(1, SLOW))
+    return tmp_path / "j"
 
 
 def titles(news):
@@ -41,13 +51,13 @@ def titles(news):
 
 def test_a_finding_is_new_then_still_open_then_closed_then_forgotten(tmp_path):
     slow = finding()
-    told = spent(tmp_path / "j", night(1), night(2, slow), night(3, slow), night(4), night(5), night(6, slow))
+    seen = spent(tmp_path / "j", night(1), night(2, slow), night(3, slow), night(4), night(5), night(6, slow))
     name = slow.title
     kinds = [None, "new", "still", "closed", None, "new"]
-    assert [titles(news) for news in told] == [{kind: [name]} if kind else {} for kind in kinds]
-    (still,) = told[2].still
+    assert [titles(news) for news in seen] == [{kind: [name]} if kind else {} for kind in kinds]
+    (still,) = seen[2].still
     assert (still.since, still.last, still.nights) == (night(2).session, night(3).session, 2)
-    (closed,) = told[3].closed
+    (closed,) = seen[3].closed
     assert (closed.since, closed.last) == (night(2).session, night(3).session)
 
 
@@ -55,22 +65,20 @@ def test_a_finding_whose_cases_did_not_run_stays_open(tmp_path):
     """A short level, or a night that failed, closes nothing."""
     slow = finding(cases=("Rotate @x", "Shift @x"))
     rest = [night(2 + number, measured=each) for number, each in enumerate([(), ("B @x",), ("Shift @x",)])]
-    told = spent(tmp_path / "j", night(1, slow), *rest)
-    assert [list(titles(news)) for news in told] == [["new"], ["unseen"], ["unseen"], ["closed"]]
+    seen = spent(tmp_path / "j", night(1, slow), *rest)
+    assert [list(titles(news)) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
 
 
-def test_the_same_cause_seen_by_another_case_is_the_same_finding(tmp_path):
-    told = spent(
-        tmp_path / "j", night(1, finding(cases=("A @x",))), night(2, finding(cases=("B @x",), title="n3 again"))
-    )
-    assert titles(told[1]) == {"still": ["n3 again"]}
+def test_the_same_cause_seen_by_another_case_is_the_same_finding(path):
+    (again,) = spent(path, night(2, finding(cases=("B @x",), title="n3 again")))
+    assert titles(again) == {"still": ["n3 again"]}
 
 
 def test_two_findings_that_turn_out_to_be_one(tmp_path):
     one, two = finding("case:A", ["A @x"], "A failed"), finding("case:B", ["B @x"], "B failed")
     both = type(one)("n3 is slow", (), frozenset({"hosts:n3", "case:A", "case:B"}), frozenset({"A @x", "B @x"}))
-    told = spent(tmp_path / "j", night(1, one, two), night(2, both, measured=("A @x", "B @x")))
-    assert titles(told[1]) == {"still": ["n3 is slow"]}
+    seen = spent(tmp_path / "j", night(1, one, two), night(2, both, measured=("A @x", "B @x")))
+    assert titles(seen[1]) == {"still": ["n3 is slow"]}
 
 
 def test_a_night_that_is_judged_again_changes_no_other(tmp_path):
@@ -88,8 +96,8 @@ def test_a_night_that_is_judged_again_changes_no_other(tmp_path):
 
 def test_the_order_is_that_of_the_nights_and_not_of_their_dates(tmp_path):
     """A clock that was set back: the second night has the earlier date."""
-    told = spent(tmp_path / "j", night(5, finding()), night(3), night(4))
-    assert [list(titles(news)) for news in told] == [["new"], ["closed"], []]
+    seen = spent(tmp_path / "j", night(5, finding()), night(3), night(4))
+    assert [list(titles(news)) for news in seen] == [["new"], ["closed"], []]
 
 
 #: An acknowledgement as its line has it.
@@ -112,16 +120,13 @@ KNOWN = acknowledged(Open(finding(), "a", "a", id="abcd")).as_dict()
         "\x00\x01",
     ],
 )
-def test_a_corrupt_line_is_named_and_costs_no_other(tmp_path, line):
-    path, slow = tmp_path / "j", finding()
-    spent(path, night(1, slow))
+def test_a_corrupt_line_is_named_and_costs_no_other(path, line):
     with path.open("a") as file:
         file.write(line + "\n")
     warnings = []
     assert len(journal.read(path, warnings)) == 1
     assert len(warnings) == 1 and f"{path}:3: not a line of a journal" in warnings[0]
-    told = spent(path, night(2, slow))
-    assert titles(told[0]) == {"still": [slow.title]}
+    assert titles(spent(path, night(2, SLOW))[0]) == {"still": [SLOW.title]}
 
 
 def test_without_a_journal_nothing_is_known(tmp_path):
@@ -144,15 +149,13 @@ def test_lines_have_all_of_a_finding_and_of_an_acknowledgement(tmp_path):
     assert known == acknowledged(open_)
 
 
-def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(tmp_path):
-    path, slow = tmp_path / "j", finding()
-    spent(path, night(1, slow))
+def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(path):
     acknowledge(path)
-    told = spent(path, night(2, slow), night(3, measured=()), night(4, slow), night(5), night(6, slow))
-    name = slow.title
+    seen = spent(path, night(2, SLOW), night(3, measured=()), night(4, SLOW), night(5), night(6, SLOW))
+    name = SLOW.title
     kinds = ["acknowledged"] * 3 + ["closed", "new"]
-    assert [titles(each) for each in told] == [{kind: [name]} for kind in kinds]
-    (entry,) = told[2].acknowledged
+    assert [titles(each) for each in seen] == [{kind: [name]} for kind in kinds]
+    (entry,) = seen[2].acknowledged
     assert (entry.known.by, entry.known.at[:10], entry.nights) == ("op", "2026-01-02", 3)
 
 
@@ -183,43 +186,35 @@ def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, 
         assert list(titles(third)) == ["still"]  # although it is what it was: that was for then
 
 
-def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(tmp_path):
-    path, slow = tmp_path / "j", finding()
-    spent(path, night(1, slow))
+def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(path):
     acknowledge(path, until="2026-01-03")
-    told = spent(path, night(2, slow), night(3, slow), night(4, slow))
-    assert [list(titles(each)) for each in told] == [["acknowledged"], ["acknowledged"], ["still"]]
+    seen = spent(path, night(2, SLOW), night(3, SLOW), night(4, SLOW))
+    assert [list(titles(each)) for each in seen] == [["acknowledged"], ["acknowledged"], ["still"]]
     acknowledge(path, until="2026-01-30")
-    assert list(titles(spent(path, night(5, slow))[0])) == ["acknowledged"]
+    assert list(titles(spent(path, night(5, SLOW))[0])) == ["acknowledged"]
     acknowledge(path, withdrawn=True)
-    assert list(titles(spent(path, night(6, slow))[0])) == ["still"]
+    assert list(titles(spent(path, night(6, SLOW))[0])) == ["still"]
 
 
-def test_an_acknowledged_finding_hides_no_other(tmp_path):
+def test_an_acknowledged_finding_hides_no_other(path):
     """Beside it, of the same node, and where two turn out to be one of which one was acknowledged."""
-    path, slow = tmp_path / "j", finding()
-    spent(path, night(1, slow))
     acknowledge(path)
     other = finding("hosts:n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
-    (told,) = spent(path, night(2, slow, other))
-    assert titles(told) == {"new": [other.title], "acknowledged": [slow.title]}
-    both = finding(cases=["A @x", "B @x"], title="switch", signs=slow.signs | other.signs, keys=["hosts:n5"])
+    (seen,) = spent(path, night(2, SLOW, other))
+    assert titles(seen) == {"new": [other.title], "acknowledged": [SLOW.title]}
+    both = finding(cases=["A @x", "B @x"], title="switch", signs=SLOW.signs | other.signs, keys=["hosts:n5"])
     assert titles(spent(path, night(3, both))[0]) == {"new": ["switch"]}
 
 
-def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(tmp_path):
-    path, slow = tmp_path / "j", finding()
-    spent(path, night(1, slow))
+def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(path):
     journal.begin(path, night(2).session, "nightly")
     acknowledge(path)
-    assert list(titles(news(path, night(2, slow)))) == ["acknowledged"]
-    assert list(titles(news(path, night(1, slow)))) == ["acknowledged"]
+    assert list(titles(news(path, night(2, SLOW)))) == ["acknowledged"]
+    assert list(titles(news(path, night(1, SLOW)))) == ["acknowledged"]
 
 
-def test_a_line_torn_by_a_kill_is_named_and_cut_off_by_the_next_night(tmp_path):
+def test_a_line_torn_by_a_kill_is_named_and_cut_off_by_the_next_night(path):
     """Wherever it ends; that a kill leaves no more than that is tested with the perflog, which is written so too."""
-    path, slow = tmp_path / "j", finding()
-    spent(path, night(1, slow))
     before = path.read_bytes()
     acknowledge(path)
     line = path.read_bytes()[len(before) :]
@@ -227,12 +222,10 @@ def test_a_line_torn_by_a_kill_is_named_and_cut_off_by_the_next_night(tmp_path):
         path.write_bytes(before + line[:length])
         warnings = []
         assert len(journal.read(path, warnings)) == len(warnings) == 1
-        assert list(titles(spent(path, night(2, slow))[0])) == ["still"]
+        assert list(titles(spent(path, night(2, SLOW))[0])) == ["still"]
         assert len(journal.read(path, warnings)) == 2 and len(warnings) == 1
 
 
-def test_a_last_line_that_only_lacks_its_end_stays(tmp_path):
-    path = tmp_path / "j"
-    spent(path, night(1, finding()))
+def test_a_last_line_that_only_lacks_its_end_stays(path):
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
-    assert list(titles(spent(path, night(2, finding()))[0])) == ["still"]
+    assert list(titles(spent(path, night(2, SLOW))[0])) == ["still"]
