@@ -20,20 +20,30 @@ def test_a_sound_run_has_no_finding():
 
 
 def test_a_slow_node_is_one_finding_with_all_that_it_explains():
+    """The signs tell how bad it is: of what is blamed, of values on either side of references, of reasons."""
+    slow = fault("n3", text="n3 sends at 0.4") | {"share": 0.4}
     records = [
-        record("Rotate", findings=[fault("n3", text="n3 sends at 0.5"), fault("n3", kind="receiver")]),
+        record("Rotate", findings=[slow, fault("n3", kind="port", text="n3: symbol_error grew by 900")]),
         record("Shift", findings=[fault("n3", "n7", kind="pair"), fault("n1", "n2", kind="sharing")]),
         record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=40, unit="MB/s"),
-        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=50, unit="MB/s"),
+        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
+        record("Map", findings=[fault("n7", "n8", kind="pair") | {"excess_us": 512.0}]),
     ]
     missed = [case(name, "fail", "performance error: m=50", "performance") for name in ("Alltoall", "Other")]
-    cases = [case("Rotate"), case("Shift"), *missed]
-    node, other = observed(session(*cases, records=records)).findings
-    assert node.hosts == ("n3",) and node.title == "n3 sends at 0.5"
+    cases = [*map(case, ("Rotate", "Shift", "Map")), *missed, case("Hung", "fail", "sanity error: line 17: no end")]
+    node, path, other, hung = observed(session(*cases, records=records)).findings
+    assert node.hosts == ("n3",) and node.title == "n3 sends at 0.4"
     assert any("Alltoall" in line and "m is 40 MB/s; the reference is 100, 60 % off" in line for line in node.details)
     assert any(line == "pair n3 to n7" for line in node.details)
     assert node.keys == {"hosts:n3", f"case:Alltoall @{MACHINE}"}
-    assert other.title.startswith(f"Other @{MACHINE}: m is 50 MB/s") and "on n1, n2" in other.title
+    assert node.signs == {
+        "sender n3": pytest.approx(0.6), "port n3: n#: symbol_error grew by #": 0.0, "pair n3 n7": 0.0,
+        f"Alltoall @{MACHINE}: m": 0.6,
+    }  # fmt: skip
+    assert path.signs == {"pair n7 n8, us": 512.0}
+    assert other.title.startswith(f"Other @{MACHINE}: m is 130 MB/s") and "on n1, n2" in other.title
+    assert other.signs == {f"Other @{MACHINE}: m above": pytest.approx(0.3)}
+    assert hung.signs == {f"Hung @{MACHINE}: sanity error: line #: no end": 0.0}
 
 
 CABLE = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": "it is slow"}
@@ -160,26 +170,6 @@ def test_blind_cases_are_reported_and_are_no_finding():
     )
     seen = limits | {"saw_a_tenth": True}
     assert observed(session(case("R"), records=[record("R", findings=[seen])])).blind == ()
-
-
-def test_the_signs_of_a_finding_tell_how_bad_it_is():
-    """Of what is blamed, of values that miss references on either side, and of a reason without its numbers."""
-    slow = fault("n3", text="n3 sends at 0.4") | {"share": 0.4}
-    records = [
-        record("Rotate", findings=[slow, fault("n3", kind="port", text="n3: symbol_error grew by 900")]),
-        record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=50, unit="MB/s"),
-        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
-        record("Map", findings=[fault("n7", "n8", kind="pair") | {"excess_us": 512.0}]),
-    ]
-    missed = [case(name, "fail", "performance error: m=50", "performance") for name in ("Alltoall", "Other")]
-    cases = [case("Rotate"), *missed, case("Map"), case("Hung", "fail", "sanity error: line 17: no end")]
-    signs = {each.title: each.signs for each in observed(session(*cases, records=records)).findings}
-    assert list(signs.values()) == [
-        {"sender n3": pytest.approx(0.6), "port n3: n#: symbol_error grew by #": 0.0, f"Alltoall @{MACHINE}: m": 0.5},
-        {"pair n7 n8, us": 512.0},
-        {f"Other @{MACHINE}: m above": pytest.approx(0.3)},
-        {f"Hung @{MACHINE}: sanity error: line #: no end": 0.0},
-    ]
 
 
 def test_every_finding_has_a_sign():

@@ -32,13 +32,6 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     assert retention.archive_results(folder, archive, "three") == []
 
 
-def test_unusable_lines_are_reported(tmp_path):
-    folder = results(tmp_path, samples.record(0), b"{broken\n", samples.record(1))
-    (line,) = retention.archive_results(folder, tmp_path / "archive", "one")
-    assert "A.jsonl:2" in line
-    assert len(list(archiving.export(tmp_path / "archive", Faults()))) == 2
-
-
 def test_an_archive_that_another_writes_is_waited_for(tmp_path, monkeypatch):
     folder = results(tmp_path, samples.record(0))
     (tmp_path / "archive").mkdir()

@@ -13,7 +13,7 @@ from tests.conftest import TESTS
 from tests.pipelines import steps
 from tests.pipelines.conftest import NIGHT
 
-#: What cron and systemd give a program, and what is of these tests.
+#: Variables that cron and systemd give a program, and those that only the tests need.
 ALWAYS = ("HOME", "TMPDIR", "PYTHONPATH", "FABRIC_PYTHON")
 
 
@@ -37,8 +37,7 @@ def test_cron(runner):
     # Cron gives these and no others.
     runner.keep_only(ALWAYS)
     done = runner([variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    require_a_night(runner)
+    require_a_quiet_night(runner, done)
 
 
 def test_systemd(runner):
@@ -50,11 +49,11 @@ def test_systemd(runner):
     # The manager's own PATH.
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     done = runner(words, PATH=path, **set_here)
+    require_a_quiet_night(runner, done)
+
+
+def require_a_quiet_night(runner, done):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    require_a_night(runner)
-
-
-def require_a_night(runner):
     latest = runner.results / "nightly/minicluster/latest"
     assert json.loads((latest / "night.json").read_text())["cases"] == 1
     assert {path.name for path in latest.glob("*")} >= NIGHT
@@ -87,8 +86,8 @@ class TestHowANightEnds:
         done = stand_in.github(night, NIGHT_ENDS=str(ends))
         # A finding fails the step that says so, a failed night its own.
         assert done.returncode == (1 if ends == 1 else 0)
-        assert stand_in.said("GITHUB_OUTPUT") == f"status={ends}\n"
-        summary = stand_in.said("GITHUB_STEP_SUMMARY")
+        assert stand_in.written("GITHUB_OUTPUT") == f"status={ends}\n"
+        summary = stand_in.written("GITHUB_STEP_SUMMARY")
         assert ("error: it broke" if ends == 1 else "# one finding") in summary
         done = stand_in.github(found)
         assert done.returncode == 3 and done.stdout.startswith("::error title=")
@@ -96,9 +95,9 @@ class TestHowANightEnds:
     def test_jenkins(self, stand_in, ends):
         done = groovy(stand_in, NIGHT_ENDS=str(ends))
         assert done.returncode == 0, done.stderr
-        said = done.stdout.splitlines()
-        assert said[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE"}[ends]
-        assert {"archive night/**", "junit night/junit.xml"} <= set(said)
+        lines = done.stdout.splitlines()
+        assert lines[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE"}[ends]
+        assert {"archive night/**", "junit night/junit.xml"} <= set(lines)
 
 
 def test_options_reach_the_night_as_words(stand_in, tmp_path):
@@ -118,16 +117,15 @@ def test_the_night_before_is_not_taken_for_tonights(stand_in):
 
 
 @pytest.mark.parametrize(
-    ("home", "says"),
-    [("", "FABRIC_HOME is not set"), (None, "FABRIC_HOME is in the checkout, which the pipeline empties")],
+    ("home", "arguments", "says"),
+    [
+        ("", "", "FABRIC_HOME is not set"),
+        (".fabric", "", "FABRIC_HOME is in the checkout, which the pipeline empties"),
+        (None, "--level nightly", "unknown argument '--level'"),
+        (None, "''", "unknown argument ''"),
+    ],
 )
-def test_results_are_not_left_where_they_are_deleted(stand_in, home, says):
-    home = str(stand_in.clone / ".fabric") if home is None else home
-    done = stand_in.gitlab("ci/pipelines/night", FABRIC_HOME=home)
-    assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("arguments", ["--level nightly", "''"])
-def test_night_called_wrongly(stand_in, arguments):
-    done = stand_in.gitlab(f"ci/pipelines/night {arguments}")
-    assert done.returncode == 2 and done.stderr.startswith("error: ")
+def test_a_night_called_wrongly_or_whose_results_would_be_deleted(stand_in, home, arguments, says):
+    homes = {} if home is None else {"FABRIC_HOME": home and str(stand_in.clone / home)}
+    done = stand_in.gitlab(f"ci/pipelines/night {arguments}", **homes)
+    assert done.returncode == 2 and done.stderr.startswith(f"error: {says}") and len(done.stderr.splitlines()) == 1
