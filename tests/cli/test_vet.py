@@ -36,34 +36,34 @@ def call(monkeypatch):
 
 
 def test_a_healthy_machine(call):
-    status, said = call("--budget", "40")
-    assert status == 0 and said.startswith("oak:p, 8 nodes: 8 good\n1 jobs in 1 rounds, 4 of 40 node-minutes; ")
-    assert "scontrol" not in said
+    status, text = call("--budget", "40")
+    assert status == 0 and text.startswith("oak:p, 8 nodes: 8 good\n1 jobs in 1 rounds, 4 of 40 node-minutes; ")
+    assert "scontrol" not in text
 
 
 def test_bad_nodes_are_a_table_and_a_command(call):
-    status, said = call("--budget", "400", faulty=["n2"], slow=["n5"], away=["n8"])
-    assert status == 3 and "9 nodes: 6 good, 1 slow, 1 faulty, 1 not seen" in said
-    rows = [line.split()[:2] for line in said.splitlines() if line.startswith("n")]
-    at = [line.split() for line in said.splitlines() if line.startswith("leaf")]
+    status, text = call("--budget", "400", faulty=["n2"], slow=["n5"], away=["n8"])
+    assert status == 3 and "9 nodes: 6 good, 1 slow, 1 faulty, 1 not seen" in text
+    rows = [line.split()[:2] for line in text.splitlines() if line.startswith("n")]
+    at = [line.split() for line in text.splitlines() if line.startswith("leaf")]
     assert at == [["leaf-2", "2", "1", "n5", "slow"], ["leaf-?1", "4", "3", "n2", "faulty"]]
-    assert "at no known switch: n6, n7, n8" in said
+    assert "at no known switch: n6, n7, n8" in text
     assert rows == [["node", "verdict"], ["n2", "faulty"], ["n5", "slow"], ["n8", "not"]]
-    assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in said and "\x1b" not in said
+    assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in text and "\x1b" not in text
 
 
 def test_the_same_as_json(call):
-    status, said = call("--budget", "400", "--json", faulty=["n2"])
-    told = json.loads(said)
-    assert status == 3 and told["nodes"]["n2"] == "faulty" and told["nodes"]["n0"] == "good"
-    assert told["spent"]["node_minutes"] <= 400 and told["drain"].startswith("scontrol update nodename=n2 ")
-    assert told["switches"]["leaf-2"] == ["n4", "n5"]
+    status, text = call("--budget", "400", "--json", faulty=["n2"])
+    data = json.loads(text)
+    assert status == 3 and data["nodes"]["n2"] == "faulty" and data["nodes"]["n0"] == "good"
+    assert data["spent"]["node_minutes"] <= 400 and data["drain"].startswith("scontrol update nodename=n2 ")
+    assert data["switches"]["leaf-2"] == ["n4", "n5"]
 
 
 def test_nodes_that_were_not_seen_are_no_success(call):
     assert call("--budget", "40", away=["n8"])[0] == 1
-    status, said = call("--budget", "39")
-    assert status == 1 and "the budget of 39 node-minutes is too small" in " ".join(said.split())
+    status, text = call("--budget", "39")
+    assert status == 1 and "the budget of 39 node-minutes is too small" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,5 @@ def test_nodes_that_were_not_seen_are_no_success(call):
     ],
 )
 def test_wrong_usage(call, options, count, status, says):
-    found, said = call(*options, count=count)
-    assert found == status and says in said
+    found, text = call(*options, count=count)
+    assert found == status and says in text

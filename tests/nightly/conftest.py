@@ -33,10 +33,10 @@ def answers(monkeypatch):
     }
 
     def run(line, **_):
-        said = known.get(line[-1])
-        if isinstance(said, Exception):
-            raise said
-        return SimpleNamespace(returncode=int(said is None), stdout=said or "", stderr="a\nno such thing\n")
+        answer = known.get(line[-1])
+        if isinstance(answer, Exception):
+            raise answer
+        return SimpleNamespace(returncode=int(answer is None), stdout=answer or "", stderr="a\nno such thing\n")
 
     monkeypatch.setattr(service.subprocess, "run", run)
     monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")

@@ -197,7 +197,7 @@ def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(path):
 
 
 def test_an_acknowledged_finding_hides_no_other(path):
-    """Beside it, of the same node, and where two turn out to be one of which one was acknowledged."""
+    """Another node, and two findings that turn out to be one of which one was acknowledged."""
     acknowledge(path)
     other = finding("hosts:n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
     (seen,) = spent(path, night(2, SLOW, other))

@@ -74,8 +74,8 @@ def test_the_summary_has_every_section():
 
 def test_an_acknowledged_finding_is_one_line_with_its_ticket_and_reason():
     lines = markdown(summary_of(acknowledged=(known(reason="x\ny"),))).splitlines()
-    said = "**Acknowledged:** n9 is slow; HW-1: x y (op, 2026-01-02, until 2026-02-01)."
-    assert [line for line in lines if "n9" in line or "HW-1" in line] == [said]
+    expected = "**Acknowledged:** n9 is slow; HW-1: x y (op, 2026-01-02, until 2026-02-01)."
+    assert [line for line in lines if "n9" in line or "HW-1" in line] == [expected]
 
 
 def test_the_end_of_an_acknowledgement_has_its_reason():

@@ -54,7 +54,7 @@ def test_the_changes_that_are_findings(tmp_path, levels, spread, is_found):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "unit", "is_told"),
+    ("before", "after", "unit", "is_found"),
     [
         *((100, 90, "us", True), (100, 90.5, "us", False), (90.5, 100, "us", False), (0, 1, "us", True)),
         (10, 8.9, "us", True),
@@ -62,12 +62,12 @@ def test_the_changes_that_are_findings(tmp_path, levels, spread, is_found):
         (50, 39, "%", True),
     ],
 )
-def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(before, after, unit, is_told):
+def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(before, after, unit, is_found):
     """Of values in per cent ten points."""
     change = SimpleNamespace(
         by_difference=True, noise=0.0, unit=unit, change=after - before, median_before=before, median_after=after
     )
-    assert stands_out(change) == is_told
+    assert stands_out(change) == is_found
 
 
 def test_passes_of_one_night_are_one_run(tmp_path):
@@ -78,8 +78,8 @@ def test_passes_of_one_night_are_one_run(tmp_path):
         for number, value in enumerate(noisy(level, 5, seed=run, spread=0.001))
     ]
     archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
-    told = trends(tmp_path / "archive", "s", records[-1]["session"])
-    assert not told.findings and told.nights == 11
+    judged = trends(tmp_path / "archive", "s", records[-1]["session"])
+    assert not judged.findings and judged.nights == 11
 
 
 def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):
@@ -103,8 +103,8 @@ def test_other_changes_of_that_time_are_listed(tmp_path):
 
 
 def test_a_short_history_is_counted_and_not_searched(tmp_path):
-    told = found(tmp_path, [100.0] * (MIN_RUNS - 1))
-    assert (told.nights, told.findings) == (MIN_RUNS - 1, ())
+    judged = found(tmp_path, [100.0] * (MIN_RUNS - 1))
+    assert (judged.nights, judged.findings) == (MIN_RUNS - 1, ())
 
 
 def test_only_series_measured_tonight_are_searched(tmp_path):
@@ -124,7 +124,7 @@ def test_no_false_alarm(tmp_path, noise, report_table):
         for run, value in enumerate(100 * np.exp(0.05 * draw(NIGHTS)))
     ]
     archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
-    told = trends(tmp_path / "archive", "s", records[NIGHTS - 1]["session"])
-    assert told.nights == NIGHTS
-    report_table(f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(told.findings))])
-    assert not told.findings, told.findings[0].title
+    judged = trends(tmp_path / "archive", "s", records[NIGHTS - 1]["session"])
+    assert judged.nights == NIGHTS
+    report_table(f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(judged.findings))])
+    assert not judged.findings, judged.findings[0].title

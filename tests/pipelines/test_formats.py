@@ -88,8 +88,8 @@ def test_units_by_systemd(tmp_path):
     threshold = f"--threshold={round(EXPOSURE * 10)}"
     check("systemd-analyze", "security", "--offline=true", "--no-pager", threshold, units[0])
     calendar = steps.Unit(steps.TIMER)["Timer"]["OnCalendar"]
-    said = check("systemd-analyze", "calendar", calendar)
-    assert re.search(r"Next elapse: .* 01:17:00", said)
+    output = check("systemd-analyze", "calendar", calendar)
+    assert re.search(r"Next elapse: .* 01:17:00", output)
 
 
 def test_the_service_is_of_no_root():
@@ -106,8 +106,8 @@ def test_crontab_by_cron(tmp_path):
     assert (first.hour, second - first) == (1, timedelta(days=1))
     if shutil.which("crontab") is None:
         pytest.skip("the crontab was parsed, but Debian's own check of it is not here (apt install cron)")
-    said = check("crontab", "-n", steps.CRONTAB)
-    assert "successfully checked" in said
+    output = check("crontab", "-n", steps.CRONTAB)
+    assert "successfully checked" in output
     broken = tmp_path / "crontab"
     broken.write_text("FABRIC_NIGHTLY_OPTIONS=\n")
     assert subprocess.run(["crontab", "-n", broken], capture_output=True).returncode != 0
