@@ -24,7 +24,8 @@ def call(monkeypatch):
 
         nodes = tuple(f"n{number}" for number in range(count))
         all_nodes = [*nodes, *away]
-        at = Switches({"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6])}, tuple(all_nodes[6:]))
+        leaves = {"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6]), "leaf-3": tuple(all_nodes[6:7])}
+        at = Switches(leaves, tuple(all_nodes[7:]))
         found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at)
         monkeypatch.setattr(vet.machine, "look", lambda *_: found)
         monkeypatch.setattr(vet.Jobs, "run", run)
@@ -47,7 +48,7 @@ def test_bad_nodes_are_a_table_and_a_command(call):
     rows = [line.split()[:2] for line in text.splitlines() if line.startswith("n")]
     at = [line.split() for line in text.splitlines() if line.startswith("leaf")]
     assert at == [["leaf-2", "2", "1", "n5", "slow"], ["leaf-?1", "4", "3", "n2", "faulty"]]
-    assert "at no known switch: n6, n7, n8" in text
+    assert "1 more switch: all of its nodes are good" in text and "at no known switch: n7, n8" in text
     assert rows == [["node", "verdict"], ["n2", "faulty"], ["n5", "slow"], ["n8", "not"]]
     assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in text and "\x1b" not in text
 

@@ -218,14 +218,11 @@ def test_a_line_torn_by_a_kill_is_named_and_cut_off_by_the_next_night(path):
     before = path.read_bytes()
     acknowledge(path)
     line = path.read_bytes()[len(before) :]
-    for length in range(1, len(line) - 1, 5):
+    for length in [*range(1, len(line) - 1, 5), len(line) - 1]:
         path.write_bytes(before + line[:length])
+        is_whole = length == len(line) - 1  # only its end is missing
         warnings = []
-        assert len(journal.read(path, warnings)) == len(warnings) == 1
-        assert list(titles(spent(path, night(2, SLOW))[0])) == ["still"]
-        assert len(journal.read(path, warnings)) == 2 and len(warnings) == 1
-
-
-def test_a_last_line_that_only_lacks_its_end_stays(path):
-    path.write_bytes(path.read_bytes().rstrip(b"\n"))
-    assert list(titles(spent(path, night(2, SLOW))[0])) == ["still"]
+        journal.read(path, warnings)
+        assert len(warnings) == (not is_whole)
+        assert list(titles(spent(path, night(2, SLOW))[0])) == ["acknowledged" if is_whole else "still"]
+        assert len(journal.read(path, warnings)) == 2 + is_whole and len(warnings) == (not is_whole)

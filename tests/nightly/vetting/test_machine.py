@@ -5,7 +5,6 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly.vetting import machine
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
 
@@ -89,10 +88,3 @@ def test_without_a_topology_there_is_a_reason(answers, files, text, why):
     answers["topology"] = text
     found = machine.switches_of(HOSTS, files)
     assert why in found.why and not found.members and found.unknown == HOSTS
-
-
-def test_the_worst_switch_comes_first_and_good_ones_are_left_out():
-    known = machine.Switches({"a": ("n1", "n2", "n3"), "b": ("n4", "n5"), "c": ("n6",)})
-    words = dict.fromkeys(("n1", "n2", "n6"), Word.GOOD)
-    verdicts = Verdicts(words | {"n3": Word.NOT_SEEN, "n4": Word.FAULTY, "n5": Word.SLOW})
-    assert machine.rows(known, verdicts) == [("b", 2, 0, "n4 faulty, n5 slow"), ("a", 3, 2, "n3 not seen")]
