@@ -133,6 +133,11 @@ def test_every_faulty_path_is_found_wherever_it_is_and_blames_no_node(count):
         assert machine.rounds <= 6 + 2 * math.ceil(math.log2(count))
 
 
+def test_a_faulty_path_is_found_although_one_of_its_ends_is_slow():
+    found = Machine(16, paths=[("n1", "n6")], slow=["n6"]).vet()
+    assert found.of(Word.SLOW) == ["n6"] and "the path between n1 and n6 fails" in found.paths[0]
+
+
 @pytest.mark.parametrize(("count", "faulty", "paths"), [(2, [], [("n0", "n1")]), (6, names(6), [])])
 def test_where_no_node_is_healthy_nobody_is_blamed(count, faulty, paths):
     found = Machine(count, faulty, paths).vet()

@@ -216,13 +216,13 @@ class _Vet:
         self.verdicts.note(node, Word.FAULTY, reason)
 
     def find_faulty_paths(self) -> Steps[None]:
-        """Look into each group that failed although all of its nodes are good, the smallest first."""
+        """Look into each group that failed although jobs on all of its nodes pass, the smallest first."""
         while True:
-            good = set(self.verdicts.of(Word.GOOD))
+            passing = {*self.verdicts.of(Word.GOOD), *self.verdicts.of(Word.SLOW)}
             unexplained = [
                 group
                 for group in self.failed
-                if good.issuperset(group) and not any(nodes.issubset(group) for nodes in self.explained)
+                if passing.issuperset(group) and not any(nodes.issubset(group) for nodes in self.explained)
             ]
             if not unexplained:
                 return
@@ -232,8 +232,8 @@ class _Vet:
         """Find the two nodes of a group that fail together, and report the path between them."""
         group = tuple(node for node in self.verdicts.words if node in group)
         (again,) = yield from self.test([group])
-        if again.faulty:
-            return  # it is not a path then
+        if any(self.verdicts.words[node] is Word.FAULTY for node in group):
+            return  # one has been named since: it is not a path
         if again.passed:
             self._explain(
                 group, f"a job on {names_text(group, 8)} failed, but not when it was repeated: nothing is blamed"
@@ -262,7 +262,7 @@ class _Vet:
             self.verdicts.paths.append(text)
 
     def _shortest_that_fails(self, group: Group) -> Steps[Group]:
-        """Return the shortest beginning of a group that fails, as the whole does."""
+        """Return the shortest beginning of a group that still fails; the whole is known to."""
         passes, fails = 1, len(group)
         while fails - passes > 1:
             middle = (passes + fails) // 2
