@@ -17,7 +17,6 @@ from fabric_offers import bundle_file
 from fabric_twins import published_table, replay, what_if
 from tests.conftest import GOLDEN
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
-from tests.nightly.test_child_pipeline import GENERATED
 from tests.references.records import record, write
 from tests.twins.conftest import SMALL
 
@@ -85,14 +84,6 @@ def place(tmp_path, monkeypatch):
     (folder / "profile.txt").write_text(profile)
     (folder / "references").mkdir()
     (folder / "references" / "yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
-    (folder / "generated.yml").write_text(yaml.safe_dump(GENERATED | {f"{WORD}_0": GENERATED["A_0"]}))
-    (folder / "child.yml").write_text(
-        yaml.safe_dump({"variables": {"FABRIC_SESSION": "s"}, f"x{ODD}": {"script": ["x"]}, "A_0": {"script": ["x"]}})
-    )
-    parts = results / "reports" / "parts" / "s"
-    parts.mkdir(parents=True)
-    info = {"time_start_unix": 1, "time_end_unix": 2, "time_end": "x", "time_elapsed": 1}
-    (parts / "A_0.json").write_text(json.dumps({"session_info": info, "runs": [{"testcases": []}]}))
     state = {"commit": ODD, "files": {ODD: ODD}, "untracked": [ODD]}
     texts = {"collection.json": state, "binaries.json": {ODD: None}, "perflogs/yours/a.jsonl": odd(0)}
     members = {name: json.dumps(each).encode() for name, each in texts.items()}
@@ -205,7 +196,6 @@ CALLS = (
     ("findings --system yours --json", 1, "text"),
     ("findings acknowledge ODD --reason ODD --until 2199-01-01", 1, "text"),
     ("vet --system yours --budget 10", 1, "text"),
-    ("vet --plan 8 --json", 0, "json"),
     ("profile --read profile.txt --picture a.svg", 0, "text"),
     ("profile --read profile.txt --json", 0, "json"),
     ("profile --read ODD", 1, "text"),
@@ -227,12 +217,6 @@ CALLS = (
     ("twin table --json", 0, "json"),
     ("twin references", 0, "text"),
     ("spack build ODD x --environ x --site x", 2, "text"),
-    ("child-pipeline generated.yml --system ODD --session ODD", 1, "text"),
-    ("child-pipeline generated.yml --system ODD --tag ODD", 0, "text"),
-    ("child-pipeline generated.yml --json", 0, "json"),
-    ("child-pipeline child.yml --merge", 1, "text"),
-    ("child-pipeline child.yml --merge --json", 1, "json"),
-    ("child-pipeline ODD", 1, "text"),
     ("completion bash", 0, "text"),
     ("completion ODD", 2, "text"),
     (f"nightly --system yours --session {SESSION}", 1, "markdown"),

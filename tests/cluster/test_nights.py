@@ -22,7 +22,7 @@ ALL, TWO = "^Rotate%pattern=round-robin%layout=8x1$", "^OsuBarrier%layout=2x1$"
 EIGHT = "^OsuBarrier%layout=8x1$"
 #: What a night that is killed does not come to.
 MORE = [f"^Rotate%pattern={pattern}%layout=8x1$" for pattern in ("rotate", "shift", "bisection")]
-#: A rate that a few cores reach for all pairs at once, also beside other work: what is measured is the links.
+#: A rate that a few cores reach for all pairs at once, also while they have other work: what is measured is the links.
 RATE, HALF = "200mbit", "100mbit"
 
 
@@ -31,15 +31,15 @@ class Night:
     """What a night left."""
 
     status: int
-    said: str
+    text: str
     folder: Path
 
     def __post_init__(self):
         path = self.folder / "night.json"
-        self.told = json.loads(path.read_text()) if path.exists() else {}
+        self.json = json.loads(path.read_text()) if path.exists() else {}
 
     def titles(self, kind):
-        return [finding["title"] for finding in self.told[kind]]
+        return [finding["title"] for finding in self.json[kind]]
 
 
 class Nights:
@@ -102,16 +102,16 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
     nights.cluster("shape", f"n3={RATE}")
     fourth = nights.spend(ALL)
     four = (first, second, third, fourth)
-    report_table("four nights", [f"{night.told['headline']}, status {night.status}" for night in four])
-    assert [night.status for night in four] == [0, 0, 3, 0], [night.said for night in four]
-    assert [night.told["headline"] for night in (first, second)] == ["quiet", "quiet"]
+    report_table("four nights", [f"{night.json['headline']}, status {night.status}" for night in four])
+    assert [night.status for night in four] == [0, 0, 3, 0], [night.text for night in four]
+    assert [night.json["headline"] for night in (first, second)] == ["quiet", "quiet"]
     (title,) = third.titles("new")  # and nobody else's
     assert title.startswith("node n3 sends and receives at 0.")
     # The missed reference is of the same cause, and no second finding.
-    assert "slowest_pair_bandwidth" in "".join(third.told["new"][0]["details"])
-    assert "node n3" in third.said and third.said == (third.folder / "summary.md").read_text()
-    assert fourth.titles("closed") == [title] and not fourth.told["new"] + fourth.told["still"]
-    assert fourth.told["headline"] == "quiet (1 closed)"
+    assert "slowest_pair_bandwidth" in "".join(third.json["new"][0]["details"])
+    assert "node n3" in third.text and third.text == (third.folder / "summary.md").read_text()
+    assert fourth.titles("closed") == [title] and not fourth.json["new"] + fourth.json["still"]
+    assert fourth.json["headline"] == "quiet (1 closed)"
     suites = [JUnitXml.fromfile(str(night.folder / "junit.xml")) for night in four]
     assert [whole.failures > 0 for whole in suites] == [False, False, True, False]
     for night in four:
@@ -131,9 +131,9 @@ def test_two_nights_at_once(nights):
         other = nights.spend(TWO)
         nights.cluster.sh(f"kill -CONT {night}")
         assert other.status == 1
-        assert "another night of this system is running" in other.said and "nothing was run" in other.said
-        said, _ = one.communicate(timeout=GUARD_S)
-        assert one.returncode == 0, said
+        assert "another night of this system is running" in other.text and "nothing was run" in other.text
+        text, _ = one.communicate(timeout=GUARD_S)
+        assert one.returncode == 0, text
     finally:
         one.kill()
     assert len(nights.sessions()) == 1
@@ -149,23 +149,23 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
         wrong = nights.spend(TWO, options=("--reservation", "party"))
     finally:
         head("scontrol delete reservation=work")
-    assert planned.status == 1, planned.said
-    assert "no node is in service: n1 is in maintenance" in planned.said
-    assert (inside.status, inside.told["passed"]) == (0, 1), inside.said
-    assert wrong.status == 1 and "Slurm shows no reservation party" in wrong.said
+    assert planned.status == 1, planned.text
+    assert "no node is in service: n1 is in maintenance" in planned.text
+    assert (inside.status, inside.json["passed"]) == (0, 1), inside.text
+    assert wrong.status == 1 and "Slurm shows no reservation party" in wrong.text
     head("scontrol update nodename=n[5-8] state=drain reason='switch 2 lost power'")
     try:
         half = nights.spend(EIGHT, TWO)
     finally:
         head("scontrol update nodename=n[5-8] state=resume")
-    assert half.status == 3, half.said
+    assert half.status == 3, half.text
     (title,) = half.titles("new")
     assert title.startswith(
         "1 case could not run or could not finish: n5 is drained (switch 2 lost power); n6 is drained"
     )
-    assert (half.told["cases"], half.told["passed"]) == (2, 1)
+    assert (half.json["cases"], half.json["passed"]) == (2, 1)
     healed = nights.spend(EIGHT, TWO)
-    assert healed.status == 0, healed.said
+    assert healed.status == 0, healed.text
     assert healed.titles("closed") == [title]
 
 
@@ -183,16 +183,16 @@ def test_a_runner_that_is_killed_half_way(nights):
         freeze = f"{find} && kill -STOP -$run && kill -KILL {night} && echo $run"
         run = nights.cluster.sh(freeze).strip()
         # As long as its run is there, nobody joins it.
-        assert "another night of this system is running" in nights.spend(TWO).said
+        assert "another night of this system is running" in nights.spend(TWO).text
         nights.cluster.sh(f"kill -KILL -{run}")
     finally:
         victim.kill()
         victim.wait()
     (killed,) = nights.sessions()
     after = nights.spend(TWO)
-    assert after.status == 0, after.said
-    assert f"the last night, {killed}, was cut short" in after.said
-    assert after.told["runs_in_history"] == 2  # what the killed night measured is in the archive
+    assert after.status == 0, after.text
+    assert f"the last night, {killed}, was cut short" in after.text
+    assert after.json["runs_in_history"] == 2  # what the killed night measured is in the archive
     judged = nights.spend(options=("--session", killed))
-    assert judged.status == 1 and "ReFrame ended before it could write its report" in judged.said
+    assert judged.status == 1 and "ReFrame ended before it could write its report" in judged.text
     assert load_session(nights.results, killed).records

@@ -34,5 +34,5 @@ def test_the_same_way_the_first_time_or_few_bytes_are_none(tmp_path, carried):
     assert found(tmp_path, *carried) == ()
 
 
-def test_where_the_network_is_named_the_proof_speaks(tmp_path):
+def test_another_way_than_a_named_network_is_left_to_its_proof(tmp_path):
     assert found(tmp_path, IB, TCP, fabric=["mlx5_*"]) == ()

@@ -20,54 +20,54 @@ def test_a_sound_run_has_no_finding():
 
 
 def test_a_slow_node_is_one_finding_with_all_that_it_explains():
+    """The signs tell how bad it is: of what is blamed, of values on either side of references, of reasons."""
+    slow = fault("n3", text="n3 sends at 0.4") | {"share": 0.4}
     records = [
-        record("Rotate", findings=[fault("n3", text="n3 sends at 0.5"), fault("n3", kind="receiver")]),
+        record("Rotate", findings=[slow, fault("n3", kind="port", text="n3: symbol_error grew by 900")]),
         record("Shift", findings=[fault("n3", "n7", kind="pair"), fault("n1", "n2", kind="sharing")]),
         record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=40, unit="MB/s"),
-        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=50, unit="MB/s"),
+        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
+        record("Map", findings=[fault("n7", "n8", kind="pair") | {"excess_us": 512.0}]),
     ]
-    cases = [
-        case("Rotate"),
-        case("Shift"),
-        case("Alltoall", "fail", "performance error: m=50", "performance"),
-        case("Other", "fail", "performance error: m=50", "performance"),
-    ]
-    node, other = observed(session(*cases, records=records)).findings
-    assert node.hosts == ("n3",) and node.title == "n3 sends at 0.5"
+    missed = [case(name, "fail", "performance error: m=50", "performance") for name in ("Alltoall", "Other")]
+    cases = [*map(case, ("Rotate", "Shift", "Map")), *missed, case("Hung", "fail", "sanity error: line 17: no end")]
+    node, path, other, hung = observed(session(*cases, records=records)).findings
+    assert node.hosts == ("n3",) and node.title == "n3 sends at 0.4"
     assert any("Alltoall" in line and "m is 40 MB/s; the reference is 100, 60 % off" in line for line in node.details)
     assert any(line == "pair n3 to n7" for line in node.details)
     assert node.keys == {"hosts:n3", f"case:Alltoall @{MACHINE}"}
-    assert other.title.startswith(f"Other @{MACHINE}: m is 50 MB/s") and "on n1, n2" in other.title
+    assert node.signs == {
+        "sender n3": pytest.approx(0.6), "port n3: n#: symbol_error grew by #": 0.0, "pair n3 n7": 0.0,
+        f"Alltoall @{MACHINE}: m": 0.6,
+    }  # fmt: skip
+    assert path.signs == {"pair n7 n8, us": 512.0}
+    assert other.title.startswith(f"Other @{MACHINE}: m is 130 MB/s") and "on n1, n2" in other.title
+    assert other.signs == {f"Other @{MACHINE}: m above": pytest.approx(0.3)}
+    assert hung.signs == {f"Hung @{MACHINE}: sanity error: line #: no end": 0.0}
 
 
-def test_two_slow_nodes_and_a_path_between_others_are_three_findings():
-    paths = [fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")]
-    records = [record("R", findings=[fault("n1"), fault("n2"), *paths])]
-    found = observed(session(case("R"), records=records)).findings
-    assert {each.hosts for each in found} == {("n1",), ("n2",), ("n3", "n4")}
-    assert {each.title for each in found} == {"sender n1", "sender n2", "pair n3 to n4"}
-
-
-@pytest.mark.parametrize(
-    ("hosts", "title"), [(["n1"], "node n1 is slow: so"), (["n1", "n2"], "the path between n1 and n2 is slow: so")]
-)
-def test_a_text_without_names_gets_them(hosts, title):
-    (found,) = observed(session(case("R"), records=[record("R", findings=[fault(*hosts, text="so")])])).findings
-    assert found.title == title
-
-
-def test_a_cable_is_a_finding_although_no_node_is_named():
-    text = "the cable leaf-1 to spine-0 carries at 0.3 of the rate of others"
-    said = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": text}
-    (found,) = observed(session(case("R"), records=[record("R", findings=[said])])).findings
-    assert found.title == text and found.keys == {"part:the cable leaf-1 to spine-0"} and not found.hosts
+CABLE = {"kind": "cable", "hosts": [], "part": "the cable leaf-1 to spine-0", "fault": True, "text": "it is slow"}
 
 
 @pytest.mark.parametrize(
-    "said", [fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}, "?"]
+    ("listed", "titles"),
+    [
+        (
+            [fault("n1"), fault("n2"), fault("n3", "n4", kind="pair"), fault("n1", "n5", kind="pair")],
+            {("n1",): "sender n1", ("n2",): "sender n2", ("n3", "n4"): "pair n3 to n4"},
+        ),
+        ([fault("n1", text="so")], {("n1",): "node n1 is slow: so"}),
+        ([fault("n1", "n2", text="so")], {("n1", "n2"): "the path between n1 and n2 is slow: so"}),
+        ([CABLE], {(): "the cable leaf-1 to spine-0 is slow: it is slow"}),
+        ([fault("n3", confirmed=False), fault("n3", kind="noise"), {"kind": "cpu", "text": "x"}], {}),
+    ],
+    ids=["nodes and paths", "text without its node", "text without its path", "a cable without a node", "uncertain"],
 )
-def test_uncertain_faults_blame_nobody(said):
-    assert not observed(session(case("R"), records=[record("R", findings=[said])])).findings
+def test_each_part_that_an_analysis_is_certain_of_is_a_finding(listed, titles):
+    found = observed(session(case("R"), records=[record("R", findings=listed)])).findings
+    assert {each.hosts: each.title for each in found} == titles
+    assert all(each.keys == {f"part:{CABLE['part']}" if not each.hosts else f"hosts:{' '.join(each.hosts)}"}
+               for each in found)  # fmt: skip
 
 
 def failed(test, ending, *, state="CANCELLED", began=None, nodelist=()):
@@ -94,18 +94,19 @@ def test_where_nothing_could_run_the_night_failed():
     )
 
 
-def test_a_node_that_died_under_a_job_is_named():
-    dead = exit_reason("7", "NODE_FAIL", ["n1", "n5"], DOWN)
-    lost, of_it = failed("B", dead, state="NODE_FAIL", began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
+@pytest.mark.parametrize(
+    ("state", "nodes", "hosts", "says"),
+    [
+        ("NODE_FAIL", DOWN, ("n5",), "could not run or could not finish"),
+        ("TIMEOUT", [], (), f"B @{MACHINE}: sanity error: job 7 ran on n1, n5; it ran over its time limit"),
+    ],
+    ids=["a node died", "the program hangs"],
+)
+def test_a_job_that_was_ended_blames_the_node_that_died_or_its_case(state, nodes, hosts, says):
+    ending = exit_reason("7", state, ["n1", "n5"], nodes)
+    lost, of_it = failed("B", ending, state=state, began="2026-01-01T00:00:00+00:00", nodelist=["n1", "n5"])
     (found,) = observed(session(case("A"), lost, records=[record("A"), of_it])).findings
-    assert found.hosts == ("n5",) and "could not run or could not finish" in found.title
-
-
-def test_a_program_that_hangs_is_a_finding_of_its_case():
-    slow = exit_reason("7", "TIMEOUT", ["n1", "n2"], [])
-    hung, of_it = failed("B", slow, state="TIMEOUT", nodelist=["n1", "n2"])
-    (found,) = observed(session(case("A"), hung, records=[record("A"), of_it])).findings
-    assert found.title.startswith(f"B @{MACHINE}: ") and "ran over its time limit" in found.title and not found.hosts
+    assert found.hosts == hosts and says in found.title
 
 
 def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
@@ -115,13 +116,15 @@ def test_cases_that_fail_alike_are_one_finding_and_others_are_not():
     assert found[0].title.startswith(f"3 cases failed in the same way, the first: C0 @{MACHINE}: ")
 
 
+BUILD = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
+
+
 def test_a_failed_build_lists_the_cases_that_did_not_run():
-    build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
     missed = case("B", "fail_deps")
-    (found,) = observed(session(case("A"), build, missed)).findings
+    (found,) = observed(session(case("A"), BUILD, missed)).findings
     assert "could not be built: build system error: cc not found" in found.title
-    assert found.cases == {build.name, missed.name}
-    alone = observed(session(build, missed))
+    assert found.cases == {BUILD.name, missed.name}
+    alone = observed(session(BUILD, missed))
     assert not alone.findings and alone.failures[0].startswith("nothing could be built")
 
 
@@ -148,9 +151,9 @@ def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
         return observed(session(*map(case, findings), records=records)).findings
 
     both = found(Osu=errors, Rotate=slow)
-    assert [finding.title for finding in both] == [f"{slow['text']}; {errors['text']}"]
-    assert "more: fabric-checks show --node n3" in both[0].details
-    assert not any(errors["text"] in each for each in both[0].details), "it is in the title already"
+    assert [finding.title for finding in both] == [slow["text"]]
+    assert both[0].details == (errors["text"], f"seen by Osu @{MACHINE}, Rotate @{MACHINE}",
+                               "more: fabric-checks show --node n3")  # fmt: skip
     (alone,) = found(Osu=errors)
     assert alone.title == errors["text"] and alone.details[0] == "no slow path was found with it"
     assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
@@ -159,46 +162,20 @@ def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
 def test_blind_cases_are_reported_and_are_no_finding():
     limits = {"kind": "limits", "node": 0.2, "saw_a_tenth": False, "text": "the smallest faults ..."}
     topology = {"kind": "topology", "hosts": [], "fault": False, "text": "the topology is not used: it lacks n3"}
-    found = observed(session(case("R"), records=[record("R", findings=["?", limits, topology])]))
+    found = observed(session(case("R"), records=[record("R", findings=[limits, topology])]))
     assert not found.findings and not found.failures
     assert found.blind == (
         f"R @{MACHINE} would not have seen a node slower by a tenth; its findings say what it would have seen",
         f"R @{MACHINE}: the topology is not used: it lacks n3",
     )
     seen = limits | {"saw_a_tenth": True}
-    assert observed(session(case("R"), records=[record("R", findings=[seen, "?"])])).blind == ()
-
-
-def test_the_signs_of_a_finding_tell_how_bad_it_is():
-    """Of what is blamed, of values that miss references on either side, and of a reason without its numbers."""
-    slow = fault("n3", text="n3 sends at 0.4") | {"share": 0.4}
-    records = [
-        record("Rotate", findings=[slow, fault("n3", kind="port", text="n3: symbol_error grew by 900")]),
-        record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=50, unit="MB/s"),
-        record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
-        record("Map", findings=[fault("n7", "n8", kind="pair") | {"excess_us": 512.0}]),
-    ]
-    cases = [
-        case("Rotate"),
-        case("Alltoall", "fail", "performance error: m=50", "performance"),
-        case("Other", "fail", "performance error: m=130", "performance"),
-        case("Map"),
-        case("Hung", "fail", "sanity error: line 17: no end"),
-    ]
-    signs = {each.title: each.signs for each in observed(session(*cases, records=records)).findings}
-    assert list(signs.values()) == [
-        {"sender n3": pytest.approx(0.6), "port n3: n#: symbol_error grew by #": 0.0, f"Alltoall @{MACHINE}: m": 0.5},
-        {"pair n7 n8, us": 512.0},
-        {f"Other @{MACHINE}: m above": pytest.approx(0.3)},
-        {f"Hung @{MACHINE}: sanity error: line #: no end": 0.0},
-    ]
+    assert observed(session(case("R"), records=[record("R", findings=[seen])])).blind == ()
 
 
 def test_every_finding_has_a_sign():
     """Without one it could not be acknowledged."""
     waiting, of_it = failed("W", WAITED)
-    build = case("Programs", "fail", "build system error: cc not found", "compile", fixture=True)
-    cases = [case("A"), waiting, build, case("C", "fail", "sanity error: no output"), case("R")]
+    cases = [case("A"), waiting, BUILD, case("C", "fail", "sanity error: no output"), case("R")]
     records = [record("A"), of_it, record("R", findings=[fault("n3"), fault("n1", "n5", kind="pair")])]
     found = observed(session(*cases, records=records)).findings
     assert len(found) == 5 and all(each.signs for each in found)

@@ -8,14 +8,14 @@ import sys
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly.plan import BusyError, only_one
+from fabric_checks.nightly.plan import only_one
 from tests.guard import GUARD_S, wait_for
 
 
 def test_a_second_night_is_refused_with_the_first_ones_process(tmp_path):
     path = tmp_path / "a" / "lock"
     mine = f"process {os.getpid()} of .*: another night of this system is running.*; nothing was run"
-    with only_one(path), pytest.raises(BusyError, match=mine), only_one(path):
+    with only_one(path), pytest.raises(FabricError, match=mine), only_one(path):
         pytest.fail("both have it")
     with only_one(path):
         pass
@@ -31,7 +31,7 @@ def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
     )
     night = subprocess.Popen([sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert night.stdout.readline() and night.wait(GUARD_S) == -9
-    with pytest.raises(BusyError), only_one(path):
+    with pytest.raises(FabricError, match="another night"), only_one(path):
         pytest.fail("the run still goes on")
     night.stdin.close()  # which ends the run
 
@@ -39,7 +39,7 @@ def test_it_is_held_as_long_as_the_run_that_inherits_it(tmp_path):
         try:
             with only_one(path):
                 return True
-        except BusyError:
+        except FabricError:
             return False
 
     wait_for(is_free, "the lock of a run that has ended is still held")

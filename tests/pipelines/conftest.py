@@ -33,14 +33,12 @@ class Runner:
         } | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}  # fmt: skip
         results.mkdir(exist_ok=True)
 
-    def __call__(self, command, timeout=GUARD_S, **variables):
+    def __call__(self, command, **variables):
         """Run a command in the checkout, on the head of the cluster if there is one."""
         if self.cluster:
             command = [*self.cluster.command, "exec", "--name", self.cluster.name, "head", "--", *command]
-        env = self.variables | variables
-        return subprocess.run(
-            [str(part) for part in command], cwd=self.clone, env=env, capture_output=True, text=True, timeout=timeout
-        )
+        line, env = [str(part) for part in command], self.variables | variables
+        return subprocess.run(line, cwd=self.clone, env=env, capture_output=True, text=True, timeout=GUARD_S)
 
     def keep_only(self, names):
         """Forget all variables but these."""
@@ -52,17 +50,16 @@ class Runner:
 
     def github(self, script, **variables):
         """Run a step with `shell: bash`."""
-        named = {"GITHUB_ACTIONS": "true"} | {
-            name: str(self.results / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
-        }
-        return self(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], **named, **variables)
+        files = {name: str(self.results / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        return self(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], **files, **variables)
 
     @property
     def kept(self):
         """The names of the files that the pipeline keeps."""
         return {path.name for path in (self.clone / "night").glob("*")}
 
-    def said(self, name):
+    def written(self, name):
+        """Return the text of a file that a step of GitHub writes."""
         return (self.results / name).read_text()
 
 

@@ -49,17 +49,17 @@ def github(path):
     }
 
 
-def jenkins(path=JENKINS):
+def jenkins():
     """Return the scripts of the `sh` steps; each is text in single quotes, into which nothing is put."""
-    found = re.findall(r"\bsh\s*\(?\s*(?:script:\s*)?(.)(.*?)\1", path.read_text())
+    found = re.findall(r"\bsh\s*\(?\s*(?:script:\s*)?(.)(.*?)\1", JENKINS.read_text())
     assert found and all(quote == "'" for quote, _ in found)
     return {f"sh {number}": text for number, (_, text) in enumerate(found, 1)}
 
 
-def crontab(path=CRONTAB):
+def crontab():
     """Return the variables, and the lines as (schedule, command); cron takes `%` for the end of a line."""
     variables, lines = {}, []
-    for line in path.read_text().splitlines():
+    for line in CRONTAB.read_text().splitlines():
         if assigned := re.fullmatch(r"([A-Z_]+)=(.*)", line):
             variables[assigned[1]] = assigned[2].strip('"')
         elif line and line[0] != "#":
@@ -78,9 +78,9 @@ class Unit(RawConfigParser):
         self.read_string(path.read_text())
 
 
-def service(path=SERVICE):
+def service():
     """Return the variables of the service and its command with them put in, as systemd splits it."""
-    unit = Unit(path)["Service"]
+    unit = Unit(SERVICE)["Service"]
     variables = dict(part.split("=", 1) for part in shlex.split(unit["Environment"]))
     return variables, unit["ExecStart"]
 

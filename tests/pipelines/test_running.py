@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of each pipeline, taken out of its file and run on a cluster of two nodes, with one short case."""
+"""The steps of pipelines, taken out of their files: on a cluster of two nodes, and with a stand-in of ci/nightly."""
 
 import json
-import re
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,68 +12,20 @@ import yaml
 from tests.conftest import TESTS
 from tests.pipelines import steps
 from tests.pipelines.conftest import NIGHT
-from tests.pipelines.java import java_home
 
-HERE = TESTS / "pipelines"
-#: What cron and systemd give a program, and what is of these tests.
+#: Variables that cron and systemd give a program, and those that only the tests need.
 ALWAYS = ("HOME", "TMPDIR", "PYTHONPATH", "FABRIC_PYTHON")
 
 
-def require_quiet(runner, done):
-    """A night with its case passed, and all files where the pipeline keeps them."""
+def test_gitlab(runner):
+    """Its script is the one of GitHub and Jenkins too."""
+    (script,) = steps.gitlab(steps.PIPELINES / "gitlab.yml").values()
+    done = runner.gitlab(script, FABRIC_LEVEL="nightly", CI_PIPELINE_ID="7")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 case ran, 1 passed; 1 value" in done.stdout
     assert runner.kept >= NIGHT
     assert json.loads((runner.clone / "night/night.json").read_text())["cases"] == 1
     assert (runner.clone / "night/summary.md").read_text().startswith("# minicluster, ")
-
-
-def test_gitlab(runner):
-    (script,) = steps.gitlab(steps.PIPELINES / "gitlab.yml").values()
-    require_quiet(runner, runner.gitlab(script, FABRIC_LEVEL="nightly", CI_PIPELINE_ID="7"))
-
-
-def test_gitlab_with_a_child_pipeline(runner):
-    """ReFrame's child pipeline is generated, and the scripts of its jobs run, one after the other."""
-    plan, judge = steps.gitlab(steps.PIPELINES / "gitlab-child.yml").values()
-    done = runner.gitlab(plan, FABRIC_LEVEL="nightly", FABRIC_NIGHTLY_OPTIONS="-n ^ImbBarrier%layout=(1x2|2x1)$")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = int(re.search(r"Found (\d+) check", done.stdout)[1])
-    path = runner.clone / "child.yml"
-    child = yaml.safe_load(path.read_text())
-    jobs = steps.gitlab(path)
-    assert len(jobs) == found > 1  # the fixtures have no jobs, and nothing else is lost
-    for script in jobs.values():
-        # In a checkout of its own each, as runners have them; the one that planned need not be there.
-        done = runner.gitlab(script, CI_COMMIT_SHORT_SHA="1a2b3c4d", **child["variables"])
-        assert done.returncode == 0, done.stdout + done.stderr
-    done = runner.gitlab(judge)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{found} cases ran, {found} passed" in done.stdout
-    assert runner.kept >= {"summary.md", "junit.xml", "report.html", "night.json"}
-    # All jobs wrote the one log, and none began it anew.
-    session = child["variables"]["FABRIC_SESSION"]
-    assert (runner.results / "logs" / f"{session}.log").read_text().count("[  PASSED  ]") == found
-    # A job that left nothing is no quiet night, whatever the others say.
-    judge = judge.replace("ci/pipelines/night --session", "echo")
-    (runner.results / "reports/parts" / session / f"{next(iter(jobs))}.json").unlink()
-    done = runner.gitlab(judge)
-    assert done.returncode == 1 and f"{next(iter(jobs))}: the job left no report" in done.stderr
-
-
-def test_github(runner):
-    night, _ = steps.github(steps.PIPELINES / "github.yml").values()
-    require_quiet(runner, runner.github(night, FABRIC_LEVEL="nightly"))
-    assert runner.said("GITHUB_OUTPUT") == "status=0\n"
-    assert "1 case ran, 1 passed" in runner.said("GITHUB_STEP_SUMMARY")
-
-
-def test_jenkins(runner):
-    require_groovy()
-    line = ["groovy", HERE / "jenkins.groovy", steps.JENKINS]
-    done = runner(line, JAVA_HOME=java_home())
-    require_quiet(runner, done)
-    assert done.stdout.splitlines()[-1] == "SUCCESS"
 
 
 def test_cron(runner):
@@ -84,8 +37,7 @@ def test_cron(runner):
     # Cron gives these and no others.
     runner.keep_only(ALWAYS)
     done = runner([variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    require_a_night(runner)
+    require_a_quiet_night(runner, done)
 
 
 def test_systemd(runner):
@@ -97,19 +49,23 @@ def test_systemd(runner):
     # The manager's own PATH.
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     done = runner(words, PATH=path, **set_here)
+    require_a_quiet_night(runner, done)
+
+
+def require_a_quiet_night(runner, done):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    require_a_night(runner)
-
-
-def require_a_night(runner):
     latest = runner.results / "nightly/minicluster/latest"
     assert json.loads((latest / "night.json").read_text())["cases"] == 1
     assert {path.name for path in latest.glob("*")} >= NIGHT
 
 
-def require_groovy():
-    if shutil.which("groovy") is None or java_home() is None:
+def groovy(runner, **variables):
+    """Run the Jenkinsfile with stand-ins for Jenkins's steps."""
+    java = shutil.which("java")
+    home = os.environ.get("JAVA_HOME") or (java and str(Path(java).resolve().parents[1]))
+    if shutil.which("groovy") is None or home is None:
         pytest.skip("the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)")
+    return runner(["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS], JAVA_HOME=home, **variables)
 
 
 @pytest.mark.parametrize("ends", [0, 1, 3])
@@ -130,20 +86,18 @@ class TestHowANightEnds:
         done = stand_in.github(night, NIGHT_ENDS=str(ends))
         # A finding fails the step that says so, a failed night its own.
         assert done.returncode == (1 if ends == 1 else 0)
-        assert stand_in.said("GITHUB_OUTPUT") == f"status={ends}\n"
-        summary = stand_in.said("GITHUB_STEP_SUMMARY")
+        assert stand_in.written("GITHUB_OUTPUT") == f"status={ends}\n"
+        summary = stand_in.written("GITHUB_STEP_SUMMARY")
         assert ("error: it broke" if ends == 1 else "# one finding") in summary
         done = stand_in.github(found)
         assert done.returncode == 3 and done.stdout.startswith("::error title=")
 
     def test_jenkins(self, stand_in, ends):
-        require_groovy()
-        line = ["groovy", HERE / "jenkins.groovy", steps.JENKINS]
-        done = stand_in(line, NIGHT_ENDS=str(ends), JAVA_HOME=java_home())
+        done = groovy(stand_in, NIGHT_ENDS=str(ends))
         assert done.returncode == 0, done.stderr
-        said = done.stdout.splitlines()
-        assert said[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE"}[ends]
-        assert {"archive night/**", "junit night/junit.xml"} <= set(said)
+        lines = done.stdout.splitlines()
+        assert lines[-1] == {0: "SUCCESS", 1: "FAILURE", 3: "UNSTABLE"}[ends]
+        assert {"archive night/**", "junit night/junit.xml"} <= set(lines)
 
 
 def test_options_reach_the_night_as_words(stand_in, tmp_path):
@@ -163,16 +117,15 @@ def test_the_night_before_is_not_taken_for_tonights(stand_in):
 
 
 @pytest.mark.parametrize(
-    ("home", "says"),
-    [("", "FABRIC_HOME is not set"), (None, "FABRIC_HOME is in the checkout, which the pipeline empties")],
+    ("home", "arguments", "says"),
+    [
+        ("", "", "FABRIC_HOME is not set"),
+        (".fabric", "", "FABRIC_HOME is in the checkout, which the pipeline empties"),
+        (None, "--level nightly", "unknown argument '--level'"),
+        (None, "''", "unknown argument ''"),
+    ],
 )
-def test_results_are_not_left_where_they_are_deleted(stand_in, home, says):
-    home = str(stand_in.clone / ".fabric") if home is None else home
-    done = stand_in.gitlab("ci/pipelines/night", FABRIC_HOME=home)
-    assert done.returncode == 2 and says in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("arguments", ["--session", "--session ''", "--level nightly", "''"])
-def test_night_called_wrongly(stand_in, arguments):
-    done = stand_in.gitlab(f"ci/pipelines/night {arguments}")
-    assert done.returncode == 2 and done.stderr.startswith("error: ")
+def test_a_night_called_wrongly_or_whose_results_would_be_deleted(stand_in, home, arguments, says):
+    homes = {} if home is None else {"FABRIC_HOME": home and str(stand_in.clone / home)}
+    done = stand_in.gitlab(f"ci/pipelines/night {arguments}", **homes)
+    assert done.returncode == 2 and done.stderr.startswith(f"error: {says}") and len(done.stderr.splitlines()) == 1

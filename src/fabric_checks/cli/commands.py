@@ -42,9 +42,6 @@ _OWN = {
     "archive": Verb(REFERENCES, "fabric_checks.cli.archive", "Add results to an archive."),
     "cost": Verb("", "fabric_checks.cli.cost", "Compute what a run would cost, for ci/run --cost."),
     "spack": Verb("", "fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
-    "child-pipeline": Verb(
-        "", "fabric_checks.cli.child_pipeline", "Print a child pipeline for GitLab, one job a case."
-    ),
     "completion": Verb("", "fabric_checks.cli.completion", "Print the shell completion script of fabric-checks."),
     "run": Verb("", "fabric_checks.cli.run", "Run ReFrame, with one line while it runs and one screen at its end."),
     "new-session": Verb("", "fabric_checks.cli.new_session", "Print a name for a session."),

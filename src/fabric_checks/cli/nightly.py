@@ -12,8 +12,8 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import name_is_sound
 from fabric_checks.nightly.night import spend
-from fabric_checks.nightly.plan import Plan, only_one, require_results
-from fabric_checks.nightly.service import system_here
+from fabric_checks.nightly.plan import Plan, only_one
+from fabric_checks.nightly.service import configuration
 from fabric_checks.nightly.summary import as_json as night_json
 from fabric_checks.nightly.summary import markdown
 from fabric_checks.records import sessions
@@ -73,7 +73,7 @@ def command(
     time.
     """
     name = judged or sessions.new_session_id()
-    system = system or system_here()
+    system = system or str(configuration(None)["name"])
     for given, option in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
             raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option)
@@ -85,8 +85,8 @@ def command(
     except OSError as error:
         raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
     plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
-    if judged:
-        require_results(plan)
+    if judged and not plan.log.exists():
+        raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
     with only_one(plan.folder / "lock") as descriptor:
         summary = spend(plan, descriptor)
     if not (quiet and summary.all_quiet):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 
 import click
@@ -26,7 +27,6 @@ ci/run --mode vet sets up what is missing and then runs this command.
 Examples:
   fabric-checks vet --system oak --budget 8000
   fabric-checks vet --system oak --budget 60 --only n17,n18,n19
-  fabric-checks vet --plan 2000 --faults 5 --step-minutes 5
 
 \b
 Exit status:
@@ -47,34 +47,21 @@ _MOST = 4
     envvar="RFM_SYSTEM",
     help="A system of config/systems.  [default: the one whose host names match, else local]",
 )
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Node-minutes that may be spent.")
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), required=True, help="Node-minutes that may be spent."
+)
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
-@click.option(
-    "--pass-minutes", type=click.FloatRange(min=0.01), help="With --plan: the minutes that a passing job takes."
-)
 @click.option("--only", help="Only these nodes, separated by commas.  [default: all of the partition]")
-@click.option(
-    "--plan",
-    type=click.IntRange(2, 100_000),
-    metavar="NODES",
-    help="Run nothing: compute what vetting NODES nodes costs.",
-)
-@click.option(
-    "--faults", type=click.IntRange(0), default=1, show_default=True, help="With --plan: the number of faulty nodes."
-)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.argument("options", nargs=-1)
 def command(
     *,
     system: str | None,
-    budget: float | None,
+    budget: float,
     step_minutes: float,
-    pass_minutes: float | None,
     only: str | None,
-    plan: int | None,
-    faults: int,
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
@@ -84,15 +71,6 @@ def command(
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
     go to ReFrame.
     """
-    if plan is not None:
-        if faults >= plan:
-            raise click.BadParameter(f"{faults} of {plan} nodes leave no healthy one", param_hint="--faults")
-        _plan(plan, faults, step_minutes, pass_minutes or step_minutes, as_json=as_json)
-        return
-    if budget is None:
-        raise click.UsageError(
-            "--budget is missing: the node-minutes that may be spent; --plan computes how many are needed"
-        )
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:
         raise FabricError(
@@ -107,7 +85,8 @@ def command(
         verdicts.reasons[node] = why
     if as_json:
         data = {
-            "session": session, "budget": budget, **machine.as_data(found), "spent": asdict(spent),
+            "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
+            "away": found.away, "switches": found.switches.members, "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": _drain(verdicts, session),
             "sessions": jobs.sessions,
@@ -126,8 +105,10 @@ def status_of(verdicts: Verdicts) -> int:
 
 
 def _drain(verdicts: Verdicts, session: str) -> str:
-    bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
-    return machine.drain_command(bad, f"fabric-checks vet {session}") if bad else ""
+    """Return the command by which Slurm's administrator takes bad nodes out of service; it is printed and never run."""
+    bad = ",".join([*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)])
+    words = ["scontrol", "update", f"nodename={bad}", "state=drain", f"reason=fabric-checks vet {session}"]
+    return shlex.join(words) if bad else ""
 
 
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
@@ -168,20 +149,3 @@ def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
         )
     if known.unknown:
         console.print(f"at no known switch: {', '.join(map(one_line, known.unknown))}")
-
-
-def _plan(nodes: int, faults: int, step_minutes: float, pass_minutes: float, *, as_json: bool) -> None:
-    """Print the cost of a vet, if faulty nodes hang until the limit, and if the scheduler names them."""
-    kinds = {"hang": False, "named by the scheduler": True}
-    found = {
-        kind: costs.planned(nodes, faults, pass_minutes, step_minutes, named=named) for kind, named in kinds.items()
-    }
-    if as_json:
-        console.print_json(json.dumps({kind: asdict(spent) for kind, spent in found.items()}, indent=1))
-        return
-    for kind, spent in found.items():
-        console.print(
-            f"{nodes} nodes, {faults} faulty that {kind if kind == 'hang' else f'are {kind}'}: {spent.jobs} jobs in "
-            f"{spent.rounds} rounds, {spent.node_minutes:.0f} node-minutes, {spent.minutes:.0f} min if the jobs of a "
-            "round run at the same time"
-        )

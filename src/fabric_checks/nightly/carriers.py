@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from fabric_checks.core.text import names_text
 from fabric_checks.nightly.model import Finding, first_of
 from fabric_checks.ports.transport import ENOUGH_B
 from fabric_checks.records import reading
@@ -30,10 +31,10 @@ def changes(archive: Path, system: str, session: str) -> tuple[Finding, ...]:
     """
     source = Source("history", archive, None, None, {"system": system})
     frame = reading.load([source], [*_CASE, "session", "time", "ports"]).frame
-    runs = frame.filter(pl.col("ports").is_not_null()).unique([*_CASE, "session"], keep="first", maintain_order=True)
+    frame = frame.filter(pl.col("ports").is_not_null()).sort("time")
     found: dict[tuple[str, str], list[str]] = {}
-    for _, of_case in runs.group_by(_CASE, maintain_order=True):
-        rows = of_case.sort("time").rows(named=True)
+    for _, of_case in frame.group_by(_CASE, maintain_order=True):
+        rows = of_case.rows(named=True)
         now = [number for number, row in enumerate(rows) if row["session"] == session]
         if not now or not now[0]:
             continue
@@ -54,9 +55,8 @@ def _carriers(ports: Mapping[str, Any]) -> str | None:
 
 
 def _finding(before: str, after: str, cases: list[str]) -> Finding:
-    many = f"{len(cases)} cases" if len(cases) > 1 else cases[0]
     return Finding(
-        title=f"the bytes of {many} went over {after}; when last measured, they went over {before}",
+        title=f"the bytes of {names_text(cases, 1)} went over {after}; when last measured, they went over {before}",
         details=(f"seen by {', '.join(first_of(cases))}", "name the right one with `fabric` in the partition's extras"),
         keys=frozenset(f"wire:{case}" for case in cases),
         cases=frozenset(cases),

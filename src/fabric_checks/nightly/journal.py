@@ -11,14 +11,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError
+from fabric_checks.core.text import one_line
 from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records import jsonlines, perflog
+from fabric_checks.records.sessions import started
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,6 @@ class Open:
     id: str = ""
     known: Acknowledgement | None = None
     beyond: tuple[str, ...] = ()
-
-    def is_acknowledged(self, day: date) -> bool:
-        """Tell whether it is acknowledged on a day."""
-        return self.known is not None and day <= self.known.until
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,7 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
 
     :param warnings: gets a line for each that cannot be read; it is passed over.
     """
-    # A number is no session.
-    entries: dict[str | int, Entry | Acknowledgement] = {}
+    entries: dict[str | int, Entry | Acknowledgement] = {}  # by session, an acknowledgement by its line
     try:
         lines = files.read_bytes(path).split(b"\n")
     except FileNotFoundError:
@@ -135,26 +132,21 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
             continue
         try:
             data = jsonlines.parsed(line)
-            if "acknowledged" in data:
-                entries[number] = Acknowledgement.of(data["acknowledged"])
-                continue
-            entry = _entry(data)
-        except (ValueError, KeyError, TypeError) as error:
-            why = str(error) if isinstance(error, ValueError) else f"its {error} is missing or of the wrong type"
+            entry = Acknowledgement.of(data["acknowledged"]) if "acknowledged" in data else _entry(data)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            why = one_line(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__} {error}")
             warnings.append(f"{path}:{number}: not a line of a journal: {why}; it is skipped: delete it")
             continue
-        if entry.ended or entry.session not in entries:
+        if isinstance(entry, Acknowledgement):
+            entries[number] = entry
+        elif entry.ended or entry.session not in entries:
             entries[entry.session] = entry
     return list(entries.values())
 
 
 def _entry(data: dict[str, Any]) -> Entry:
-    """Read a line; raise KeyError or TypeError with the name of what is not as it was written."""
-    for name, right in (("session", str), ("ended", bool), ("findings", list), ("measured", list)):
-        if not isinstance(data.get(name, [] if right is list else None), right):
-            raise TypeError(repr(name))
-    findings, measured = data.get("findings", []), data.get("measured", [])
-    return Entry(data["session"], data["ended"], tuple(map(Finding.of, findings)), frozenset(map(str, measured)))
+    findings = tuple(map(Finding.of, data.get("findings", ())))
+    return Entry(str(data["session"]), bool(data["ended"]), findings, frozenset(map(str, data.get("measured", ()))))
 
 
 def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
@@ -165,11 +157,10 @@ def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
     return opened
 
 
-def news(entries: Sequence[Entry | Acknowledgement], night: Night, day: date) -> News:
-    """Hold a night's findings against those of the nights before it.
+def news(entries: Sequence[Entry | Acknowledgement], night: Night) -> News:
+    """Compare a night's findings with those of the nights before it; acknowledgements end by the day of the night.
 
     :param entries: the journal; the night itself and the nights that were judged after it do not count.
-    :param day: the day of the night, by which acknowledgements end.
     """
     opened: list[Open] = []
     own = [n for n, each in enumerate(entries) if isinstance(each, Entry) and each.session == night.session]
@@ -179,11 +170,13 @@ def news(entries: Sequence[Entry | Acknowledgement], night: Night, day: date) ->
     for entry in (*before, *since):
         opened = _after(opened, entry)
     now, closed = _fold(opened, night.session, night.findings, night.measured)
-    first, again = ([each for each in now if (each.since == night.session) is is_first] for is_first in (True, False))
+    first = [each for each in now if each.since == night.session]
+    again = [each for each in now if each.since != night.session]
     for entry in since:
         first = _after(first, entry)
     now = [*first, *again]
-    known = tuple(each for each in now if each.is_acknowledged(day))
+    day = (started(night.session) or datetime.now(timezone.utc)).date()
+    known = tuple(each for each in now if each.known and day <= each.known.until)
     rest = [each for each in now if each not in known]
     return News(
         new=tuple(each for each in rest if each.since == night.session or (each.beyond and each.last == night.session)),

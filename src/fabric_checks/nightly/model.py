@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -41,8 +40,8 @@ class Finding:
     :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them is
         measured again and does not show it, the finding is closed.
     :param hosts: the hosts that are to blame, if any.
-    :param signs: its symptoms, such as ``sender n3``, each with its loss: a share, microseconds where its name ends
-        with ``us``, 0 without a number. Two nights may see one finding by different signs; these are acknowledged.
+    :param signs: its symptoms, such as ``sender n3``, each with its loss: a share, microseconds if its name ends with
+        ``us``, 0 without a number. Two nights may see one finding by different signs; these are acknowledged.
     """
 
     title: str
@@ -60,19 +59,11 @@ class Finding:
     def of(cls, data: Mapping[str, Any]) -> Finding:
         """Return the finding that :meth:`as_dict` gave.
 
-        :raises KeyError, TypeError: with the name of the field that is missing or of another type.
+        :raises KeyError, TypeError, ValueError, AttributeError: if a field is missing or of another type.
         """
-        lists = ("details", "keys", "cases", "hosts")
-        if not isinstance(data, Mapping) or not all(isinstance(data[name], list | tuple) for name in lists):
-            raise TypeError("'findings'")
-        return cls(
-            title=str(data["title"]),
-            details=tuple(map(str, data["details"])),
-            keys=frozenset(map(str, data["keys"])),
-            cases=frozenset(map(str, data["cases"])),
-            hosts=tuple(map(str, data["hosts"])),
-            signs=_signs(data),
-        )
+        lists = {name: tuple(map(str, data[name])) for name in ("details", "keys", "cases", "hosts")}
+        keys, cases = frozenset(lists["keys"]), frozenset(lists["cases"])
+        return cls(str(data["title"]), lists["details"], keys, cases, lists["hosts"], _signs(data))
 
 
 #: An acknowledged finding has grown if the loss of a sign has risen by more than this: a share of what there should be,
@@ -102,14 +93,14 @@ class Acknowledgement:
     def beyond(self, finding: Finding) -> list[str]:
         """Return the signs of a finding that exceed the acknowledged ones, in words; empty if none does."""
         more = []
-        for sign, lost in finding.signs.items():
+        for sign, loss in finding.signs.items():
             known = self.signs.get(sign)
             if known is None:
                 more.append(sign)
-            elif lost > known + GROWN * max(1.0, known):
-                in_us = sign.endswith(", us")
-                more.append(f"{sign} {known:.3g} then, {lost:.3g} now" if in_us else
-                            f"{sign}, {100 * known:.0f} % lost then, {100 * lost:.0f} % now")  # fmt: skip
+            elif loss > known + GROWN * max(1.0, known) and sign.endswith(", us"):
+                more.append(f"{sign} {known:.3g} then, {loss:.3g} now")
+            elif loss > known + GROWN * max(1.0, known):
+                more.append(f"{sign}, {100 * known:.0f} % lost then, {100 * loss:.0f} % now")
         return more if finding.signs else ["nothing that can be compared with what was acknowledged"]
 
     def as_dict(self) -> dict[str, Any]:
@@ -118,24 +109,12 @@ class Acknowledgement:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Acknowledgement:
-        """Return the acknowledgement that :meth:`as_dict` gave.
-
-        :raises KeyError, TypeError, ValueError: with the name of the field that is missing or of another type.
-        """
-        names = ("finding_id", "reason", "ticket", "until", "by", "at")
-        if not isinstance(data, Mapping) or not all(isinstance(data[name], str) for name in names):
-            raise TypeError("'acknowledged'")
-        texts = {name: data[name] for name in names} | {"until": date.fromisoformat(data["until"])}
-        return cls(signs=_signs(data), withdrawn=data.get("withdrawn") is True, **texts)
+        """Return the acknowledgement that :meth:`as_dict` gave; raise as :meth:`Finding.of` does."""
+        return cls(**{**data, "until": date.fromisoformat(data["until"]), "signs": _signs(data)})
 
 
 def _signs(data: Mapping[str, Any]) -> dict[str, float]:
-    signs = data["signs"]
-    if not isinstance(signs, Mapping) or not all(
-        isinstance(lost, int | float) and math.isfinite(lost) for lost in signs.values()
-    ):
-        raise TypeError("'signs'")
-    return {str(sign): float(lost) for sign, lost in signs.items()}
+    return {str(sign): float(loss) for sign, loss in data["signs"].items()}
 
 
 @dataclass(frozen=True)
@@ -146,7 +125,6 @@ class Night:
     :param findings: the faults of the machine; :param acknowledged: those of them that are acknowledged.
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: defects of earlier results, and notes, a line each.
-    :param outliers: values that are far from all nights before, and may be chance, a line each.
     :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were kept.
     :param measured: the names of the cases that have values.
     :param nights: how many nights of this system there are in the history, this one included.
@@ -161,7 +139,6 @@ class Night:
     acknowledged: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    outliers: tuple[str, ...] = ()
     cases: int = 0
     passed: int = 0
     records: int = 0

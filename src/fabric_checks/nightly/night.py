@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timezone
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -18,6 +17,7 @@ from fabric_checks.nightly.summary import Summary
 from fabric_checks.nightly.trends import Trends, trends
 from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
+from fabric_checks.records.runs import Session
 
 
 def spend(plan: Plan, lock: int) -> Summary:
@@ -31,14 +31,32 @@ def spend(plan: Plan, lock: int) -> Summary:
     _warn_of_cut_night(plan, journal.read(plan.journal, old), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
-    seen = trouble.attempt("the results", lambda: _seen(plan)) if ran else None
-    kept, history = _keep(plan, seen[1], trouble) if seen and seen[1].measured else (False, Trends())
-    old += [line for line in (*history.warnings, *(seen[1].blind if seen else ())) if line not in old]
+    loaded = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
+    session = loaded or Session(plan.session, None)
+    seen = observed(session) if loaded else Observed()
+    kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
+    old += [line for line in (*history.warnings, *seen.blind) if line not in old]
     known = plan.folder / "known-warnings.json"
     trouble.warnings += trouble.attempt("the warnings", lambda: retention.only_new(old, known)) or []
-    night = _night(plan, seen, history, trouble, elapsed_s)
+    trouble.failures += seen.failures
+    cases = [case for case in session.cases if not case.fixture]
+    night = Night(
+        plan.session,
+        plan.system,
+        plan.level,
+        findings=(*seen.findings, *history.findings),
+        failures=tuple(trouble.failures),
+        warnings=tuple(trouble.warnings),
+        cases=len(cases),
+        passed=sum(is_success(case.result) for case in cases),
+        records=sum(record["metric"] is not None for record in session.records),
+        measured=seen.measured,
+        nights=history.nights,
+        elapsed_s=elapsed_s,
+        simulated=any(record["evidence"] for record in session.records),
+    )
     # Read again: somebody may have acknowledged a finding while the night ran.
-    news = journal.news(journal.read(plan.journal, []), night, day_of(plan.session))
+    news = journal.news(journal.read(plan.journal, []), night)
     quiet = [each.finding for each in news.acknowledged]
     night = replace(night, acknowledged=tuple(each for each in night.findings if each in quiet))
 
@@ -47,14 +65,6 @@ def spend(plan: Plan, lock: int) -> Summary:
         retention.write_report(plan.results, plan.system, page, archive=archive, left_out=history.warnings)
 
     return _write(plan, Summary(night, news, {}), trouble, report)
-
-
-def day_of(session: str) -> date:
-    """Return the day of a session by its name, today if that has none; both in UTC."""
-    try:
-        return datetime.strptime(session[:8], "%Y%m%d").date()
-    except ValueError:
-        return datetime.now(timezone.utc).date()
 
 
 def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledgement], trouble: Trouble) -> None:
@@ -68,53 +78,19 @@ def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledge
         )
 
 
-def _seen(plan: Plan) -> tuple[runs.Session, Observed]:
-    session = runs.load_session(plan.results, plan.session)
-    return session, observed(session)
-
-
-def _keep(plan: Plan, seen: Observed, trouble: Trouble) -> tuple[bool, Trends]:
+def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
     """Archive all results, and search the history; return whether they were archived, and the history."""
     archive, system, session = plan.archive, plan.system, plan.session
     faults = trouble.attempt("the archive", lambda: retention.archive_results(plan.results, archive, session))
     if faults is None:
         return False, Trends()
-    known = {case for finding in seen.findings for case in finding.cases}
-    found = trouble.attempt("the history", lambda: trends(archive, system, session, known)) or Trends()
+    found = trouble.attempt("the history", lambda: trends(archive, system, session)) or Trends()
     moved = trouble.attempt("the ports of cases", lambda: carriers.changes(archive, system, session)) or ()
     return True, replace(found, findings=(*found.findings, *moved), warnings=(*faults, *found.warnings))
 
 
-def _night(
-    plan: Plan,
-    seen: tuple[runs.Session, Observed] | None,
-    history: Trends,
-    trouble: Trouble,
-    elapsed_s: float | None,
-) -> Night:
-    night = Night(
-        plan.session, plan.system, plan.level, failures=tuple(trouble.failures), warnings=tuple(trouble.warnings),
-        nights=history.nights, outliers=history.outliers, elapsed_s=elapsed_s,
-    )  # fmt: skip
-    if seen is None:
-        return night
-    session, found = seen
-    cases = [case for case in session.cases if not case.fixture]
-    return replace(
-        night,
-        findings=(*found.findings, *history.findings),
-        failures=(*trouble.failures, *found.failures),
-        cases=len(cases),
-        passed=sum(is_success(case.result) for case in cases),
-        records=sum(record["metric"] is not None for record in session.records),
-        measured=found.measured,
-        simulated=any(record["evidence"] for record in session.records),
-    )
-
-
 def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object]) -> Summary:
     """Write journal, report, JUnit, JSON and summary; let `latest` be this night. What fails is added to the night."""
-    done = len(trouble.failures)
     trouble.attempt("the journal", lambda: journal.end(plan.journal, judged.night))
     if judged.night.measured:
         trouble.attempt("the report", lambda: report(plan.files / "report.html"))
@@ -123,20 +99,19 @@ def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path
         junit = summary.junit(judged, plan.files / "cases.xml")
         with files.replacing(plan.files / "junit.xml") as path:
             junit.write(str(path))
-        retention.replace_text(plan.files / "night.json", summary.as_json(judged))
+        files.write_text(plan.files / "night.json", summary.as_json(judged))
         link = plan.folder / ".latest"
         link.unlink(missing_ok=True)
         link.symlink_to(plan.session)
         link.replace(plan.folder / "latest")
 
     def with_failures(written: Summary) -> Summary:
-        failures = (*judged.night.failures, *trouble.failures[done:])
-        return replace(written, night=replace(judged.night, failures=failures))
+        return replace(written, night=replace(written.night, failures=tuple(trouble.failures)))
 
     trouble.attempt("the test results", write)
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
     whole = with_failures(replace(judged, files=there))
     text = summary.markdown(whole)
-    trouble.attempt("the summary", lambda: retention.replace_text(plan.files / "summary.md", text))
+    trouble.attempt("the summary", lambda: files.write_text(plan.files / "summary.md", text))
     return with_failures(whole)

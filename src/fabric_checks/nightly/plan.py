@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.errors import FabricError
 from fabric_checks.core.locks import LockedError, exclusive
 
 T = TypeVar("T")
@@ -66,17 +66,6 @@ def journals(results: Path) -> dict[str, Path]:
     return {path.parent.name: path for path in sorted(results.glob("nightly/*/nights.jsonl"))}
 
 
-def require_results(plan: Plan) -> None:
-    """Refuse to judge a session that left nothing.
-
-    :raises RecordError: if there is no run of that name.
-    """
-    if not plan.log.exists():
-        raise RecordError(
-            f"{plan.results}: no run called {plan.session!r} to judge; `fabric-checks show --list` lists all"
-        )
-
-
 @dataclass
 class Trouble:
     """Failures and warnings of the night itself, not of the machine."""
@@ -98,10 +87,6 @@ class Trouble:
         return None
 
 
-class BusyError(FabricError):
-    """Another night of the system is running."""
-
-
 @contextmanager
 def only_one(path: Path) -> Iterator[int]:
     """Hold the lock of a system while its night runs, and yield its descriptor.
@@ -109,18 +94,15 @@ def only_one(path: Path) -> Iterator[int]:
     The lock is the kernel's: it ends with the last process that has the descriptor, however that ends. The run of a
     night inherits it, so that a run whose night was killed is not joined by another.
 
-    :raises BusyError: if another process has it.
-    :raises FabricError: if the file cannot be written.
+    :raises FabricError: if another process has it, or the file cannot be written.
     """
     with ExitStack() as held:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = held.enter_context(exclusive(path, 0))
         except LockedError as error:
-            raise BusyError(
-                f"{error}: another night of this system is running, or the run of a night that was killed; nothing was "
-                "run"
-            ) from None
+            why = "another night of this system is running, or the run of a night that was killed"
+            raise FabricError(f"{error}: {why}; nothing was run") from None
         except OSError as error:
             raise FabricError(f"{path}: {error.strerror}: a night cannot run without its lock; fix that") from None
         yield descriptor

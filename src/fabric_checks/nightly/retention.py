@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from fabric_checks.core import files
-from fabric_checks.core.errors import FileError, RecordError
+from fabric_checks.core.errors import FileError
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import folder_of
 from fabric_checks.records import archiving
 from fabric_checks.records.sources import Source
 
-#: How long another process may write the archive, as the night of another system does.
-TIMEOUT_S = 120
+#: The longest wait for another process that writes the archive, as the night of another system does.
+TIMEOUT_S = 120.0
 #: The report has the values of so many days.
 DAYS = 92
 
@@ -31,14 +30,9 @@ def archive_results(results: Path, archive: Path, session: str) -> list[str]:
     :raises RecordError: if they cannot be added.
     """
     lines: list[str] = []
-    until = time.monotonic() + TIMEOUT_S
     while True:
         try:
-            return [*lines, *archiving.add(results, archive).faults]
-        except archiving.BusyError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(1)
+            return [*lines, *archiving.add(results, archive, wait_s=TIMEOUT_S).faults]
         except FileError as error:
             aside = error.path.with_name(f"{error.path.name}.broken-{session}")
             error.path.rename(aside)
@@ -53,6 +47,7 @@ def write_report(
     :param archive: has all results; None: the report is made from the results, of which all years are read.
     :param left_out: records that could not be archived, a line each.
     :raises RecordError: if there is nothing to report.
+    :raises OSError: if it cannot be written.
     """
     from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow to import; a failed night has no report)
 
@@ -64,11 +59,11 @@ def write_report(
         outputs=[results],
         left_out=left_out,
     )
-    replace_text(path, text)
+    files.write_text(path, text)
 
 
 def only_new(lines: Sequence[str], path: Path) -> list[str]:
-    """Return the lines that no earlier night reported, and a count of the others; remember all of them.
+    """Return the lines that no earlier night reported, and a count of the others; keep all of them.
 
     :param path: the file with those that are known; if it cannot be read, all are new.
     """
@@ -78,17 +73,6 @@ def only_new(lines: Sequence[str], path: Path) -> list[str]:
         known = set()
     new = [line for line in lines if line not in known]
     if new:
-        replace_text(path, json.dumps(sorted({*lines}), indent=1))
+        files.write_text(path, json.dumps(sorted({*lines}), indent=1))
     old = len(lines) - len(new)
     return [*new, *([f"{old} more in {path.name}, known from earlier nights"] if new and old else [])]
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Replace the text of a file at once.
-
-    :raises RecordError: if it cannot be written; the file is unchanged.
-    """
-    try:
-        files.write_text(path, text)
-    except OSError as error:
-        raise RecordError(f"{path}: {error.strerror}; fix that and judge the night again") from None

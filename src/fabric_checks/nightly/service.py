@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Sequence
+from typing import Any
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import one_line
@@ -16,6 +17,10 @@ from fabric_checks.schedulers.slurm import output as slurm
 
 #: How long a command may take.
 TIMEOUT_S = 60
+
+
+class ReservationError(FabricError):
+    """A reservation that no job can run in."""
 
 
 def printed(command: Sequence[str]) -> str:
@@ -33,21 +38,41 @@ def printed(command: Sequence[str]) -> str:
     return done.stdout
 
 
-def nodes_of(kept: slurm.Reservation | None) -> list[Node]:
+def configuration(system: str | None) -> dict[str, Any]:
+    """Return a system of ReFrame's configuration as ReFrame shows it.
+
+    :param system: its name, perhaps with a partition after a colon; None for the one that ReFrame takes on this host.
+    :raises FabricError: if ReFrame does not show it.
+    """
+    named = ["--system", system] if system else []
+    text = printed(["reframe", *named, "--show-config=systems/0"])
+    try:
+        return dict(json.loads(text))
+    except (ValueError, TypeError):
+        raise FabricError(
+            "reframe --show-config=systems/0 shows no system; run it by hand to see why, or name one with --system"
+        ) from None
+
+
+def nodes_of(reservation: str | None) -> list[Node]:
     """Return the nodes of Slurm, or those of a reservation as its own jobs find them.
 
-    :raises FabricError: if Slurm does not say.
+    :raises ReservationError: if there is none of this name, or it is not active.
+    :raises FabricError: if Slurm does not answer.
     """
-    show = ["scontrol", "-a", "-o", "show", "node"]
-    return slurm.parse_nodes(printed([*show, kept.nodes]), reserved=True) if kept else slurm.parse_nodes(printed(show))
-
-
-def reservation(name: str) -> slurm.Reservation:
-    """Return a reservation of Slurm.
-
-    :raises FabricError: if Slurm knows none of this name.
-    """
-    return slurm.parse_reservation(printed(["scontrol", "-a", "-o", "show", "reservation", name]))
+    show = ["scontrol", "-a", "-o", "show"]
+    nodes = slurm.parse_nodes(printed([*show, "node"]))
+    if reservation is None:
+        return nodes
+    try:
+        kept = slurm.parse_reservation(printed([*show, "reservation", reservation]))
+    except FabricError:
+        raise ReservationError(
+            f"Slurm shows no reservation {reservation}; `scontrol show reservation` lists all"
+        ) from None
+    if not kept.active:
+        raise ReservationError(f"the reservation {reservation} is not active: it begins at {kept.begins}")
+    return slurm.parse_nodes(printed([*show, "node", kept.nodes]), reserved=True)
 
 
 def why_no_job_can_start(system: str) -> str | None:
@@ -55,59 +80,29 @@ def why_no_job_can_start(system: str) -> str | None:
 
     Jobs that run in a reservation do so also while it is for maintenance; only its nodes count for them.
 
-    None if one node is in service, or if that is unknown: the system has no Slurm, or it does not answer.
+    None if one node is in service, or if that is unknown: the system has no Slurm, or ReFrame or Slurm does not answer,
+    which the run reports.
     """
     if shutil.which("scontrol") is None:
         return None
-    causes = [_why_none_starts(name) for name in sorted(_reservations(system))]
+    try:
+        partitions = configuration(system).get("partitions", [])
+    except FabricError:
+        return None
+    schedulers = [(each["scheduler"], each.get("access", ())) for each in partitions]
+    names = {reservations.of_access(access, name): None for name, access in schedulers if reservations.is_slurm(name)}
+    causes = [_why_none_starts(name) for name in names]
     return causes[0] if causes and all(causes) else None
 
 
-def _why_none_starts(name: str) -> str | None:
-    """Return why no job in a reservation can start, or outside of any where the name is empty."""
+def _why_none_starts(reservation: str | None) -> str | None:
     try:
-        nodes = nodes_of(None)
+        nodes = nodes_of(reservation)
+    except ReservationError as error:
+        return str(error)
     except FabricError:
-        return None  # the run finds out itself
-    if name and nodes:
-        try:
-            kept = reservation(name)
-            nodes = nodes_of(kept)
-        except FabricError:
-            return f"Slurm shows no reservation {name}; `scontrol show reservation` lists all"
-        if not kept.active:
-            return f"the reservation {name} is not active: it begins at {kept.begins}"
+        return None
     if not nodes or any(node.fault is None for node in nodes):
         return None
-    where = f" of the reservation {name}" if name else ""
+    where = f" of the reservation {reservation}" if reservation else ""
     return f"no node{where} is in service: {listed(faults(nodes))}"
-
-
-def system_here() -> str:
-    """Return the system that ReFrame takes on this host where none is named.
-
-    :raises FabricError: if it does not say.
-    """
-    try:
-        return str(json.loads(printed(["reframe", "--show-config=systems/0/name"])))
-    except (ValueError, FabricError):
-        raise FabricError(
-            "reframe --show-config=systems/0/name does not say which system this host is; run it by hand to see why, "
-            "or name one with --system"
-        ) from None
-
-
-def _reservations(system: str) -> set[str]:
-    """Return the reservations that the jobs of a system's Slurm run in, an empty name for none; nothing without Slurm.
-
-    A broken configuration is reported by the run.
-    """
-    try:
-        partitions = json.loads(printed(["reframe", "--system", system, "--show-config=systems/0/partitions"]))
-        return {
-            reservations.of_access(partition.get("access", ()), str(partition["scheduler"])) or ""
-            for partition in partitions
-            if reservations.is_slurm(str(partition["scheduler"]))
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, FabricError):
-        return set()

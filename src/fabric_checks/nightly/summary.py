@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from fabric_checks.core.text import count_text, one_line, printable
 from fabric_checks.core.text import markdown as plain
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night, Status
+from fabric_checks.records.sessions import started
 
 TEMPLATES = ROOT / "perflogs-templates" / "nightly"
 
@@ -45,13 +45,8 @@ class Summary:
 
 def markdown(summary: Summary) -> str:
     """Return the summary of a night."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = FileSystemLoader(TEMPLATES)
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["plain"] = plain
     text = environment.get_template("summary.md.jinja").render(
         night=summary.night,
@@ -112,7 +107,7 @@ def as_dict(entry: Open) -> dict[str, Any]:
 def as_json(summary: Summary) -> str:
     """Return a night as JSON text."""
     night, news = summary.night, summary.news
-    fields = ("session", "system", "level", "failures", "warnings", "outliers", "cases", "passed", "records")
+    fields = ("session", "system", "level", "failures", "warnings", "cases", "passed", "records")
     return json.dumps(
         {
             **{name: getattr(night, name) for name in (*fields, "elapsed_s", "simulated")},
@@ -127,10 +122,8 @@ def as_json(summary: Summary) -> str:
 
 def when(session: str) -> str:
     """Return the date of a session's name, as in ``2026-11-20 21:00``; the name itself if it has none."""
-    try:
-        return f"{datetime.strptime(session[:13], '%Y%m%dT%H%M'):%Y-%m-%d %H:%M}"
-    except ValueError:
-        return session
+    began = started(session)
+    return f"{began:%Y-%m-%d %H:%M}" if began else session
 
 
 def junit(summary: Summary, cases: Path) -> JUnitXml:
@@ -144,9 +137,6 @@ def junit(summary: Summary, cases: Path) -> JUnitXml:
     except (JUnitXmlError, SyntaxError, ValueError, OSError):
         # For broken XML the parser raises a SyntaxError, for times that are none a ValueError.
         whole = JUnitXml()
-    if isinstance(whole, TestSuite):
-        single, whole = whole, JUnitXml()
-        whole.add_testsuite(single)
     night, news = summary.night, summary.news
     suite = TestSuite(f"night of {night.system}")
     verdict = TestCase("the night ran to its end", classname="night")

@@ -8,7 +8,7 @@ series some seem to change by chance, so that only what stands far out of a seri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +18,15 @@ from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes import FIELDS, OPEN, Change, find_changes
 from fabric_checks.comparison.events import Event, events_of
 from fabric_checks.nightly.model import Finding, first_of
-from fabric_checks.nightly.outliers import LEAST_NOISE, LEAST_PERCENT, outliers
 from fabric_checks.records import reading
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
+
+#: A change stands out if it is at least so many per cent (points for values in per cent) ...
+LEAST_PERCENT = 10.0
+#: ... and so many times the noise of one run.
+LEAST_NOISE = 6.0
 
 
 @dataclass(frozen=True)
@@ -30,50 +34,41 @@ class Trends:
     """The findings of the history.
 
     :param findings: changes for the worse that last, those that began on one night together.
-    :param nights: how many runs of the system there are; :param searched: how many series have enough of them.
-    :param outliers: values that are far from all nights before, a line a case.
+    :param nights: how many runs of the system there are.
     :param warnings: records that could not be read, a line each.
     """
 
     findings: tuple[Finding, ...] = ()
     nights: int = 0
-    searched: int = 0
-    outliers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def trends(archive: Path, system: str, session: str, known: Collection[str] = ()) -> Trends:
+def trends(archive: Path, system: str, session: str) -> Trends:
     """Search the history of the series that a session measured.
 
     :param archive: the archive, with the records of the session.
-    :param known: cases that a finding is about already; their outliers are not listed.
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": system})
     loaded = reading.load([source], [*FIELDS, "session"], compact=True)
     nights = loaded.frame["session"].n_unique()
+    if nights < MIN_RUNS:
+        return Trends((), nights, loaded.faults)
     tonight = loaded.frame.filter((pl.col("session") == session) & pl.col("metric").is_not_null())
     history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
     runs = by_session(history)
-    if nights < MIN_RUNS:
-        return Trends(nights=nights, outliers=outliers(runs, session, known), warnings=loaded.faults)
-    found = find_changes(runs)
     began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
-    worse = [change for change in found.changes if change.state == OPEN and stands_out(change)]
+    worse = [change for change in find_changes(runs).changes if change.state == OPEN and stands_out(change)]
     events: dict[str, list[Event]] = {}
     for event in events_of(worse):
         events.setdefault(began.get(event.at, ""), []).append(event)
-    findings = tuple(_finding(of_night) for of_night in events.values())
-    known = {*known, *(case for finding in findings for case in finding.cases)}
-    return Trends(findings, nights, found.series, outliers(runs, session, known), loaded.faults)
+    return Trends(tuple(_finding(of_night) for of_night in events.values()), nights, loaded.faults)
 
 
 def stands_out(change: Change) -> bool:
     """Tell whether a change is far enough out of the noise of its series to be no chance."""
     noise = change.noise if change.by_difference else 100 * change.noise
-    if abs(change.change) < LEAST_NOISE * noise:
-        return False
-    return 100 * _lost(change) >= LEAST_PERCENT
+    return abs(change.change) >= LEAST_NOISE * noise and 100 * _lost(change) >= LEAST_PERCENT
 
 
 def _lost(change: Change) -> float:

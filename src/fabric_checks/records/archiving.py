@@ -43,10 +43,6 @@ _IDENTIFYING_B = 4096
 _COLUMNS = (*COLUMNS, "extra")
 
 
-class BusyError(RecordError):
-    """Another process is writing the archive."""
-
-
 @dataclass(frozen=True)
 class Added:
     """The outcome of :func:`add`.
@@ -62,13 +58,16 @@ class Added:
     faults: tuple[str, ...]
 
 
-def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None) -> Added:
+def add(
+    results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None, *, wait_s: float = 0
+) -> Added:
     """Add the records of ``results`` to the archive in ``folder``.
 
     Lines that were read before are not read again, and their records count as known.
 
     :param results: what :func:`fabric_checks.records.reading.load` reads.
     :param progress: is called with the number of records read so far.
+    :param wait_s: the longest wait for another process that writes the archive.
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
     faults = Faults()
@@ -77,9 +76,11 @@ def add(results: Path, folder: Path, progress: Callable[[int], object] = lambda 
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         try:
-            held.enter_context(exclusive(folder / ".lock", 0))
+            held.enter_context(exclusive(folder / ".lock", wait_s))
         except LockedError as error:
-            raise BusyError(f"{error}: another process is writing this archive; try again when it has ended") from None
+            raise RecordError(
+                f"{error}: another process is writing this archive; try again when it has ended"
+            ) from None
         _tidy(folder)
         marks = Marks(folder)
         read, added = sum(marks.mark(path).records for path in found.json_lines), 0

@@ -57,8 +57,11 @@ _SHAPES: dict[str, tuple[str, Any]] = {
         {"title": str, "quantity": str, "section": str, "order": _NUMBER},
     ),
     "findings": (
-        "a list of objects with kind and text, hosts that are strings, and fault that is true or false",
-        [{"text": str, "kind?": str, "hosts?": (None, [str]), "fault?": bool}],
+        "a list of objects with text, hosts that are strings, fault that is true or false, and numbers",
+        [
+            {"text": str, "kind?": str, "hosts?": (None, [str]), "fault?": bool}
+            | dict.fromkeys(("share?", "excess_us?"), (None, _NUMBER))
+        ],
     ),
     "compared": (
         "an object with metric, quantity, unit and values by layout",

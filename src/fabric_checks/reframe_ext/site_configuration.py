@@ -131,7 +131,7 @@ def _logging(prefix: Path, session: str) -> Data:
                 "name": str(log),
                 "level": "debug",
                 "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-                # Several processes may share a session, as the jobs of a child pipeline do.
+                # Several processes may share a session, as the jobs of a pipeline do.
                 "append": True,
             }
         ],

@@ -3,25 +3,36 @@
 
 import pytest
 
-from fabric_checks.nightly.vetting.budget import Spent, planned, simulated, spend
+from fabric_checks.nightly.vetting.budget import Spent, spend
 from fabric_checks.nightly.vetting.planning import Outcome, Word
 from tests.nightly.vetting.test_planning import names
 
 
-def test_the_costs_of_a_healthy_machine_are_those_of_one_job():
-    assert planned(232, 0, 2.0, 5.0) == Spent(1, 1, 464.0, 2.0)
+def simulated(faulty, pass_minutes, fail_minutes):
+    """Return a runner on a machine where a job hangs that has one of these nodes."""
+
+    def run(groups):
+        bad = [any(node in faulty for node in group) for group in groups]
+        return [(Outcome(not each, why="it hung"), fail_minutes if each else pass_minutes) for each in bad]
+
+    return run
 
 
-def test_the_costs_by_hand():
-    """Four nodes of which one hangs: all; halves; its half's nodes, each with a healthy one; the good ones."""
-    assert planned(4, 1, 1.0, 5.0) == Spent(6, 4, 4 * 5 + 2 * 5 + 2 * 1 + 2 * 5 + 2 * 1 + 3 * 1, 16.0)
-
-
-@pytest.mark.parametrize(("count", "faults"), [(232, 5), (2000, 5), (2000, 20)])
-def test_large_machines(count, faults, report_table):
-    found, dead = planned(count, faults, 2.0, 5.0), planned(count, faults, 2.0, 5.0, named=True)
-    report_table(f"vet of {count} nodes, {faults} faulty", [f"hanging: {found}", f"dead: {dead}"])
-    assert dead.jobs == 2 and found.jobs <= 1 + 3 * faults * count.bit_length()
+@pytest.mark.parametrize(
+    ("count", "faults", "cost"),
+    [
+        (232, 0, Spent(1, 1, 464.0, 2.0)),
+        # All; halves; its half's nodes, each with a healthy one; the good ones.
+        (4, 1, Spent(6, 4, 4 * 5 + 2 * 5 + 2 * 2 + 2 * 5 + 2 * 2 + 3 * 2, 17.0)),
+        (232, 5, Spent(62, 7, 3803.0, 32.0)),
+        (2000, 5, Spent(92, 8, 32200.0, 37.0)),
+    ],
+)
+def test_costs_by_hand_and_of_large_machines(count, faults, cost):
+    """Faulty nodes are as far from each other as can be: there a vet needs the most jobs."""
+    faulty = {names(count)[number * count // faults] for number in range(faults)}
+    verdicts, spent = spend(names(count), simulated(faulty, 2.0, 5.0), float("inf"), 5.0)
+    assert spent == cost and set(verdicts.of(Word.FAULTY)) == faulty
 
 
 @pytest.mark.parametrize("budget", [0, 39, 40, 60, 79, 100, 1000])

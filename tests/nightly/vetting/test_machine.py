@@ -1,46 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The nodes to vet and their switches, from ReFrame's configuration and Slurm."""
 
-import json
-import shlex
-from types import SimpleNamespace
-
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.nightly import service
 from fabric_checks.nightly.vetting import machine
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
-
-NODES = (
-    "NodeName=n1 State=IDLE Partitions=all,fast\nNodeName=n2 State=IDLE+DRAIN Partitions=all Reason=cable [me@now]\n"
-    "NodeName=n3 State=ALLOCATED Partitions=all\nNodeName=g1 State=IDLE Partitions=gpu\n"
-)
+from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
 
-def system(scheduler="fabric-slurm", access=("--exclusive",), environs=("mpich", "impi")):
-    return {"name": "oak", "partitions": [
-        {"name": "empty", "scheduler": scheduler, "environs": []},
-        {"name": "p", "scheduler": scheduler, "access": list(access), "environs": list(environs)},
-    ]}  # fmt: skip
-
-
-@pytest.fixture
-def says(monkeypatch):
-    """Return the answers of commands, by their last word."""
-    answers = {"--show-config=systems/0": json.dumps(system()), "node": NODES, "%P": "gpu\nall*\n"}
-
-    def run(line, **_):
-        said = answers.get(line[-1])
-        if isinstance(said, Exception):
-            raise said
-        return SimpleNamespace(returncode=int(said is None), stdout=said or "", stderr="a\nno such thing\n")
-
-    monkeypatch.setattr(service.subprocess, "run", run)
-    return answers
-
-
-def test_the_nodes_of_the_default_partition(says):
+def test_the_nodes_of_the_default_partition(answers):
     found = machine.look("oak")
     assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1", "n3"))
     assert found.away == {"n2": "n2 is drained (cable)"}
@@ -48,46 +16,39 @@ def test_the_nodes_of_the_default_partition(says):
 
 
 @pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --partition fast"]])
-def test_the_nodes_of_the_partition_that_the_systems_file_names(says, access):
-    says["--show-config=systems/0"] = json.dumps(system(access=access))
+def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access):
+    answers[CONFIGURATION] = configuration(access=access)
     assert machine.look(None).nodes == ("n1",)
 
 
-def test_the_nodes_of_a_reservation_in_maintenance(says):
-    says["--show-config=systems/0"] = json.dumps(system(access=["--reservation=w"]))
-    says["w"] = "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE"
-    says["n[1-2]"] = "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
+def test_the_nodes_of_a_reservation_in_maintenance(answers):
+    answers[CONFIGURATION] = configuration(access=["--reservation=w"])
+    answers["w"] = "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE"
+    answers["n[1-2]"] = "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
     found = machine.look("oak")
     assert found.nodes == ("n1",) and found.away == {"n2": "n2 is down"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "says_"),
+    ("changes", "says"),
     [
-        ({"--show-config=systems/0": json.dumps(system("pbs"))}, "oak:p is run by 'pbs'; a vet needs Slurm"),
-        ({"--show-config=systems/0": json.dumps(system(environs=()))}, "no partition has an environment"),
-        ({"--show-config=systems/0": None}, "show-config=systems/0: no such thing"),
-        ({"node": None}, "scontrol -a -o show node: no such thing"),
-        ({"node": OSError(2, "No such file")}, "scontrol: No such file"),
+        ({CONFIGURATION: configuration("pbs")}, "oak:p is run by 'pbs'; a vet needs Slurm"),
+        ({CONFIGURATION: configuration(environs=())}, "no partition has an environment"),
+        ({CONFIGURATION: None}, "show-config=systems/0: no such thing"),
+        ({NODES: None}, "scontrol -a -o show node: no such thing"),
+        ({NODES: OSError(2, "No such file")}, "scontrol: No such file"),
         ({"%P": "gpu\n"}, "Slurm has no default partition"),
     ],
 )
-def test_an_unsuitable_system_is_refused_in_a_line(says, changes, says_):
-    says |= changes
-    with pytest.raises(FabricError, match=says_):
+def test_an_unsuitable_system_is_refused_in_a_line(answers, changes, says):
+    answers |= changes
+    with pytest.raises(FabricError, match=says):
         machine.look("oak")
 
 
-def test_a_node_that_is_meant_and_is_not_there_is_refused(says):
+def test_a_node_that_is_meant_and_is_not_there_is_refused(answers):
     with pytest.raises(FabricError, match="--only: n9, g1: no such node"):
         machine.look("oak", ["n9", "g1", "n1"])
-
-
-def test_the_command_that_drains_is_words_of_a_shell():
-    line = machine.drain_command(["n1", "n2; rm -rf /"], "it's slow")
-    assert shlex.split(line) == [
-        "scontrol", "update", "nodename=n1,n2; rm -rf /", "state=drain", "reason=it's slow"
-    ]  # fmt: skip
 
 
 TOPOLOGY = (
@@ -97,41 +58,33 @@ TOPOLOGY = (
 HOSTS = ("n1", "n2", "n3", "n4", "n5", "n9")
 
 
-def test_switches_come_from_slurms_topology():
-    found = machine.switches_of(HOSTS, [], lambda: TOPOLOGY)
+def test_switches_come_from_slurms_topology(answers):
+    answers["topology"] = TOPOLOGY
+    found = machine.switches_of(HOSTS, [])
     assert found.members == {"leaf1": ("n1", "n2", "n3"), "leaf2": ("n4", "n5")}
     assert (found.unknown, found.why) == (("n9",), "")
 
 
-def test_switches_come_from_the_systems_files(tmp_path):
+def test_switches_come_from_the_systems_files(answers, tmp_path):
     """Slurm is not asked then."""
     path = tmp_path / "topology.conf"
     path.write_text("SwitchName=a Nodes=n1\n")
-    found = machine.switches_of(HOSTS, [str(path)], lambda: pytest.fail("it was asked"))
+    answers["topology"] = TOPOLOGY
+    found = machine.switches_of(HOSTS, [str(path)])
     assert found.members == {"a": ("n1",)} and len(found.unknown) == 5
 
 
-def refuse():
-    raise FabricError("scontrol: it does not answer")
-
-
 @pytest.mark.parametrize(
-    ("files", "ask", "why"),
+    ("files", "text", "why"),
     [
-        ([], lambda: "No topology information available\n", "Slurm knows of no switches"),
-        ([], lambda: "SwitchName=a Nodes=x1\n", "Slurm's topology has none of these nodes"),
-        ([], lambda: "SwitchName=a Nodes=n1 Junk\n", "not a line of Slurm's topology"),
-        ([], refuse, "scontrol: it does not answer"),
-        (["/nowhere/topology.conf"], refuse, "/nowhere/topology.conf: No such file"),
+        ([], "No topology information available\n", "Slurm knows of no switches"),
+        ([], "SwitchName=a Nodes=x1\n", "Slurm's topology has none of these nodes"),
+        ([], "SwitchName=a Nodes=n1 Junk\n", "not a line of Slurm's topology"),
+        ([], None, "scontrol show topology: no such thing"),
+        (["/nowhere/topology.conf"], TOPOLOGY, "/nowhere/topology.conf: No such file"),
     ],
 )
-def test_without_a_topology_there_is_a_reason(files, ask, why):
-    found = machine.switches_of(HOSTS, files, ask)
+def test_without_a_topology_there_is_a_reason(answers, files, text, why):
+    answers["topology"] = text
+    found = machine.switches_of(HOSTS, files)
     assert why in found.why and not found.members and found.unknown == HOSTS
-
-
-def test_the_worst_switch_comes_first_and_good_ones_are_left_out():
-    known = machine.Switches({"a": ("n1", "n2", "n3"), "b": ("n4", "n5"), "c": ("n6",)})
-    words = dict.fromkeys(("n1", "n2", "n6"), Word.GOOD)
-    verdicts = Verdicts(words | {"n3": Word.NOT_SEEN, "n4": Word.FAULTY, "n5": Word.SLOW})
-    assert machine.rows(known, verdicts) == [("b", 2, 0, "n4 faulty, n5 slow"), ("a", 3, 2, "n3 not seen")]

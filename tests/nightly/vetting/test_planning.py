@@ -3,7 +3,6 @@
 
 import math
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -15,23 +14,31 @@ def names(count):
 
 
 class Machine:
-    """A machine that answers as it is made, and counts; every round has to be of disjoint groups of two and more."""
+    """A machine that answers as it is made, and counts; every round has to be of disjoint groups of two and more.
 
-    def __init__(self, count, faulty=(), paths=(), slow=(), named=(), least=4):
-        #: Of fewer nodes than `least` a slow one has too few others that it could be held to.
-        self.least = least
-        self.nodes, self.faulty, self.slow, self.named = names(count), set(faulty), slow, set(named)
+    :param paths: pairs of nodes that fail together; :param named: faulty nodes that the scheduler names.
+    :param slow: nodes that are seen among ``least`` nodes and more.
+    :param largest: a larger job runs over its limit; :param unsure: so many jobs do not show who is slow.
+    """
+
+    def __init__(self, count, faulty=(), paths=(), slow=(), named=(), least=4, largest=math.inf, unsure=0):
+        self.nodes, self.faulty, self.slow, self.named = names(count), set(faulty), set(slow), set(named)
         self.paths = [set(path) for path in paths]
+        self.least, self.largest, self.unsure = least, largest, unsure
         self.jobs = self.rounds = 0
 
     def outcome(self, group):
         assert len(group) >= 2 and len(set(group)) == len(group)
         hit = self.faulty & set(group)
-        bad = bool(hit) or any(path <= set(group) for path in self.paths)
-        told = {node: "is down" for node in hit & self.named}
-        seen = not bad and len(group) >= self.least
-        slow = {node: f"{node} sends at 0.5" for node in group if node in self.slow} if seen else {}
-        return Outcome(not bad, told, slow, why="it hung")
+        if len(group) > self.largest:
+            return Outcome(False, why="it ran over its time limit")
+        if hit or any(path <= set(group) for path in self.paths):
+            return Outcome(False, {node: "is down" for node in hit & self.named}, why="it hung")
+        self.unsure -= 1
+        if self.unsure >= 0:
+            return Outcome(True, unsure="a pair differs by 8 %")
+        seen = self.slow.intersection(group) if len(group) >= self.least else ()
+        return Outcome(True, slow={node: f"{node} sends at 0.5" for node in seen}, notes=("it sees a tenth",))
 
     def vet(self):
         _, rounds = started(self.nodes)
@@ -51,6 +58,7 @@ def test_a_healthy_machine_takes_one_job():
     machine = Machine(9)
     found = machine.vet()
     assert found.of(Word.GOOD) == machine.nodes and machine.jobs == 1 and not found.paths and not found.reasons
+    assert found.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7 and 1 more: it sees a tenth"]
 
 
 @pytest.mark.parametrize("count", [3, 5, 8, 64, 232])
@@ -71,59 +79,34 @@ def test_a_slow_node_is_named_although_another_hangs(count):
     for node in names(count)[1:]:
         found = Machine(count, ["n0"], slow=[node]).vet()
         assert found.of(Word.FAULTY) == ["n0"] and found.of(Word.SLOW) == [node] and not found.paths
+        assert found.reasons[node] == f"{node} sends at 0.5"
 
 
-class Noisy(Machine):
-    """A machine on which so many jobs that pass do not tell who is slow."""
-
-    def __init__(self, *how, unsure, **more):
-        super().__init__(*how, **more)
-        self.unsure = unsure
-
-    def outcome(self, group):
-        found = super().outcome(group)
-        if not found.passed or self.unsure <= 0:
-            return found
-        self.unsure -= 1
-        return replace(found, slow={}, unsure="a pair differs by 8 %")
+def test_a_slow_node_is_nobodys_healthy_partner():
+    found = Machine(3, ["n2"], slow=["n0"], least=2).vet()
+    assert (found.of(Word.FAULTY), found.of(Word.SLOW)) == (["n2"], ["n0"])
+    assert "fail with n1, the only healthy" in found.reasons["n2"]
 
 
-def test_jobs_are_repeated_that_do_not_tell_who_is_slow():
-    machine = Noisy(8, slow=["n4"], unsure=2)
+@pytest.mark.parametrize(("faulty", "unsure", "jobs"), [([], 2, 3), (["n0"], 5, 9)])
+def test_jobs_are_repeated_that_do_not_show_who_is_slow(faulty, unsure, jobs):
+    machine = Machine(8, faulty, slow=["n4"], unsure=unsure)
     found = machine.vet()
-    assert found.of(Word.SLOW) == ["n4"] and len(found.of(Word.GOOD)) == 7 and not found.paths
-    assert machine.jobs == 3
-    beside = Noisy(8, ["n0"], slow=["n4"], unsure=5)
-    found = beside.vet()
-    assert (found.of(Word.FAULTY), found.of(Word.SLOW)) == (["n0"], ["n4"]) and len(found.of(Word.GOOD)) == 6
+    assert (found.of(Word.FAULTY), found.of(Word.SLOW), machine.jobs) == (faulty, ["n4"], jobs)
+    assert len(found.of(Word.GOOD)) == 7 - len(faulty) and not found.paths
 
 
-def test_no_node_is_good_whose_jobs_are_all_unsure():
-    machine = Noisy(8, slow=["n4"], unsure=99)
-    found = machine.vet()
-    assert found.of(Word.NOT_SEEN) == machine.nodes and not found.paths and machine.jobs == 4
+@pytest.mark.parametrize("faulty", [[], ["n3"]])
+def test_no_node_is_good_whose_jobs_are_all_unsure(faulty):
+    found = Machine(8, faulty, slow=["n4"], unsure=99).vet()
+    assert found.of(Word.FAULTY) == faulty and len(found.of(Word.NOT_SEEN)) == 8 - len(faulty) and not found.paths
     assert found.reasons["n4"] == "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
-    found = Noisy(8, ["n3"], unsure=99).vet()
-    assert found.of(Word.FAULTY) == ["n3"] and len(found.of(Word.NOT_SEEN)) == 7
 
 
 def test_nodes_not_tested_all_together_are_noted():
-    """Where a path fails, no job of all nodes can pass; four nodes and one of the other four did."""
+    """Where a path fails, no job of all nodes can pass; those before the one and the one itself did."""
     found = Machine(8, paths=[("n1", "n6")]).vet()
-    assert found.paths and any("at most 5 at a time" in note for note in found.notes), found.notes
-
-
-def test_nodes_that_are_good_in_small_jobs_only_are_no_path():
-    """One node hangs, and no job of seven nodes or more comes to its end."""
-
-    class Large(Machine):
-        def outcome(self, group):
-            found = super().outcome(group)
-            return found if len(group) < 7 else Outcome(False, why="it is too large")
-
-    found = Large(16, ["n3"]).vet()
-    assert found.of(Word.FAULTY) == ["n3"] and len(found.of(Word.GOOD)) == 15
-    assert any("it is too large" in path for path in found.paths), found.paths
+    assert found.paths and any("at most 6 at a time" in note for note in found.notes), found.notes
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -138,96 +121,53 @@ def test_several_faulty_nodes_are_all_named_and_nobody_else(seed):
     assert machine.jobs <= 1 + 3 * len(faulty) * math.ceil(math.log2(count))
 
 
-@pytest.mark.parametrize("count", [2, 3, 8, 50])
-def test_a_faulty_path_between_two_nodes_blames_neither(count):
-    for one, other in [("n0", f"n{count - 1}"), ("n0", "n1"), (f"n{count // 2}", f"n{count - 1}")]:
-        if one == other:
-            continue
-        machine = Machine(count, paths=[(one, other)])
-        found = machine.vet()
-        if count == 2:
-            assert found.of(Word.NOT_SEEN) == ["n0", "n1"]  # nobody is healthy for certain
-            continue
-        (path,) = found.paths
-        assert f"the path between {one} and {other} fails" in path and "each side passes by itself" in path
-        assert found.of(Word.GOOD) == machine.nodes
-
-
-@pytest.mark.parametrize("count", [5, 6, 13, 64, 232])
-def test_every_faulty_path_is_found_wherever_it_is(count):
-    """Also between two parts of one half, which four parts that all pass do not tell."""
+@pytest.mark.parametrize("count", [3, 5, 6, 8, 13, 64, 232])
+def test_every_faulty_path_is_found_wherever_it_is_and_blames_no_node(count):
     random_ = random.Random(count)
-    for _ in range(20):
-        one, other = random_.sample(range(count), 2)
+    drawn = [sorted(random_.sample(range(count), 2)) for _ in range(20)]
+    for one, other in [(0, 1), (0, count - 1), (count - 2, count - 1), *drawn]:
         machine = Machine(count, paths=[(f"n{one}", f"n{other}")])
         found = machine.vet()
         (path,) = found.paths
-        assert f"between n{min(one, other)} and n{max(one, other)} fails" in path
+        assert f"the path between n{one} and n{other} fails: each side passes by itself" in path and "it hung" in path
         assert found.of(Word.GOOD) == machine.nodes
         assert machine.rounds <= 6 + 2 * math.ceil(math.log2(count))
 
 
+def test_a_faulty_path_is_found_although_one_of_its_ends_is_slow():
+    found = Machine(16, paths=[("n1", "n6")], slow=["n6"]).vet()
+    assert found.of(Word.SLOW) == ["n6"] and "the path between n1 and n6 fails" in found.paths[0]
+
+
+@pytest.mark.parametrize(("count", "faulty", "paths"), [(2, [], [("n0", "n1")]), (6, names(6), [])])
+def test_where_no_node_is_healthy_nobody_is_blamed(count, faulty, paths):
+    found = Machine(count, faulty, paths).vet()
+    assert found.of(Word.NOT_SEEN) == names(count) and not found.paths
+    assert found.reasons["n1"] == "its jobs fail, and no healthy node was found to test it with: it hung"
+
+
 def test_a_failure_that_does_not_come_back_blames_nobody():
     verdicts, rounds = started(names(8))
-    groups = next(rounds)
-    first = True
-    try:
+    next(rounds)
+    with pytest.raises(StopIteration):
+        groups = rounds.send([Outcome(False, why="it hung")])
         while True:
-            groups = rounds.send([Outcome(passed=not first, why="it hung") for _ in groups])
-            first = False
-    except StopIteration:
-        pass
+            groups = rounds.send([Outcome(True)] * len(groups))
     assert verdicts.of(Word.GOOD) == names(8)
     assert verdicts.paths == [
-        "a job on n0, n1, n2, n3 and n4, n5, n6, n7 failed, but not when it was repeated: nothing is blamed"
+        "a job on n0, n1, n2, n3, n4, n5, n6, n7 failed, but not when it was repeated: nothing is blamed"
     ]
 
 
-def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why():
-    """As where a job of all nodes takes longer than its limit."""
-
-    class Large(Machine):
-        def outcome(self, group):
-            return Outcome(len(group) < 6, why="it ran over its time limit")
-
-    found = Large(8).vet()
-    assert found.of(Word.GOOD) == names(8)
+@pytest.mark.parametrize(("count", "faulty", "largest"), [(8, [], 5), (16, ["n3"], 6)])
+def test_jobs_that_fail_because_they_are_large_blame_nobody_and_say_why(count, faulty, largest):
+    found = Machine(count, faulty, largest=largest).vet()
+    assert found.of(Word.FAULTY) == faulty and len(found.of(Word.GOOD)) == count - len(faulty)
     (path,) = found.paths
-    assert "some paths fail only together" in path and path.endswith("said: it ran over its time limit")
-
-
-def test_where_all_fail_nobody_is_blamed():
-    machine = Machine(6, names(6))
-    found = machine.vet()
-    assert found.of(Word.NOT_SEEN) == names(6) and "no healthy node was found" in found.reasons["n3"]
+    assert "some paths fail only together" in path and path.endswith("failure was: it ran over its time limit")
 
 
 def test_nodes_that_the_scheduler_names_are_believed_and_the_rest_retested():
     machine = Machine(100, ["n7"], named=["n7"])
     found = machine.vet()
     assert found.of(Word.FAULTY) == ["n7"] and machine.jobs == 2 and found.reasons["n7"] == "is down"
-
-
-def test_the_notes_of_each_passing_job_are_kept():
-    verdicts, rounds = started(names(3))
-    next(rounds)
-    with pytest.raises(StopIteration):
-        rounds.send([Outcome(True, notes=("a tenth it would not have seen",))])
-    assert verdicts.notes == ["on n0, n1, n2: a tenth it would not have seen"]
-
-
-def test_a_slow_node_is_no_faulty_one_and_not_good_either():
-    machine = Machine(8, ["n2"], slow=["n5"])
-    found = machine.vet()
-    assert (found.of(Word.FAULTY), found.of(Word.SLOW)) == (["n2"], ["n5"])
-    assert found.reasons["n5"] == "n5 sends at 0.5" and len(found.of(Word.GOOD)) == 6
-
-
-def test_a_slow_node_is_nobodys_healthy_partner():
-    machine = Machine(3, ["n2"], slow=["n0"], least=2)
-    found = machine.vet()
-    assert (
-        found.of(Word.FAULTY) == ["n2"]
-        and found.of(Word.SLOW) == ["n0"]
-        and "fail with n1, the only healthy" in found.reasons["n2"]
-    )

@@ -18,8 +18,8 @@ def outcome(*cases, records):
 
 def test_a_case_that_passes_tells_who_is_slow():
     limits = {"kind": "limits", "text": "it would not have seen\na node slower by a tenth"}
-    said = [fault("n3", text="n3 sends at 0.5"), fault("n1", "n2", kind="pair"), fault("n5", confirmed=False), limits]
-    found = outcome(case("R"), case("Build", fixture=True), records=[record("R", findings=said)])
+    listed = [fault("n3", text="n3 sends at 0.5"), fault("n1", "n2", kind="pair"), fault("n5", confirmed=False), limits]
+    found = outcome(case("R"), case("Build", fixture=True), records=[record("R", findings=listed)])
     assert found == Outcome(True, {}, {"n3": "n3 sends at 0.5"}, ("pair n1 to n2",), "pass", (
         "it would not have seen a node slower by a tenth",
     ))  # fmt: skip
@@ -41,8 +41,8 @@ NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
 )
 def test_a_case_that_could_miss_half_a_rate_is_unsure(node, nodes, more, unsure):
     limits = {"kind": "limits", "text": "the smallest faults", "node": node}
-    said = record("R", findings=[limits, *more]) | {"nodes": nodes}
-    assert outcome(case("R"), records=[said]).unsure == unsure
+    listed = record("R", findings=[limits, *more]) | {"nodes": nodes}
+    assert outcome(case("R"), records=[listed]).unsure == unsure
 
 
 def test_a_case_that_misses_references_has_run():
@@ -71,7 +71,7 @@ def test_a_session_without_its_one_case_blames_no_node(cases, says):
 
 def test_each_job_has_its_nodes_and_its_limit():
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
-    line, environment = jobs._line(3), jobs._environment("s-1", ("n1", "n2", "n5"))
+    line, environment = jobs._command("s-1", ("n1", "n2", "n5"))
     assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
     assert line[line.index("-S") + 1] == "time_limit=90s" and line[line.index("--system") + 1] == "oak:all"
     assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keep a vet within its budget, and compute beforehand what one costs on a machine whose faults are known."""
+"""Keep a vet within its budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.nightly.vetting.planning import Group, Outcome, Verdicts, Word, started
@@ -59,32 +59,3 @@ def _stop(verdicts: Verdicts, why: str, due: int) -> None:
         verdicts.note(node, Word.NOT_SEEN, why)
     if not verdicts.of(Word.NOT_SEEN):
         verdicts.paths.append(f"{due} more jobs were due: {why}")
-
-
-def simulated(faulty: Collection[str], pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Runner:
-    """Return a runner on a machine whose faults are known: a job fails if one of its nodes is faulty.
-
-    :param pass_minutes: how long a job that passes has its nodes; :param fail_minutes: one that fails, as by a hang.
-    :param named: whether the scheduler names the nodes, as for one that died.
-    """
-
-    def run(groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
-        done = []
-        for group in groups:
-            hit = [node for node in group if node in faulty]
-            outcome = Outcome(not hit, {node: "is down" for node in hit} if named else {}, why="the job hung")
-            done.append((outcome, fail_minutes if hit else pass_minutes))
-        return done
-
-    return run
-
-
-def planned(count: int, faults: int, pass_minutes: float, fail_minutes: float, *, named: bool = False) -> Spent:
-    """Return the cost of a vet of so many nodes with so many faulty ones, as far from each other as can be.
-
-    That is where it needs the most jobs.
-    """
-    nodes = [f"n{number}" for number in range(count)]
-    faulty = {nodes[number * count // faults] for number in range(faults)}
-    run = simulated(faulty, pass_minutes, fail_minutes, named=named)
-    return spend(nodes, run, float("inf"), max(pass_minutes, fail_minutes))[1]

@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
-from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from fabric_checks.schedulers import reservations
-from fabric_checks.schedulers.model import Node, faults
+from fabric_checks.schedulers.model import faults
 
 
 @dataclass(frozen=True)
@@ -52,52 +51,43 @@ class Machine:
 def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     """Return the nodes of a system.
 
-    :param system: a name of ReFrame's configuration, perhaps with a partition behind a colon; None for this host's.
+    :param system: as that of :func:`fabric_checks.nightly.service.configuration`; the first partition that has an
+        environment is vetted.
     :param only: the nodes to vet, all if empty.
     :raises FabricError: if it has no Slurm or no environment, or lacks a node of ``only``.
     """
-    chosen = ["--system", system] if system else []
-    found = json.loads(printed(["reframe", *chosen, "--show-config=systems/0"]))
+    found = service.configuration(system)
     name = found["name"]
     partition = next((each for each in found["partitions"] if each["environs"]), None)
     if partition is None:
         raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi")
-    scheduler, access = str(partition["scheduler"]), list(partition.get("access", ()))
+    scheduler, access = str(partition["scheduler"]), partition.get("access", ())
     if not reservations.is_slurm(scheduler):
         raise FabricError(
             f"{name}:{partition['name']} is run by {scheduler!r}; a vet needs Slurm, which names its nodes"
         )
-    nodes = _nodes(reservations.of_access(access, scheduler), access)
-    if unknown := [node for node in only if node not in {each.name for each in nodes}]:
+    queue = _queue(access)
+    all_nodes = service.nodes_of(reservations.of_access(access, scheduler))
+    nodes = {node.name: node for node in all_nodes if queue in node.partitions}
+    if unknown := [node for node in only if node not in nodes]:
         raise FabricError(f"--only: {', '.join(unknown)}: no such node; `sinfo -N` lists them")
-    meant = [node for node in nodes if not only or node.name in only]
+    meant = [node for node in nodes.values() if not only or node.name in only]
     return Machine(
         f"{name}:{partition['name']}",
         partition["environs"][0],
         tuple(node.name for node in meant if node.fault is None),
         faults(meant),
-        switches_of(
-            [node.name for node in meant],
-            partition.get("extras", {}).get("topology", []),
-            lambda: printed(["scontrol", "show", "topology"]),
-        ),
+        switches_of([node.name for node in meant], partition.get("extras", {}).get("topology", [])),
     )
-
-
-def _nodes(reservation: str | None, access: Sequence[str]) -> list[Node]:
-    queue = _queue(access)
-    nodes = service.nodes_of(service.reservation(reservation) if reservation else None)
-    return [node for node in nodes if queue in node.partitions]
 
 
 def _queue(access: Sequence[str]) -> str:
     """Return Slurm's partition: the one that `access` names, or the one that is marked as the default."""
-    words = [word for each in access for word in shlex.split(each)]
-    for word, after in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--partition="):
-            return word.partition("=")[2]
-        if word in ("-p", "--partition"):
-            return after
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-p", "--partition")
+    named, _ = parser.parse_known_args([word for each in access for word in shlex.split(each)])
+    if named.partition:
+        return str(named.partition)
     queues = printed(["sinfo", "-h", "-o", "%P"]).split()
     marked = [queue.rstrip("*") for queue in queues if queue.endswith("*")]
     if not marked:
@@ -105,39 +95,34 @@ def _queue(access: Sequence[str]) -> str:
     return marked[0]
 
 
-def switches_of(nodes: Sequence[str], files: Sequence[str], ask: Callable[[], str]) -> Switches:
+def switches_of(nodes: Sequence[str], files: Sequence[str]) -> Switches:
     """Return the switches of nodes, from the files of the system or else from Slurm.
 
     :param files: the names in the partition's ``extras['topology']``, relative ones below ``config/systems``.
-    :param ask: returns what ``scontrol show topology`` prints, or raises FabricError.
     """
     try:
-        known = _of_files(files) if files else _of_slurm(ask())
+        if files:
+            known = topology_files.read([ROOT / "config" / "systems" / name for name in files])
+        else:
+            text = printed(["scontrol", "show", "topology"])
+            if not slurm_topology.is_topology(text):
+                raise FabricError("Slurm knows of no switches")
+            known = topology_files.of_slurm(slurm_topology.parse(text))
     except FabricError as error:
         return Switches(unknown=tuple(nodes), why=str(error))
     except OSError as error:
         return Switches(unknown=tuple(nodes), why=f"{error.filename}: {error.strerror}")
-    if known is None:
-        return Switches(unknown=tuple(nodes), why="Slurm knows of no switches")
     members: dict[str, tuple[str, ...]] = {}
     unknown = []
-    places, _ = names.places(nodes, known.hosts)
-    for node, place in zip(nodes, places.tolist(), strict=True):
-        at = NONE if place == NONE else int(known.at[place])
+    numbers, _ = names.places(nodes, known.hosts)
+    for node, number in zip(nodes, numbers.tolist(), strict=True):
+        at = NONE if number == NONE else int(known.at[number])
         if at == NONE:
             unknown.append(node)
         else:
             switch = known.switches[at]
             members[switch] = (*members.get(switch, ()), node)
     return Switches(members, tuple(unknown), "" if members else f"{known.source} has none of these nodes")
-
-
-def _of_files(files: Sequence[str]) -> FabricMap:
-    return topology_files.read([ROOT / "config" / "systems" / name for name in files])
-
-
-def _of_slurm(text: str) -> FabricMap | None:
-    return topology_files.of_slurm(slurm_topology.parse(text)) if slurm_topology.is_topology(text) else None
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:
@@ -151,18 +136,3 @@ def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, st
         if bad:
             found.append((name, len(nodes), len(nodes) - len(bad), ", ".join(bad)))
     return sorted(found, key=lambda row: (row[2] / row[1], row[0]))
-
-
-def drain_command(nodes: Sequence[str], why: str) -> str:
-    """Return the command by which Slurm's administrator takes nodes out of service; it is printed and never run."""
-    return shlex.join(["scontrol", "update", f"nodename={','.join(nodes)}", "state=drain", f"reason={why}"])
-
-
-def as_data(machine: Machine) -> dict[str, Any]:
-    """Return it as plain data."""
-    return {
-        "partition": machine.partition,
-        "environ": machine.environ,
-        "away": dict(machine.away),
-        "switches": {name: list(nodes) for name, nodes in machine.switches.members.items()},
-    }

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +51,8 @@ class Jobs:
         """
         names = [f"{self.session}-{len(self.sessions) + number}" for number, _ in enumerate(groups, 1)]
         self.sessions += names
-        lines = [
-            (self._line(len(group)), self._environment(name, group)) for name, group in zip(names, groups, strict=True)
-        ]
         done = []
-        for name, (last, minutes) in zip(names, run_all(lines), strict=True):
+        for name, (last, minutes) in zip(names, run_all(list(map(self._command, names, groups))), strict=True):
             try:
                 session = runs.load_session(self.results, name)
             except RecordError:
@@ -64,18 +61,13 @@ class Jobs:
             done.append((outcome_of(session, last), ran[0] if ran else minutes))
         return done
 
-    def _line(self, nodes: int) -> list[str]:
+    def _command(self, session: str, group: Group) -> tuple[list[str], dict[str, str]]:
+        """Return the command of a job, and its variables of the environment."""
         limit = f"time_limit={max(1, round(60 * self.limit_minutes))}s"
-        case = ["--tag", f"^{VET}$", "-n", f"%layout={nodes}x1$"]
-        own = ["--system", self.partition, *case, "-p", f"^{self.environ}$", "-S", limit]
-        return ["reframe", "-c", str(ROOT / "checks"), *own, *self.options, "-r"]
-
-    def _environment(self, session: str, group: Group) -> dict[str, str]:
-        return {
-            "FABRIC_SESSION": session,
-            "FABRIC_RESULTS": str(self.results),
-            reservations.NODES: ",".join(group),
-        }
+        case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", "-S", limit]
+        line = ["reframe", "-c", str(ROOT / "checks"), "--system", self.partition, *case, *self.options, "-r"]
+        nodes = ",".join(group)
+        return line, {"FABRIC_SESSION": session, "FABRIC_RESULTS": str(self.results), reservations.NODES: nodes}
 
 
 def outcome_of(session: runs.Session, last: str) -> Outcome:
@@ -92,56 +84,44 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
         why = one_line(broken[0]) if broken else f"{len(cases)} cases ran instead of one: {last}"
         raise VetError(f"{session.name}: {why}")
     case = cases[0]
-    record = session.records[0] if session.records else None
-    faulty = (record["node_faults"] or {}) if record else {}
     passed = is_success(case.result) or case.phase == "performance"
-    slow, paths, notes = _blamed(record or {})
     reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
-    return Outcome(
-        passed,
-        {} if passed else {str(node): one_line(str(why)) for node, why in faulty.items()},
-        slow,
-        paths,
-        one_line(reason[0]) if reason else case.result,
-        notes,
-        _unsure(record) if record else "",
-    )
+    outcome = Outcome(passed, why=one_line(reason[0]) if reason else case.result)
+    if not session.records:
+        return outcome
+    record = session.records[0]
+    faulty = {} if passed else {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
+    return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record)), record["findings"] or ())
 
 
-#: Findings on the smallest faults that a run would have seen.
-_OF_SIGHT = ("limits", "noise")
 #: A job has to be able to name a node that has lost so much of its rate. Of fewer nodes than these none can.
 LEAST_SIGHT, FEWEST_NODES = 0.5, 4
 
 
 def _unsure(record: Mapping[str, Any]) -> str:
     """Return why a run does not show which nodes are slow; nothing if it does."""
-    found = {str(each.get("kind")): each for each in record.get("findings") or () if isinstance(each, Mapping)}
+    found = {each.get("kind"): each for each in record["findings"] or ()}
     node = found.get("limits", {}).get("node", 0.0)
     if isinstance(node, float):
         is_unsure, least = node > LEAST_SIGHT, f"only a node slower by {100 * node:.0f} % would have been named"
     else:
         is_unsure, least = "noise" in found or record["nodes"] >= FEWEST_NODES, "no node would have been named"
-    return one_line(str(found["noise"].get("text") if "noise" in found else least)) if is_unsure else ""
+    return one_line(found["noise"]["text"] if "noise" in found else least) if is_unsure else ""
 
 
-def _blamed(record: Mapping[str, Any]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
-    """Return the slow nodes, the slow paths, and the smallest faults that the run would have seen."""
+def _blamed(outcome: Outcome, findings: Iterable[Mapping[str, Any]]) -> Outcome:
+    """Return an outcome with slow nodes, slow paths, and the smallest faults that the run would have seen."""
     slow: dict[str, str] = {}
     paths, notes = [], []
-    for found in record.get("findings") or ():
-        if not isinstance(found, Mapping):
-            continue
-        hosts, text = [str(host) for host in found.get("hosts") or ()], one_line(str(found.get("text")))
-        if found.get("kind") in _OF_SIGHT:
+    for found in findings:
+        hosts, text = list(found.get("hosts") or ()), one_line(found["text"])
+        if found.get("kind") in ("limits", "noise"):
             notes.append(text)
-        if found.get("fault") is not True:
-            continue
-        if len(hosts) == 1:
+        elif found.get("fault") and len(hosts) == 1:
             slow[hosts[0]] = f"{slow[hosts[0]]}; {text}" if hosts[0] in slow else text
-        else:
+        elif found.get("fault"):
             paths.append(text)
-    return slow, tuple(paths), tuple(notes)
+    return replace(outcome, slow=slow, paths=tuple(paths), notes=tuple(notes))
 
 
 def run_all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:

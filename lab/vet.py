@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trials of a vet on a cluster of eight hosts at two switches: every kind of fault so many times.
+
+    . ci/env.sh
+    python -m lab.vet 10                 # a line a trial, and a table; a hanging node takes minutes
+    python -m lab.vet 10 dead slow
+
+Each trial is that of ``tests/cluster/test_vet.py``; the hosts at fault are drawn, with a seed that is printed.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cluster.conftest import Cluster
+from tests.cluster.test_vet import NODES, Dead, Fault, Vetted, trial
+
+#: A rate that two loaded cores reach for all pairs at once: else a node at half of it is none.
+RATE, HALF = "100mbit", "50mbit"
+#: Stops the ranks of `rotate` on a host as soon as they are there: the job hangs, and Slurm sees a healthy node.
+STOP = "while :; do pkill -STOP -x rotate; sleep 0.2; done"
+
+
+class Hanging(Fault):
+    """Processes of the job stop on the node."""
+
+    word = "faulty"
+
+    def __enter__(self):
+        line = [*self.cluster.command, "exec", self.host, "--name", self.cluster.name, "--", "sh", "-c", STOP]
+        self.stopper = subprocess.Popen(line, env=self.cluster.environment(), start_new_session=True)
+
+    def __exit__(self, *_):
+        self.cluster.on(self.host, "pkill", "-KILL", "-f", "pkill -STOP")
+        self.stopper.wait()
+
+
+class Slow(Fault):
+    """The link of the node has half its rate, both ways."""
+
+    word = "slow"
+
+    def __enter__(self):
+        self.cluster("shape", f"{self.host}={HALF}")
+
+    def __exit__(self, *_):
+        self.cluster("shape", f"{self.host}={RATE}")
+
+
+KINDS: dict[str, tuple[Callable[[Cluster, str], Fault], ...]] = {
+    "dead": (Dead,),
+    "hanging": (Hanging,),
+    "slow": (Slow,),
+    "two": (Hanging, Slow),
+}
+
+
+def main(count: int, names: list[str]) -> int:
+    """Print a line for each trial and a table at the end; return an exit status."""
+    seed = int(os.environ.get("FABRIC_TRIAL_SEED", time.time()))
+    draw = random.Random(seed)
+    print(f"seed {seed}", flush=True)
+    done: dict[str, list[Vetted]] = {name: [] for name in names}
+    right = dict.fromkeys(names, 0)
+    cluster = Cluster()
+    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--switches", "2")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in names:
+                for number in range(count):
+                    hosts = draw.sample([f"n{each}" for each in range(1, NODES + 1)], len(KINDS[name]))
+                    faults = [kind(cluster, host) for kind, host in zip(KINDS[name], hosts, strict=True)]
+                    found, is_right = trial(cluster, Path(folder) / f"{name}-{number}", faults)
+                    done[name].append(found)
+                    right[name] += is_right
+                    line = {"right": is_right, "words": found.words, "spent": found.spent, "s": round(found.seconds)}
+                    print(json.dumps({"kind": name, "hosts": hosts} | line), flush=True)
+                    if not is_right:
+                        print(found.reasons, flush=True)
+    finally:
+        cluster.end()
+    for name, all_of in done.items():
+        jobs, minutes = (max(each.spent[what] for each in all_of) for what in ("jobs", "node_minutes"))
+        slowest = max(each.seconds for each in all_of)
+        print(f"{name}: {right[name]} of {count}; at most {jobs} jobs, {minutes:.1f} node-minutes, {slowest:.0f} s")
+    return 0 if all(good == count for good in right.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:] or list(KINDS)))
