@@ -9,7 +9,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.records import cost
 from fabric_checks.records.cost import Plan, PlannedCase
 from fabric_checks.report.terminal import cost_table
-from tests.builders import SESSION, case, failed, load, record, write, write_session
+from tests.builders import SESSION, failed, load, record, write
 
 CASE = PlannedCase("s", "p", "e", "A %layout=4x2", nodes=4, limit_s=600.0)
 NAME = "A %layout=4x2 @s:p+e"
@@ -38,12 +38,6 @@ def test_a_case_takes_the_median_of_its_latest_runs(loaded):
 def test_a_case_without_values_or_time_tells_no_duration(loaded):
     early = failed(1, test="A %layout=4x2", layout="4x2", elapsed_s=0.5)
     assert cost.durations(loaded([early], ran(elapsed_s=None))) == {}
-
-
-def test_durations_of_reports_are_medians_and_fixtures_do_not_count(tmp_path):
-    timed = [case("B", time_run=time) for time in (1.0, 3.0, 2.0)]
-    write_session(tmp_path, [*timed, case("Build", fixture=True, time_run=9.0), case("C", time_run="x")])
-    assert cost.durations_in_reports(tmp_path) == {"B @s:p+e": 2.0}
 
 
 def test_an_estimate_is_by_durations_or_else_by_time_limits():

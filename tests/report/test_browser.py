@@ -8,14 +8,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from fabric_checks.core.families import APPLICATIONS, COLLECTIVES, OVERLAP, PAIRS, STREAMING, STRESS, tag
-from fabric_checks.report.html import pdf
 from tests.report import records
 from tests.report.conftest import html_of
 from tests.report.test_hostile import HOSTILE, hostile_rows
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: chromium)")
-OPTIONS = ["--no-sandbox", *(option for option in pdf.QUIET if option != "--headless")]
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 FAMILIES = (PAIRS, STREAMING, COLLECTIVES, OVERLAP, STRESS, APPLICATIONS)
 PAGES = ("full.html", "twins.html", "time.html")
@@ -27,7 +25,7 @@ PAPER = {"width": int((210 - 24) / 25.4 * 96), "height": 1000}
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        browser = driver.chromium.launch(executable_path=CHROMIUM)
         yield browser
         browser.close()
 
@@ -257,10 +255,8 @@ def test_nothing_is_cut_on_paper(opened, name):
     assert page.locator("#provenance table").is_visible()
 
 
-def test_it_prints_on_several_pages(files, tmp_path, monkeypatch):
-    monkeypatch.setenv("FABRIC_BROWSER", CHROMIUM)
-    pdf.print_page(files / "twins.html", tmp_path / "twins.pdf")
-    made = (tmp_path / "twins.pdf").read_bytes()
+def test_it_prints_on_several_pages(opened):
+    made = opened("twins.html").pdf()
     assert made.startswith(b"%PDF-")
     assert len(re.findall(rb"/Type\s*/Page\b", made)) > 5
 

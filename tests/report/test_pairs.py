@@ -3,12 +3,12 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section
 from fabric_checks.diagnosis.latency_map import evaluation as latency_map
 from fabric_checks.report.collecting import collect
-from fabric_checks.report.kept_output import evaluated, results_folders
 from fabric_checks.report.sections import pairs
 from tests.diagnosis.latency_map.model import latencies, text_of
 from tests.report import records
@@ -53,7 +53,7 @@ def place(folder, text, *, kind="output", case="Rotate_1"):
 
 def kept(rows, folder):
     (median,) = collect(records.frame(rows)).of("oak", "median_bandwidth")
-    return evaluated(median, results_folders([folder]), evaluate)
+    return pairs.kept_output(median, pairs.results_folders([folder]), evaluate)
 
 
 @pytest.mark.parametrize("kind", ["output", "stage"])
@@ -102,7 +102,7 @@ def test_a_link_is_not_followed(tmp_path, golden_run):
 
 
 def blocks(section, rows, folder):
-    _, shown, checks = section(collect(records.frame(rows)), results_folders([folder]))
+    _, shown, checks = section(collect(records.frame(rows)), pairs.results_folders([folder]))
     assert checks == {row["check"] for row in rows}
     return {block.key: block for block in shown}
 
@@ -113,9 +113,12 @@ def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
     shown = blocks(pairs.cross_section, rows_of(found), tmp_path)
     heat_map, histogram = shown["rotate-0-map"], shown["rotate-0-histogram"]
     assert "data:image/png;base64," in heat_map.svgs[0]
-    (matrix,) = heat_map.data
-    numbers = sorted(float(cell.text) for _, row in matrix.rows for cell in row if not cell.missing)
-    assert numbers == pytest.approx(sorted(found.matrix.measured), rel=1e-3)
+    (nodes,) = heat_map.data
+    first = found.matrix.MBps[0]
+    assert nodes.rows[0][0] == f"{found.matrix.hosts[found.matrix.senders[0]]} sends"
+    slowest, median = (float(cell.text) for cell in nodes.rows[0][1])
+    assert (slowest, median) == pytest.approx((np.nanmin(first), np.nanmedian(first)), rel=1e-3)
+    assert len(nodes.rows) == sum(found.matrix.MBps.shape)
     (bins,) = histogram.data
     assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
     assert [note["text"] for note in found.notes()] == list(histogram.notes)

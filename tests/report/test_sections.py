@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fabric_checks.core import families as families_of
-from fabric_checks.report import drawing
+from fabric_checks.report import drawing, page
 from fabric_checks.report.blocks import column_of
 from fabric_checks.report.collecting import collect
-from fabric_checks.report.html import build
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import families
 from fabric_checks.report.sections.over_time import change_points
@@ -26,7 +25,7 @@ STREAMING, STRESS = families_of.tag(families_of.STREAMING), families_of.tag(fami
 def built(rows, **options):
     """Return the sections by key, and the provenance of what is in them."""
     results, provenance = collect(records.frame(rows)), Provenance()
-    return {section.key: section for section in build.sections(results, provenance, **options)}, provenance
+    return {section.key: section for section in page.sections(results, provenance, **options)}, provenance
 
 
 def sections(rows, **options):
@@ -128,7 +127,8 @@ def test_the_provenance_of_a_figure():
     number = provenance.number_of(value)
     assert provenance.number_of(value) == number
     data = provenance.data()
-    place, *own = data["values"][number]
+    place, shared, *own = data["values"][number]
+    own += data["facts"][shared]
     told = {data["texts"][a]: data["texts"][b] for a, b in zip(own[::2], own[1::2], strict=True)}
     case = dict(zip(*[iter(data["texts"][i] for i in data["cases"][place])] * 2, strict=True))
     assert told == {
@@ -164,12 +164,12 @@ def test_a_change_is_told_and_marked():
     slow = [row | {"mpi": "MPICH 5.1"} for row in records.streaming(factor=1.5)]
     rows += [row for day, n in enumerate(noise) for row in records.later(slow, 10 + day, n)]
     changes = change_points(records.frame(rows))
-    found = sections(rows, over=True, changes=changes)
+    found = sections(rows, changes=changes)
     told = dict(blocks(found, "over-time")["changes"].groups)["oak"]
     assert any("2026-11-11" in line and "worse by" in line and "MPICH 5.0.2 -> MPICH 5.1" in line for line in told)
     assert any("worse" in line and "2026-11-11" in line for line in dict(found["summary"].blocks[0].groups)["oak"])
     assert 'class="change"' in blocks(found, "over-time")["time-0"].svgs[0]
-    steady = sections(rows[: len(rows) // 2], over=True, changes=change_points(records.frame(rows[: len(rows) // 2])))
+    steady = sections(rows[: len(rows) // 2], changes=change_points(records.frame(rows[: len(rows) // 2])))
     assert not blocks(steady, "over-time")["changes"].groups
 
 
@@ -314,7 +314,7 @@ def test_the_ratio_of_processes_a_node_has_both_values(everything):
 
 def test_runs_over_time_are_drawn_one_by_one():
     rows = [row for day in range(4) for row in records.later(records.streaming(), day, 1 + day / 10)]
-    found, provenance = built(rows, over=True)
+    found, provenance = built(rows, changes=())
     shown = lines(found, provenance, "over-time", "time-0")
     (values,) = shown["Streaming 2x1: ping_pong_time_0B, us"].values()
     assert list(values.values()) == [1.0, 1.1, 1.2, 1.3]

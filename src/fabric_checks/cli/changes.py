@@ -15,7 +15,7 @@ from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.terminal import changes
+from fabric_checks.report import changes
 
 _EPILOG = """
 \b

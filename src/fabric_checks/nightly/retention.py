@@ -54,7 +54,7 @@ def write_report(
     :param left_out: records that could not be archived, a line each.
     :raises RecordError: if there is nothing to report.
     """
-    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow to import; a failed night has no report)
+    from fabric_checks.report.page import report  # noqa: PLC0415  (slow to import; a failed night has no report)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts that several renderers share."""
+"""Texts and tables that several renderers share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from fabric_checks.comparison.changes import Circumstance
-from fabric_checks.core.text import count_text, shortened
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from fabric_checks.core.text import one_line
 
 T = TypeVar("T")
 
@@ -18,6 +21,31 @@ COMPARED_NOTE = (
     "The change is the second value divided by the first or, where it has a sign, their difference. For a curve the "
     "table has the smallest message, the largest, and the one that loses most with more processes."
 )
+
+
+def plain(*lines: object) -> Text:
+    """Return untrusted texts as lines for the terminal, each on one line and without markup."""
+    return Text("\n".join(one_line(str(line)) for line in lines))
+
+
+def rich_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Sequence[str] = (),
+    widths: Sequence[int | None] = (),
+) -> Table:
+    """Return a table for the terminal; a cell is untrusted text, or a styled :class:`rich.text.Text`.
+
+    :param right: the titles of the columns that are aligned to the right.
+    :param widths: the largest width of each column, None for any; a table with widths has narrow gaps.
+    """
+    out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=bool(widths), header_style="bold")
+    for title, width in zip(header, widths or (None,) * len(header), strict=True):
+        out.add_column(plain(title), max_width=width, overflow="fold", justify="right" if title in right else "left")
+    for row in rows:
+        out.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
+    return out
 
 
 def ends_and_worst(points: Sequence[T], change: Callable[[T], float], better: str | None) -> list[T]:
@@ -41,10 +69,6 @@ class Footnotes:
             self.reasons.append(reason)
         return f"[{self.reasons.index(reason) + 1}]"
 
-
-def circumstance_text(circumstance: Circumstance) -> str:
-    """Return a change of a circumstance, as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
-    before, after = (shortened(", ".join(each) or "none", 70) for each in (circumstance.before, circumstance.after))
-    moved = circumstance.runs_later
-    when = f" ({count_text(abs(moved), 'run')} {'later' if moved > 0 else 'earlier'})" if moved else ""
-    return f"{circumstance.field}: {before} -> {after}{when}"
+    def lines(self) -> list[str]:
+        """Return the reasons, each after its mark."""
+        return [f"[{number}] {reason}" for number, reason in enumerate(self.reasons, 1)]

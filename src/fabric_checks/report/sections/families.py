@@ -50,7 +50,8 @@ def sections(results: Results, provenance: Provenance, folders: Sequence[Path] =
             by_family.setdefault(value.family, []).append(value)
     found: list[Section] = []
     for family in sorted(by_family, key=families.order):
-        intro, blocks, shown = pairs.FAMILIES.get(family, pairs.nothing)(results, folders)
+        maps = pairs.FAMILIES.get(family)
+        intro, blocks, shown = maps(results, folders) if maps else ("", [], frozenset())
         rest = [value for value in by_family[family] if value.record["check"] not in shown]
         key = tag(family) or "family"
         key += "" if all(key != section.key for section in found) else f"-{len(found)}"

@@ -13,11 +13,11 @@ from fabric_checks.comparison.changes import OPEN, find_changes
 from fabric_checks.comparison.events import events_of
 from fabric_checks.core.text import clean, shortened, test_text
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
+from fabric_checks.report.changes import circumstance_text
 from fabric_checks.report.collecting import with_machines
 from fabric_checks.report.drawing import DAY_S, Panel
 from fabric_checks.report.figures import label, line, picture
 from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.texts import circumstance_text
 from fabric_checks.report.values import Results, Value, case_text
 
 #: As many drawings for a machine.

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric_checks.core.text import count_text
 from fabric_checks.records.cost import Cost, Estimate
-from fabric_checks.report.terminal.summary import plain
+from fabric_checks.report.texts import plain, rich_table
 
 
 def number(value: float) -> str:
@@ -21,7 +21,7 @@ def number(value: float) -> str:
 def estimated(estimate: Estimate) -> list[Text]:
     """Return the estimated cost of a run, a line each."""
     passes = f" in {estimate.passes} passes" if estimate.passes > 1 else ""
-    head = f"{estimate.system or 'no system'}: {_count(estimate.jobs)}{passes}, computed, nothing was run"
+    head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
     if not estimate.jobs:
         return [plain(head), plain("no case matches the selection; ci/run -l lists what there is")]
     node_minutes = _sum(estimate, estimate.node_minutes, estimate.bounded_node_minutes)
@@ -31,11 +31,11 @@ def estimated(estimate: Estimate) -> list[Text]:
         f"  nodes:        at most {estimate.nodes} in a job",
         f"  node-minutes: {node_minutes}",
         f"  job minutes:  {job_minutes} (one after the other, without waiting in a queue)",
-        f"  based on:     recorded durations of {_count(estimate.timed_jobs)}, time limits of "
-        f"{_count(estimate.bounded_jobs)}",
+        f"  based on:     recorded durations of {count_text(estimate.timed_jobs, 'job')}, time limits of "
+        f"{count_text(estimate.bounded_jobs, 'job')}",
     ]
     if estimate.untimed_jobs:
-        lines.append(f"  unknown:      {_count(estimate.untimed_jobs)} without record and time limit")
+        lines.append(f"  unknown:      {count_text(estimate.untimed_jobs, 'job')} without record and time limit")
     return [plain(line) for line in lines]
 
 
@@ -51,26 +51,19 @@ def _sum(estimate: Estimate, minutes: float, bounded: float) -> str:
 
 def listed(costs: Sequence[Cost]) -> Table:
     """Return the runs with what they took."""
-    out = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
-    for title in ("run", "system"):
-        out.add_column(title, overflow="fold")
-    for title in ("jobs", "nodes", "node-minutes", "job minutes"):
-        out.add_column(title, justify="right")
+    header = ("run", "system", "jobs", "nodes", "node-minutes", "job minutes")
+    rows = []
     for cost in costs:
         minutes = (number(cost.node_minutes), number(cost.job_minutes)) if cost.timed_jobs else ("unknown", "unknown")
-        out.add_row(plain(cost.session), plain(cost.system), str(cost.jobs), str(cost.nodes), *minutes)
-    return out
+        rows.append((cost.session, cost.system, cost.jobs, cost.nodes, *minutes))
+    return rich_table(header, rows, right=header[2:])
 
 
 def one_line(cost: Cost) -> str:
     """Return the cost of a run as the end of its summary has it."""
-    parts = [_count(cost.jobs), f"{_count(cost.nodes, 'node')} at most"]
+    parts = [count_text(cost.jobs, "job"), f"{count_text(cost.nodes, 'node')} at most"]
     if cost.timed_jobs:
         parts += [f"{number(cost.node_minutes)} node-minutes", f"{number(cost.job_minutes)} job minutes"]
     if cost.timed_jobs < cost.jobs:
         parts.append(f"the time of {cost.jobs - cost.timed_jobs} is unknown")
     return ", ".join(parts)
-
-
-def _count(count: int, noun: str = "job") -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

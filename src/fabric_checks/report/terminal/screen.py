@@ -22,7 +22,7 @@ from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Finding, case_text, findings, not_run
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
-from fabric_checks.report.terminal.summary import plain
+from fabric_checks.report.texts import plain
 
 #: The most lines of a screen.
 LINES = 60

@@ -10,12 +10,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import one_line, range_text, size_text, test_text, value_text
+from fabric_checks.core.text import range_text, size_text, test_text, value_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import not_run
-from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, Footnotes, ends_and_worst
+from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, Footnotes, ends_and_worst, plain
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
@@ -29,11 +29,6 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     within = range_text(*bounds(record)) or "without bounds"
     source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
     return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
-
-
-def plain(*lines: object) -> Text:
-    """Return untrusted texts as lines for the terminal, each on one line and without markup."""
-    return Text("\n".join(one_line(str(line)) for line in lines))
 
 
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
@@ -110,7 +105,7 @@ def render(session: Session) -> list[Table | Text]:
         parts.append(table(measured, notes))
     if any(record["compared"] for record in measured):
         parts.append(plain(f"{COMPARED}: {COMPARED_NOTE[0].lower()}{COMPARED_NOTE[1:]}"))
-    parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
+    parts += map(plain, notes.lines())
     for title, lines in (("Findings", _findings(session.records)), ("Not run", not_run(session))):
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]

@@ -10,11 +10,10 @@ from dataclasses import asdict
 from rich.text import Text
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes
+from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes, Circumstance
 from fabric_checks.comparison.events import Event
-from fabric_checks.core.text import clean
-from fabric_checks.report.terminal.summary import plain
-from fabric_checks.report.texts import circumstance_text
+from fabric_checks.core.text import clean, count_text, shortened
+from fabric_checks.report.texts import plain
 
 #: The colour of a state.
 _STYLES = {OPEN: "bold red", BETTER: "green"}
@@ -45,6 +44,14 @@ def _series(event: Event, number: int) -> str:
         f"({change.change:+.3g} {unit}, {change.change_low:+.3g} to {change.change_high:+.3g}), "
         f"p {change.p:.2g}, {change.n_before} runs before and {change.n_after} after {change.at:%Y-%m-%d %H:%M}"
     )
+
+
+def circumstance_text(circumstance: Circumstance) -> str:
+    """Return a change of a circumstance, as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
+    before, after = (shortened(", ".join(each) or "none", 70) for each in (circumstance.before, circumstance.after))
+    moved = circumstance.runs_later
+    when = f" ({count_text(abs(moved), 'run')} {'later' if moved > 0 else 'earlier'})" if moved else ""
+    return f"{circumstance.field}: {before} -> {after}{when}"
 
 
 def counts(found: Changes, events: Sequence[Event]) -> list[str]:
