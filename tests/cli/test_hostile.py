@@ -184,7 +184,7 @@ CALLS = (
     ("compare LABEL=results b=sound --fail-on missing", 3, "text"),
     ("compare LABEL=sound LABEL=sound", 2, "text"),
     ("changes", 1, "text"),
-    ("changes --all", 1, "text"),
+    ("changes", 1, "text"),
     ("changes --json", 1, "json"),
     ("changes --fail-on worse", 3, "text"),
     ("show --nodes --results sound", 0, "text"),

@@ -5,6 +5,7 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 
+from fabric_checks.core.families import PAIRS
 from fabric_checks.records.record import FIELDS
 from tests import builders
 from tests.report.recorded import declared
@@ -151,7 +152,16 @@ def everything(**fields):
         records += curve(f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"}))
     both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
     records.append(
-        record("latency_ratio_8B", 0.5, check="OsuLatencyPpnRatio", layout="1x2", unit="1", compared=both, **fields)
+        record(
+            "latency_ratio_8B",
+            0.5,
+            check="OsuLatencyPpnRatio",
+            layout="1x2",
+            unit="1",
+            compared=both,
+            family=PAIRS,
+            **fields,
+        )
     )
     at = {
         "check": "Rotate",

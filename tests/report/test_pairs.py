@@ -111,17 +111,16 @@ def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
     text, found = golden_run
     place(tmp_path, text)
     shown = blocks(pairs.cross_section, rows_of(found), tmp_path)
-    heat_map, histogram = shown["rotate-0-map"], shown["rotate-0-histogram"]
-    assert "data:image/png;base64," in heat_map.svgs[0]
-    (nodes,) = heat_map.data
+    picture = shown["rotate-0"]
+    assert "data:image/png;base64," in picture.svgs[0] and "link/1" in picture.svgs[1]
+    nodes, bins = picture.data
     first = found.matrix.MBps[0]
     assert nodes.rows[0][0] == f"{found.matrix.hosts[found.matrix.senders[0]]} sends"
     slowest, median = (float(cell.text) for cell in nodes.rows[0][1])
     assert (slowest, median) == pytest.approx((np.nanmin(first), np.nanmedian(first)), rel=1e-3)
     assert len(nodes.rows) == sum(found.matrix.MBps.shape)
-    (bins,) = histogram.data
     assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
-    assert [note["text"] for note in found.notes()] == list(histogram.notes)
+    assert [note["text"] for note in found.notes()] == list(picture.notes[1:])
 
 
 def test_values_and_latency_map_are_shown(tmp_path, latency_run):
@@ -140,7 +139,7 @@ def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(tmp_path, late
         place(tmp_path, text, case="LatencyMap_1")
     _, picture = blocks(pairs.latency_map, rows_of(latency_run[1], "LatencyMap"), tmp_path).values()
     assert picture.svgs == () and "matrix not kept" in picture.absent
-    picture = blocks(pairs.cross_section, rows_of(golden_run[1]), tmp_path)["rotate-0-map"]
+    picture = blocks(pairs.cross_section, rows_of(golden_run[1]), tmp_path)["rotate-0"]
     assert picture.svgs == () and "matrix not kept" in picture.absent
 
 

@@ -94,17 +94,11 @@ def command(
         console.print_rich(summary.render(found))
         if found.report:
             console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
-            _show_cost(found)
         elif found.archived:
             console.print(f"session:  {found.name}", f"records:  {folder}")
     # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
     if runs.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
-
-
-def _show_cost(found: runs.Session) -> None:
-    if measured := cost.cost_of(found.name, found.records):
-        console.print(f"cost:     {cost_table.one_line(measured)}")
 
 
 def _costs(folder: Path, form: str | None) -> None:

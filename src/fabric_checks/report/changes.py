@@ -19,11 +19,8 @@ from fabric_checks.report.texts import plain
 _STYLES = {OPEN: "bold red", BETTER: "green"}
 
 
-def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> list[Text]:
-    """Return a paragraph for each event, and counts at the end.
-
-    :param each: whether to have a line for each series as well.
-    """
+def render(found: Changes, events: Sequence[Event]) -> list[Text]:
+    """Return a paragraph for each event, and counts at the end."""
     parts: list[Text] = []
     for event in events:
         state = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
@@ -31,19 +28,7 @@ def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> li
         parts += [plain(f"    {clean(circumstance_text(circumstance))}") for circumstance in event.circumstances]
         if not event.circumstances:
             parts.append(plain("    nothing else changed in the records"))
-        if each:
-            parts += [plain(f"    {clean(_series(event, number))}") for number in range(len(event.changes))]
     return [*parts, *(plain(line) for line in counts(found, events))]
-
-
-def _series(event: Event, number: int) -> str:
-    change = event.changes[number]
-    unit = change.unit if change.by_difference else "%"
-    return (
-        f"{change.metric}: {change.median_before:.4g} to {change.median_after:.4g} {change.unit} "
-        f"({change.change:+.3g} {unit}, {change.change_low:+.3g} to {change.change_high:+.3g}), "
-        f"p {change.p:.2g}, {change.n_before} runs before and {change.n_after} after {change.at:%Y-%m-%d %H:%M}"
-    )
 
 
 def circumstance_text(circumstance: Circumstance) -> str:

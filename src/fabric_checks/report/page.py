@@ -86,7 +86,6 @@ def sections(
     found = [
         summary.section(results, provenance, changes or ()),
         *families.sections(results, provenance, pairs.results_folders(paths)),
-        families.compared(results),
         None if changes is None else over_time.section(results, provenance, changes),
         verdicts.references(results),
         verdicts.findings(results, opened),

@@ -3,24 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import one_line
-
-T = TypeVar("T")
-
-#: How comparisons of one process a node with more are shown.
-COMPARED = "One process a node against more"
-COMPARED_NOTE = (
-    "The change is the second value divided by the first or, where it has a sign, their difference. For a curve the "
-    "table has the smallest message, the largest, and the one that loses most with more processes."
-)
 
 
 def plain(*lines: object) -> Text:
@@ -46,15 +36,6 @@ def rich_table(
     for row in rows:
         out.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
     return out
-
-
-def ends_and_worst(points: Sequence[T], change: Callable[[T], float], better: str | None) -> list[T]:
-    """Return of a curve of changes, sorted by size, the ends and the one that loses most.
-
-    :param better: whether a ``smaller`` or a larger change is better.
-    """
-    worst = (max if better == "smaller" else min)(points, key=change)
-    return [point for point in points if point is worst or point is points[0] or point is points[-1]]
 
 
 @dataclass

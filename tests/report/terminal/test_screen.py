@@ -197,11 +197,6 @@ def test_a_strangers_headline_is_on_the_screen():
     assert lines[lines.index("Sea") + 1].split()[:3] == ["waves", "1x2", "x"]
 
 
-@pytest.mark.parametrize("headline", ["text", {}, {"title": 3}, asdict(Headline("a", "b", "c", 1)) | {"layouts": "x"}])
-def test_a_headline_of_another_form_does_no_harm(headline):
-    assert headlines.Values([record(headline=headline)]).rows() == []
-
-
 @pytest.mark.parametrize(
     ("point", "before", "after"),
     [("first", "5", ""), ("last", "9", " @1M"), ("peak", "4", ""), ("ends", "4", "9"), ("both", "5 @0", "9 @1M")],

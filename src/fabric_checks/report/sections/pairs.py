@@ -25,7 +25,7 @@ from fabric_checks.diagnosis.cross_section import evaluation as cross_section_ev
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.latency_map import evaluation as latency_evaluation
 from fabric_checks.report import drawing
-from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Table, of_machines
+from fabric_checks.report.blocks import Cell, Column, Picture, Table, number
 from fabric_checks.report.figures import label, largest
 from fabric_checks.report.pair_drawing import pair_drawings
 from fabric_checks.report.values import Results, Value
@@ -66,7 +66,7 @@ _NOT_KEPT = (
     "matrix not kept: the output of that run is not with the records, or is only a link to a file outside their folder"
 )
 
-Block = Table | Picture | Lines
+Block = Table | Picture
 #: The first sentences of a section, its blocks, and the checks whose values these show.
 Shown = tuple[str, list[Block], frozenset[str]]
 Evaluated = TypeVar("Evaluated", Report, latency_evaluation.Report)
@@ -117,15 +117,11 @@ def cross_section(results: Results, folders: Sequence[Path]) -> Shown:
             ("", "", _METRICS),
             ("-seen", ": what was measured, and what would have been found", _SENSITIVITY),
         ):
-            rows = _rows(results, medians, metrics)
-            had = {metric: title for metric, title in metrics.items() if any(row[metric] for row in rows.values())}
-            if had:
-                chosen = {name: [row[metric] for metric in had] for name, row in rows.items()}
-                blocks.append(of_machines(f"rotate-{pattern}{key}", f"Pattern {pattern}{title}", had, chosen))
+            blocks += _table(f"rotate-{pattern}{key}", f"Pattern {pattern}{title}", results, medians, metrics)
         for median in medians:
             if median.machine not in drawn:
                 name = label(results, median.machine, median.layout)
-                blocks += _bandwidths(f"rotate-{len(drawn)}", name, median, folders)
+                blocks.append(_bandwidths(f"rotate-{len(drawn)}", name, median, folders))
                 drawn.add(median.machine)
         shown += medians
     intro = (
@@ -144,8 +140,7 @@ def latency_map(results: Results, folders: Sequence[Path]) -> Shown:
     medians = _medians(results, LATENCY_MAP, "median_latency")
     if not medians:
         return "", [], frozenset()
-    rows = {name: list(row.values()) for name, row in _rows(results, medians, _LATENCIES).items()}
-    blocks: list[Block] = [of_machines("latency-map-figures", "Latency of all pairs", _LATENCIES, rows)]
+    blocks: list[Block] = [*_table("latency-map-figures", "Latency of all pairs", results, medians, _LATENCIES)]
     for index, median in enumerate(medians):
         name = label(results, median.machine, median.layout)
         blocks.append(_latencies(f"latency-map-{index}", name, median, folders))
@@ -172,14 +167,27 @@ def _medians(results: Results, family: str, quantity: str, **parameters: str) ->
     return found
 
 
-def _rows(results: Results, medians: Sequence[Value], metrics: Mapping[str, str]) -> dict[str, dict[str, Value | None]]:
-    """Return by machine and layout the values of the same test as the median, by metric."""
-    rows: dict[str, dict[str, Value | None]] = {}
-    for of in medians:
-        test = {"check": str(of.record["check"]), **of.parameters}
-        found = {metric: results.of(of.machine, metric, of.layout, **test) for metric in metrics}
-        rows[f"{of.machine}, {of.layout}"] = {metric: next(iter(values), None) for metric, values in found.items()}
-    return rows
+def _table(
+    key: str, caption: str, results: Results, medians: Sequence[Value], metrics: Mapping[str, str]
+) -> list[Table]:
+    """Return a table of the metrics of the tests that medians are of, a row a machine; none if none has any.
+
+    The machines differ in their numbers of nodes, so none is the best.
+
+    :param metrics: titles of columns by metric; one that no machine has is left out.
+    """
+    columns, cells = [], []
+    for metric, title in metrics.items():
+        values = [
+            next(iter(results.of(of.machine, metric, of.layout, check=str(of.record["check"]), **of.parameters)), None)
+            for of in medians
+        ]
+        if had := [value for value in values if value]:
+            columns.append(Column(title, had[0].unit))
+            cells.append(map(number, values))
+    heads = [f"{of.machine}, {of.layout}" for of in medians]
+    rows = tuple(zip(heads, zip(*cells, strict=True), strict=True)) if cells else ()
+    return [Table(key, caption, "machine, layout", tuple(columns), rows)] if rows else []
 
 
 def _origin(median: Value) -> str:
@@ -189,41 +197,32 @@ def _origin(median: Value) -> str:
     return f"{marked}Of the run {session}{f', {time:%Y-%m-%d}' if time else ''}"
 
 
-def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> list[Block]:
+def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:
     """Return heat map and histogram of the bandwidths of all pairs."""
     link_MBps = median.record["link_MBps"]
     found = kept_output(median, folders, lambda text: cross_section_evaluation.of_text(text, link_MBps=link_MBps))
     if found is None or found.matrix.measured.size < 2:
         absent = "only one pair" if found else _NOT_KEPT
-        return [Picture(f"{key}-map", f"Pairs of {name}", "The bandwidth of every pair.", absent=absent)]
-    spread = "Slowest {}, median {}, fastest {} MB/s.".format(*_spread(found.matrix.measured))
-    heat_map, histogram = pair_drawings(found.matrix, found.link_MBps)
+        return Picture(key, f"Pairs of {name}", "The bandwidth of every pair.", absent=absent)
     counts, edges = bandwidths.histogram(found.matrix)
     bins = tuple(
         (f"{value_text(low)} to {value_text(high)}", (Cell(str(count)),))
         for low, high, count in zip(edges, edges[1:], counts, strict=False)
         if count
     )
-    return [
-        Picture(
-            f"{key}-map",
-            f"Heat map of {name}",
-            f"Bandwidth of every pair: senders down, receivers across. {spread}",
-            (heat_map,),
-            (),
-            (_nodes_table(f"{key}-map-data", name, found),),
-            (f"{_origin(median)}: {found.output.pairs} pairs a round.",),
+    return Picture(
+        key,
+        f"Pairs of {name}",
+        "Bandwidth of every pair: senders down, receivers across. Number of pairs by bandwidth; dashed: a link shared "
+        "by 1, 2, ... pairs. Slowest {}, median {}, fastest {} MB/s.".format(*_spread(found.matrix.measured)),
+        pair_drawings(found.matrix, found.link_MBps),
+        (),
+        (
+            _nodes_table(f"{key}-nodes", name, found),
+            Table(f"{key}-bins", f"Pairs of {name} by bandwidth", "MB/s", (Column("pairs"),), bins),
         ),
-        Picture(
-            f"{key}-histogram",
-            f"Histogram of {name}",
-            f"Number of pairs by bandwidth; dashed: a link shared by 1, 2, ... pairs. {spread}",
-            (histogram,),
-            (),
-            (Table(f"{key}-histogram-data", f"Pairs of {name} by bandwidth", "MB/s", (Column("pairs"),), bins),),
-            tuple(clean(note["text"]) for note in found.notes()),
-        ),
-    ]
+        (f"{_origin(median)}: {found.output.pairs} pairs a round.", *(clean(note["text"]) for note in found.notes())),
+    )
 
 
 def _spread(values: NDArray[np.float64]) -> list[str]:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fabric_checks.core.text import clean, count_text, names_text, shortened, value_text
+from fabric_checks.comparison.changes import OPEN
+from fabric_checks.core.text import clean, count_text, shortened, value_text
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
@@ -15,7 +16,6 @@ from fabric_checks.report.figures import by_size, label, picture
 from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
-from fabric_checks.report.sections.verdicts import verdicts
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
 #: The most findings of a machine.
@@ -96,7 +96,7 @@ def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, 
     groups = []
     for machine in results.machines:
         lines = [f"{case}: {text}" for case, kind, text in results.findings.get(machine, ()) if kind not in DESCRIBING]
-        lines += _worse([change for change in changes if change.machine == machine and change.is_open])
+        lines += [each.text for each in changes if each.machine == machine and each.event.state == OPEN]
         missed = [v for v in results.of_machine(machine) if v.verdict in ("missed", "unexpectedly met")]
         lines += [
             f"{case_text(v.record)}: {clean(v.record['metric'])} is {value_text(v.median)} {v.unit}, "
@@ -117,19 +117,6 @@ def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, 
     if results.faults:
         groups.append(("records", (f"{len(results.faults)} could not be read, see Bad records",)))
     return tuple(groups)
-
-
-def _worse(changes: Sequence[Changed]) -> list[str]:
-    """Return a line for each day on which values became worse."""
-    lines = []
-    for day in sorted({change.at.date() for change in changes}):
-        those = [change for change in changes if change.at.date() == day]
-        cases = list(dict.fromkeys(change.case for change in those))
-        if len(cases) == 1:
-            lines += [change.text for change in those]
-        else:
-            lines.append(f"worse since {day}: values of {len(cases)} cases, {names_text(cases)}; see Over time")
-    return lines
 
 
 def _curves(results: Results, provenance: Provenance) -> list[Picture]:
@@ -185,7 +172,7 @@ def _cell(cell: headlines.Cell | None) -> Cell:
 def _machines(results: Results) -> Table:
     rows = []
     for machine in results.machines:
-        counts = verdicts(results, machine)
+        counts = Counter(value.verdict for value in results.of_machine(machine) if value.verdict)
         cases, failed = results.cases.get(machine, (0, 0))
         dates = [time for value in results.of_machine(machine) for time, _, _ in value.runs if time]
         texts = (

@@ -8,14 +8,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import count_text
+from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records.cost import Cost, Estimate
 from fabric_checks.report.texts import plain, rich_table
-
-
-def number(value: float) -> str:
-    """Return a number of minutes: three significant digits, no exponent."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 or not value else "0.001"
 
 
 def estimated(estimate: Estimate) -> list[Text]:
@@ -44,9 +39,9 @@ def _sum(estimate: Estimate, minutes: float, bounded: float) -> str:
     if estimate.untimed_jobs == estimate.jobs:
         return "unknown"
     if estimate.untimed_jobs:
-        return f"no less than {number(minutes - bounded)}"
-    more = f", and at most {number(bounded)} more by time limits" if bounded else ""
-    return f"{number(minutes - bounded)}{more}"
+        return f"no less than {value_text(minutes - bounded)}"
+    more = f", and at most {value_text(bounded)} more by time limits" if bounded else ""
+    return f"{value_text(minutes - bounded)}{more}"
 
 
 def listed(costs: Sequence[Cost]) -> Table:
@@ -54,16 +49,8 @@ def listed(costs: Sequence[Cost]) -> Table:
     header = ("run", "system", "jobs", "nodes", "node-minutes", "job minutes")
     rows = []
     for cost in costs:
-        minutes = (number(cost.node_minutes), number(cost.job_minutes)) if cost.timed_jobs else ("unknown", "unknown")
+        minutes = (
+            (value_text(cost.node_minutes), value_text(cost.job_minutes)) if cost.timed_jobs else ("unknown", "unknown")
+        )
         rows.append((cost.session, cost.system, cost.jobs, cost.nodes, *minutes))
     return rich_table(header, rows, right=header[2:])
-
-
-def one_line(cost: Cost) -> str:
-    """Return the cost of a run as the end of its summary has it."""
-    parts = [count_text(cost.jobs, "job"), f"{count_text(cost.nodes, 'node')} at most"]
-    if cost.timed_jobs:
-        parts += [f"{number(cost.node_minutes)} node-minutes", f"{number(cost.job_minutes)} job minutes"]
-    if cost.timed_jobs < cost.jobs:
-        parts.append(f"the time of {cost.jobs - cost.timed_jobs} is unknown")
-    return ", ".join(parts)
