@@ -14,7 +14,7 @@ import click
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.text import bytes_text, one_line, value_text
+from fabric_checks.core.text import bytes_text, first_of, one_line, value_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
 from fabric_checks.report import comparison
@@ -178,10 +178,8 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
         console.print(f"{path}: {many} files, as they were packed")
     for kind, count in found.count().items():
         console.print("", f"{count} {checking.KINDS[kind]}:")
-        listed = [each for each in found.objections if each.kind == kind]
-        console.print(*(f"  {each.place}: {each.text}" for each in listed[:_MOST]))
-        if count > _MOST:
-            console.print(f"  and {count - _MOST} more, which --json lists")
+        listed = [f"{each.place}: {each.text}" for each in found.objections if each.kind == kind]
+        console.print(*(f"  {line}" for line in first_of(listed, ", which --json lists", _MOST)))
     if not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:

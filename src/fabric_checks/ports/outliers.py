@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from fabric_checks.core.text import names_text
+
 Value = TypeVar("Value")
 
 
@@ -34,7 +36,7 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     ('n1, n2 and n3', 'n1, n2, n3 and 3 more')
     """
     if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+        return names_text(names, most - 1)
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from fabric_checks.core.text import first_of
+
 #: How many nodes a message names.
 MOST_SHOWN = 8
 
@@ -121,10 +123,7 @@ def too_few(nodes: Sequence[Node], needed: int) -> bool:
 
 def listed(node_faults: Mapping[str, str]) -> str:
     """Return faults of nodes for a message, the first few of many."""
-    texts = list(node_faults.values())
-    if len(texts) > MOST_SHOWN:
-        texts = [*texts[: MOST_SHOWN - 1], f"and {len(texts) - MOST_SHOWN + 1} more"]
-    return "; ".join(texts)
+    return "; ".join(first_of(list(node_faults.values()), most=MOST_SHOWN))
 
 
 def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, node_faults: Mapping[str, str]) -> ExitReason:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
+from fabric_checks.core.text import names_text
+
 Group = tuple[str, ...]
 
 
@@ -385,4 +387,4 @@ def _narrowed(verdicts: Verdicts, cross: _Cross, outcome: Outcome) -> bool:
 
 
 def _listed(group: Group, most: int = 8) -> str:
-    return ", ".join(group if len(group) <= most else [*group[: most - 1], f"{len(group) - most + 1} more"])
+    return names_text(group, most)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fabric_checks.comparison.changes import OPEN
-from fabric_checks.core.text import clean, count_text, shortened, value_text
+from fabric_checks.core.text import clean, count_text, first_of, shortened, value_text
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
@@ -18,8 +18,8 @@ from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
-#: The most findings of a machine.
-_MOST = 4
+#: The most lines about a machine.
+_MOST = 5
 #: So many machines have a column each.
 _COLUMNS = 6
 
@@ -109,10 +109,8 @@ def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, 
             for failure in results.failures
             if failure.machine == machine and not failure.expected and failure.case not in with_values
         ]
-        shown = [shortened(line, 240) for line in lines[:_MOST]]
-        if len(lines) > _MOST:
-            shown.append(f"and {len(lines) - _MOST} more, in the sections below")
-        if shown:
+        if lines:
+            shown = first_of([shortened(line, 240) for line in lines], ", in the sections below", _MOST)
             groups.append((machine, tuple(shown)))
     if results.faults:
         groups.append(("records", (f"{len(results.faults)} could not be read, see Bad records",)))
