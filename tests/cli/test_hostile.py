@@ -157,7 +157,6 @@ CALLS = (
     ("history latency_8B", 1, "text"),
     ("history .* --most 1", 1, "text"),
     ("history .* --json", 1, "json"),
-    ("history latency_8B sound --svg a.svg", 0, "text"),
     ("history ODD", 1, "text"),
     ("history x --system (ODD", 1, "text"),
     ("references propose sound --system yours", 0, "text"),
