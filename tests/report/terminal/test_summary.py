@@ -2,14 +2,11 @@
 """The table that a run ends with."""
 
 import io
-import json
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
-from fabric_checks.cli import main
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import summary
 from tests.builders import SESSION as NAME
@@ -90,19 +87,6 @@ def test_any_width_keeps_every_value(width):
     joined = "".join(text.split())
     for n in range(23):
         assert f"{1000 + n}" in joined
-
-
-def test_csv_cells_are_no_formulas(tmp_path):
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "perflogs").mkdir()
-    content = {"session_info": {"log_files": [f"/x/{NAME}.log"]}, "runs": [{"testcases": []}]}
-    (tmp_path / "reports" / "run-report-0.json").write_text(json.dumps(content))
-    (tmp_path / "perflogs" / "a.jsonl").write_text(json.dumps(record(mpi='=HYPERLINK("http://x")', value=-1.5)) + "\n")
-    result = CliRunner().invoke(main.cli, ["show", "--csv", "--results", str(tmp_path)])
-    assert "'=HYPERLINK" in result.output and ",=HYPERLINK" not in result.output
-    assert ",-1.5," in result.output
-    gated = CliRunner().invoke(main.cli, ["show", "--gate", "--results", str(tmp_path)])
-    assert gated.exit_code == 1
 
 
 def test_findings_stand_below_their_case_and_once():
