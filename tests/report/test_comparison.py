@@ -4,8 +4,8 @@
 import csv
 import io
 import json
-from html.parser import HTMLParser
 
+import lxml.html
 import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
@@ -171,25 +171,11 @@ def test_nothing_in_a_record_reaches_the_terminal():
     assert "\x1b[31mred" not in text and "\x07" not in text and "\u202e" not in text and "[bold]x[/]" in text
 
 
-class Tags(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.found = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-
-
 def test_nothing_in_a_record_becomes_html():
-    page = page_of(hostile())
-    text = forms.as_html(page, HOSTILE)
-    tags = Tags(text).found
-    clean = Tags(forms.as_html(page_of(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")).found
-    assert {tag for tag, _ in tags} == {tag for tag, _ in clean}
-    assert not [
-        tag for tag, attrs in tags if tag in ("script", "img", "a", "link") or "src" in attrs or "href" in attrs
-    ]
+    text = forms.as_html(page_of(hostile()), HOSTILE)
+    harmless = forms.as_html(page_of(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")
+    tags, clean = ({(tag.tag, *tag.attrib) for tag in lxml.html.fromstring(page).iter()} for page in (text, harmless))
+    assert tags == clean and not {tag for tag, *_ in tags} & {"script", "img", "a", "link"}
     assert "{{7*7}}" in text and "\x1b" not in text
 
 
