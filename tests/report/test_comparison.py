@@ -12,6 +12,7 @@ from rich.console import Console
 
 from fabric_checks.comparison import aggregate
 from fabric_checks.comparison.compare import COLUMNS, compare
+from fabric_checks.core.text import csv_text
 from fabric_checks.report import comparison as forms
 from tests.builders import parts, runs
 
@@ -138,7 +139,7 @@ def test_simulated_values_are_marked_in_every_form():
     assert all(row[8] == "simulated [1]" for row in rows(comparison))
     text = "A is a simulation: fitted; B is a simulation: predicted"
     assert text in shown(page) and text in forms.as_html(page, "t") and text in forms.as_markdown(page)
-    assert text in forms.as_csv(comparison.frame)
+    assert text in csv_text(comparison.frame.columns, comparison.frame.iter_rows())
     assert json.loads(forms.as_json(comparison, comparison.frame, [], []))["rows"][0]["note"] == text
 
 
@@ -189,7 +190,11 @@ def test_nothing_in_a_record_becomes_markup():
 
 
 def test_nothing_in_a_record_becomes_a_formula():
-    cells = [cell for row in csv.reader(io.StringIO(forms.as_csv(hostile().frame))) for cell in row]
+    cells = [
+        cell
+        for row in csv.reader(io.StringIO(csv_text(hostile().frame.columns, hostile().frame.iter_rows())))
+        for cell in row
+    ]
     assert any("script" in cell for cell in cells)
     numbers = [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
     assert all(float(cell) < 0 for cell in numbers)

@@ -11,6 +11,7 @@ from fabric_checks.comparison.compare import compare
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
+from fabric_checks.core.text import csv_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
 from fabric_checks.records.series import COMPARED
@@ -99,7 +100,7 @@ def command(
     if form == "json":
         console.print_json(forms.as_json(found, rows, objections, faults))
     elif form == "csv":
-        console.print_document(forms.as_csv(rows))
+        console.print_document(csv_text(rows.columns, rows.iter_rows()))
     else:
         page = forms.page(found, rows, every_point=every_point)
         if form == "terminal":

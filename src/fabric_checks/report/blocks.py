@@ -67,10 +67,10 @@ class Table:
 class Picture:
     """A figure.
 
-    :param description: what it shows, in words, for those who do not see it.
+    :param description: what it shows, in words, for readers who do not see it.
     :param svgs: its panels, drawn by :mod:`fabric_checks.report.drawing`; none where there is only a sentence.
     :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the lines.
-    :param absent: the sentence in place of a drawing that is not there.
+    :param absent: the sentence shown if there is no drawing.
     """
 
     key: str

@@ -18,7 +18,7 @@ from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.aggregate import aggregate
 from fabric_checks.comparison.compare import Comparison
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, csv_text, markdown, signed, size_text, test_text, value_text
+from fabric_checks.core.text import clean, markdown, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
 _TEMPLATE = Path(__file__).with_name("comparison.html.jinja")
@@ -77,7 +77,7 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
 
 
 def counts(comparison: Comparison) -> list[str]:
-    """Return lines that say how many values got which verdict, and how many of these chance alone would make."""
+    """Return the number of values of each verdict, and how many chance alone would produce, as lines."""
     lines = []
     for side in comparison.sides:
         found = comparison.frame.filter(pl.col("side") == side)["verdict"]
@@ -92,8 +92,8 @@ def counts(comparison: Comparison) -> list[str]:
         )
     if comparison.count(TOO_FEW):
         lines.append(
-            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat, say within "
-            "5 %, --repeatable 5% judges by that"
+            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat within, for "
+            "example, 5 %, --repeatable 5% judges by that"
         )
     return lines
 
@@ -210,11 +210,6 @@ def as_json(comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str
         "rows": rows.to_dicts(),
     }
     return json.dumps(content, indent=1, allow_nan=False)
-
-
-def as_csv(rows: pl.DataFrame) -> str:
-    """Return rows of a comparison as CSV."""
-    return csv_text(rows.columns, rows.iter_rows())
 
 
 def as_markdown(page: Page) -> str:

@@ -46,7 +46,7 @@ class Line:
     """A line of a drawing.
 
     :param label: its name; the same label has the same look in all panels. :param points: (x, y).
-    :param values: what the points are of, one each; none in a file.
+    :param values: the value of each point, for its provenance; none in a file.
     """
 
     label: str
@@ -169,7 +169,7 @@ def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[
 
 
 def heat_map(values: NDArray[np.float64], senders: Sequence[str], receivers: Sequence[str]) -> str:
-    """Draw a value of every pair, senders down and receivers across, from 0; what was not measured is left out.
+    """Draw a value of every pair, senders down and receivers across, from 0; pairs that were not measured are left out.
 
     :param values: senders x receivers, NaN where there is none.
     """

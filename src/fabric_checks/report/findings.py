@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find what needs attention in a run, the worst first, and list what was not run."""
+"""List the problems of a run, the worst first, and the cases and suites that were not run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
 
-#: Findings of these kinds describe a machine, or what was not seen again, and blame nothing.
+#: Findings of these kinds describe a machine, or an effect that did not repeat, and blame nothing.
 DESCRIBING = (
     *("not repeated", "slowest pair", "plateaus", "sharing", "limits", "not measured", "by switch", "groups"),
     *("protocol switch", "blocking wait"),
@@ -36,10 +36,9 @@ def case_text(record: Record) -> str:
 
 
 def findings(session: Session) -> list[Finding]:
-    """Return what needs attention, the worst first.
+    """Return the problems of a run: errors, findings that blame, failed cases, missed references, and warnings.
 
-    These are errors of the run, findings that blame, failed cases, missed references, and warnings. A change of
-    protocol, and what else only describes, is not among them.
+    Findings of the kinds :data:`DESCRIBING`, such as a change of protocol, are left out.
     """
     missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
     explained = {case_name(record) for record in missed}
@@ -113,7 +112,7 @@ def _first(kind: str, lines: Sequence[str], most: int = 1) -> list[Finding]:
 
 
 def not_run(session: Session) -> list[str]:
-    """Return what was not run and why, a line for each reason."""
+    """Return the suites and cases that were not run, a line for each reason."""
     environs: dict[tuple[str, str], dict[str, None]] = {}
     for record in session.records:
         for suite, why in (record["not_offered"] or {}).items():

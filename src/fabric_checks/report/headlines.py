@@ -87,7 +87,7 @@ class Values:
     """The values of a run by headline.
 
     :param records: of the perflog; only those with a value count, and no comparison of two layouts does.
-    :param machine_of: returns the name of what has a column of its own.
+    :param machine_of: returns the machine of a record, which has a column of its own.
     """
 
     def __init__(self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name) -> None:
@@ -120,11 +120,11 @@ class Values:
             section = each.headline.section
             orders[section] = min(each.headline.order, orders.get(section, each.headline.order))
 
-        def place(each: _Candidate) -> tuple[int, str, bool, int, str]:
+        def position(each: _Candidate) -> tuple[int, str, bool, int, str]:
             headline = each.headline
             return orders[headline.section], headline.section, each.section != WITHIN, headline.order, headline.title
 
-        return [candidate.row() for candidate in sorted(best.values(), key=place)]
+        return [candidate.row() for candidate in sorted(best.values(), key=position)]
 
     def _candidates(self) -> Iterable[_Candidate]:
         """Return the candidates for all rows; of several series of a machine the first."""

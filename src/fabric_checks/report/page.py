@@ -49,7 +49,7 @@ def report(
     :param published: whether to show the published platforms next to the machines.
     :param opened: the findings of nights that are open, a line each.
     :param outputs: more folders of results that have outputs of the records.
-    :param left_out: what was left out when the sources were made, a line each.
+    :param left_out: records that were left out when the sources were made, a line each.
     :raises RecordError: if a source does not exist or has no record.
     """
     loaded = reading.load(sources, COLUMNS)
@@ -125,7 +125,7 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     environment.globals["number_of"] = provenance.number_of
     script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # Cells are numbered as they are written, so the provenance comes out of what was written.
+    # Cells are numbered as they are written, so the provenance is complete only after that.
     body = Markup(environment.get_template("sections.html.jinja").render(sections=sections))
     return environment.get_template("page.html.jinja").render(
         title=clean(title),

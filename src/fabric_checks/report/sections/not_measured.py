@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The section of what was not measured, and how to measure it."""
+"""The section of the families and layouts that were not measured, and how to measure them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAYOUTS: Mapping[str, Callable[[Value], bool]] = {
 
 
 def section(results: Results) -> Section:
-    """Return what was not measured on which machine; what no machine has is listed once."""
+    """Return the families, layouts and suites that a machine lacks; those that no machine has are listed once."""
     lacking: dict[str, list[str]] = {}
     for line, is_of in _LAYOUTS.items():
         having = {value.machine for value in results.values if is_of(value)}

@@ -27,7 +27,7 @@ _MOST = 24
 class Changed:
     """A change of the values of one case.
 
-    :param text: when, by how much, and what else changed then.
+    :param text: its time and size, and the circumstances that changed at that time.
     """
 
     machine: str
@@ -49,7 +49,7 @@ def change_points(frame: pl.DataFrame) -> list[Changed]:
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
         for event in events_of(find_changes(records.drop("machine")).changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
-            also = f"What else changed: {causes}" if causes else "Nothing else changed in the records."
+            also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."
             changed.append(Changed(str(machine), event, clean(f"{event.sentence()}. {also}")))
     return changed
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summary: which machines, how they did, and what needs attention."""
+"""The summary: machines, verdicts, problems, and headline values."""
 
 from __future__ import annotations
 
@@ -76,13 +76,9 @@ def _sentences(results: Results) -> list[str]:
     else:
         lines.append("No value has a reference: all are recorded, none is judged.")
     if simulated:
-        who = (
-            "All values here are"
-            if len(simulated) == len(results.machines)
-            else f"The values of {', '.join(simulated)} are"
-        )
+        which = "All values" if len(simulated) == len(results.machines) else f"The values of {', '.join(simulated)}"
         lines.append(
-            f"{who} those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
+            f"{which} are those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
             "reproduce the value. Predicted: it follows from parameters chosen for other values. Said: compared with a "
             "statement in a document. Simulated: no document reports it."
         )
@@ -92,7 +88,7 @@ def _sentences(results: Results) -> list[str]:
 
 
 def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return by machine what needs attention, the worst first."""
+    """Return the problems of each machine, the worst first."""
     groups = []
     for machine in results.machines:
         lines = [f"{case}: {text}" for case, kind, text in results.findings.get(machine, ()) if kind not in DESCRIBING]

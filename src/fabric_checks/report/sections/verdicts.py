@@ -36,7 +36,7 @@ def _cells(value: Value) -> tuple[Cell, ...]:
 def findings(results: Results, opened: Sequence[str] = ()) -> Section:
     """Return the findings of the analysis: first those that blame, then those that describe.
 
-    :param opened: the open findings of all nights, and who has acknowledged them, a line each.
+    :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
 
     def lines(*, describing: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -18,7 +18,7 @@ def estimated(estimate: Estimate) -> list[Text]:
     passes = f" in {estimate.passes} passes" if estimate.passes > 1 else ""
     head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
     if not estimate.jobs:
-        return [plain(head), plain("no case matches the selection; ci/run -l lists what there is")]
+        return [plain(head), plain("no case matches the selection; ci/run -l lists the cases")]
     node_minutes = _sum(estimate, estimate.node_minutes, estimate.bounded_node_minutes)
     job_minutes = _sum(estimate, estimate.job_minutes, estimate.bounded_job_minutes)
     lines = [
@@ -45,7 +45,7 @@ def _sum(estimate: Estimate, minutes: float, bounded: float) -> str:
 
 
 def listed(costs: Sequence[Cost]) -> Table:
-    """Return the runs with what they took."""
+    """Return the runs with their costs."""
     header = ("run", "system", "jobs", "nodes", "node-minutes", "job minutes")
     rows = []
     for cost in costs:

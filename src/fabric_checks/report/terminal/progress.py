@@ -49,7 +49,7 @@ class State:
             self.running.pop(name, None)
             self.ended, self.cases = int(found["number"]), int(found["of"])
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
-        elif _MESSAGE.match(line) and "skipping " not in line:  # what is skipped is among the faults of the session
+        elif _MESSAGE.match(line) and "skipping " not in line:  # skipped files are among the faults of the session
             self.messages[one_line(line)] = None
 
     def running_text(self) -> str:
@@ -119,7 +119,7 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
         def render(self, task: Task) -> Text:
             return Text(one_line(state.text(time.monotonic() - began)), no_wrap=True, overflow="ellipsis")
 
-    # Once a second: what measures is not to be disturbed.
+    # Once a second, so as not to disturb the measurements.
     with Progress(
         BarColumn(bar_width=16), Words(), console=console.rich_console(streams[0]), transient=True, refresh_per_second=1
     ) as progress:

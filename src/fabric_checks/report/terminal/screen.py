@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the one screen that a run ends with: what ran, headline values, what needs attention, where the rest is.
+"""Print the one screen that a run ends with: cases, headline values, problems, and where to find the rest.
 
-It has at most :data:`LINES` lines, whatever was run; what has no room is counted, and `fabric-checks show` has it.
+It has at most :data:`LINES` lines, whatever was run; lines without room are counted, and `fabric-checks show` has them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _FINDINGS = 16
 class RunInfo:
     """Facts about a run that are not in its records.
 
-    :param elapsed_s: how long it took. :param places: (kind, path or command) of what it has left.
+    :param elapsed_s: how long it took. :param outputs: (kind, path or command) of its files.
     :param messages: lines that ReFrame printed and that belong to no case.
     """
 
     elapsed_s: float | None = None
-    places: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()
     messages: tuple[str, ...] = ()
 
 
@@ -57,11 +57,11 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
     width = max(40, min(width, WIDTH))
     values = Values(session.records)
     head = _head(session, info, values, width)
-    places = [line for kind, where in info.places for line in _wrapped(f"{kind:9}{where}", width, 9)]
+    outputs = [line for kind, where in info.outputs for line in _wrapped(f"{kind:9}{where}", width, 9)]
     left_out = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
     found = findings(session)
-    # An empty line separates parts; what is least wanted is cut first.
-    room = LINES - len(head) - len(places) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
+    # An empty line separates parts; the least important part is cut first.
+    room = LINES - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
     wanted = [line for finding in found for line in _finding(finding, width)]
     kept = min(len(wanted) + 2, _FINDINGS) if found else 2
     table, used = _table(values, room - kept, width)
@@ -73,7 +73,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
         shown = [f"  {line}" for line in left_out[:5]]
         more = [f"  and {len(left_out) - 5} more lines of reasons"] if len(left_out) > 5 else []
         parts += [plain(), Text("Not run", style="bold"), *map(plain, [*shown, *more])]
-    return [*parts, plain(), *map(plain, places)]
+    return [*parts, plain(), *map(plain, outputs)]
 
 
 def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
@@ -178,7 +178,7 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
 
 
 def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
-    """Return what else was measured, each under the name of its test."""
+    """Return the values that are no headlines, each under the name of its test."""
     seen = {(row.layout, cell.curve or cell.before) for row in shown for cell in row.cells.values()}
     found = []
     for record, row in listed:
@@ -223,7 +223,7 @@ def _cell(cell: Cell | None, width: int) -> Text:
 
 
 def _short_names(machines: Sequence[str]) -> list[str]:
-    """Return what tells machines apart: the part of ``system:partition+environ`` in which they differ."""
+    """Return short names of machines: the part of ``system:partition+environ`` in which they differ."""
     parts = [(*machine.rpartition("+")[0].partition(":")[::2], machine.rpartition("+")[2]) for machine in machines]
     differing = [at for at in range(3) if len({part[at] for part in parts}) > 1] or [2]
     return [" ".join(part[at] for at in differing) for part in parts]
@@ -263,7 +263,7 @@ def _finding(finding: Finding, width: int) -> list[str]:
 
 
 def _findings(found: Sequence[Finding], room: int, width: int, session: Session, info: RunInfo) -> list[Text]:
-    """Return what needs attention, in so many lines."""
+    """Return the problems of a run, in at most so many lines."""
     messages = [line for text in info.messages for line in _wrapped(f"  {text}", width, 4, 2)]
     if not found and not messages:
         measured = any(record["metric"] for record in session.records)
@@ -279,12 +279,12 @@ def _findings(found: Sequence[Finding], room: int, width: int, session: Session,
         lines += map(plain, block)
         left -= len(block)
     if messages:
-        lines += [plain("  ReFrame said:"), *map(plain, messages[:7])]
+        lines += [plain("  messages of ReFrame:"), *map(plain, messages[:7])]
     return lines
 
 
 def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:
-    """Return a text as lines, at most so many: what is cut off ends with dots."""
+    """Return a text as lines, at most so many: a text that is cut ends with dots."""
     return textwrap.wrap(
         plain(text).plain,
         width,

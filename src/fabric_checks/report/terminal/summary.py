@@ -82,7 +82,7 @@ def _findings(records: Iterable[Record]) -> list[str]:
 
 
 def render(session: Session) -> list[Table | Text]:
-    """Return the whole summary, part by part: metrics, notes, what was not run, failures, and a count of cases."""
+    """Return the summary, part by part: metrics, notes, cases not run, failures, and a count of cases."""
     notes = Footnotes()
     parts: list[Table | Text] = []
     measured = [record for record in session.records if record["metric"] is not None]
