@@ -8,7 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fabric_checks.core.text import count_text, names_text, one_line, range_text, test_text, value_text
+from fabric_checks.core.text import (
+    count_text,
+    first_of,
+    names_text,
+    one_line,
+    range_text,
+    shortened,
+    test_text,
+    value_text,
+)
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
@@ -45,7 +54,7 @@ def findings(session: Session) -> list[Finding]:
     failed = [case for case in runs.failed(session) if case.result != "abort"]
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
-        *_first("error", runs.other_faults(session), most=3),
+        *_first("error", runs.other_faults(session), most=4),
         *_blamed(session.records),
         *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
         *_missed(missed),
@@ -78,8 +87,7 @@ def _failures(cases: Sequence[Case]) -> list[Finding]:
             text = f"{count_text(len(group), 'case')} not run, because something they depend on failed"
             found.append(Finding(text, (names,)))
             continue
-        reason = one_line(first.reason or "no reason was given")
-        reason = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
+        reason = shortened(one_line(first.reason or "no reason was given"), _LONGEST)
         which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
         found.append(Finding(f"failed: {which}", (f"in {first.phase}: {reason}",)))
     return found
@@ -103,12 +111,9 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
     return found
 
 
-def _first(kind: str, lines: Sequence[str], most: int = 1) -> list[Finding]:
-    """Return the first of some lines, and how many more there are of their kind."""
-    shown = [Finding(f"{kind}: {line}") for line in lines[:most]]
-    if len(lines) > most:
-        shown[-1] = Finding(f"{shown[-1].text}; and {len(lines) - most} more like this")
-    return shown
+def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Finding]:
+    """Return at most so many lines of a kind; the last may be a count of the others."""
+    return [Finding(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
 
 
 def not_run(session: Session) -> list[str]:

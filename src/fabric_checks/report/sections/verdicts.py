@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fabric_checks.core.text import clean
 from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table, grouped, number
 from fabric_checks.report.findings import DESCRIBING
-from fabric_checks.report.values import Failure, Results, Value, bounds_text, case_text
+from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
 #: The verdicts, the worst first.
 VERDICTS = ("missed", "unexpectedly met", "expected miss", "met")
@@ -38,36 +38,29 @@ def findings(results: Results, opened: Sequence[str] = ()) -> Section:
 
     :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
-
-    def lines(*, describing: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return grouped(
-            (machine, f"{case}: {text}")
-            for machine in results.machines
-            for case, kind, text in results.findings.get(machine, ())
-            if (kind in DESCRIBING) is describing
-        )
-
+    blaming: list[tuple[str, str]] = []
+    describing: list[tuple[str, str]] = []
+    for machine in results.machines:
+        for case, kind, text in results.findings.get(machine, ()):
+            (describing if kind in DESCRIBING else blaming).append((machine, f"{case}: {text}"))
     nothing = "Nothing is blamed: no node or path is certain to be slow."
-    blocks = [Lines("findings-faults", "What is slow", lines(describing=False), nothing)]
+    blocks = [Lines("findings-faults", "What is slow", grouped(blaming), nothing)]
     if opened:
         blocks.append(Lines("findings-open", "Open after all nights", (("", tuple(map(clean, opened))),)))
-    blocks.append(Lines("findings-notes", "What else was seen", lines(describing=True), "Nothing.", folded=True))
+    blocks.append(Lines("findings-notes", "What else was seen", grouped(describing), "Nothing.", folded=True))
     return Section("findings", "Findings", tuple(blocks))
 
 
 def failures(results: Results) -> Section:
     """Return the cases that failed."""
-
-    def lines(of: Iterable[Failure]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return grouped(
-            (each.machine, f"{each.case}{f' ({each.when:%Y-%m-%d})' if each.when else ''}: {each.why}") for each in of
-        )
-
-    failed = lines(each for each in results.failures if not each.expected)
-    expected = lines(each for each in results.failures if each.expected)
+    failed: list[tuple[str, str]] = []
+    expected: list[tuple[str, str]] = []
+    for each in results.failures:
+        when = f" ({each.when:%Y-%m-%d})" if each.when else ""
+        (expected if each.expected else failed).append((each.machine, f"{each.case}{when}: {each.why}"))
     blocks = (
-        Lines("failed-cases", "Failed cases", failed, "No case failed."),
-        Lines("expected-failures", "Failed as expected", expected, "None.", folded=True),
+        Lines("failed-cases", "Failed cases", grouped(failed), "No case failed."),
+        Lines("expected-failures", "Failed as expected", grouped(expected), "None.", folded=True),
     )
     return Section("failed", "Failed", blocks)
 

@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import count_text, duration_text, names_text, sparkline, test_text
+from fabric_checks.core.text import count_text, duration_text, first_of, names_text, sparkline, test_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
@@ -70,9 +70,8 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
         parts += [plain(), table]
     parts += [plain(), *_findings(found, room - used - 2, width, session, info)]
     if left_out:
-        shown = [f"  {line}" for line in left_out[:5]]
-        more = [f"  and {len(left_out) - 5} more lines of reasons"] if len(left_out) > 5 else []
-        parts += [plain(), Text("Not run", style="bold"), *map(plain, [*shown, *more])]
+        shown = first_of(left_out, " lines of reasons")
+        parts += [plain(), Text("Not run", style="bold"), *(plain(f"  {line}") for line in shown)]
     return [*parts, plain(), *map(plain, outputs)]
 
 
