@@ -11,6 +11,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich import box
 from rich.table import Table
@@ -81,23 +82,22 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
     counts = Counter(case.result for case in cases)
     passed = sum(is_success(case.result) for case in cases)
     ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
-    not_ok = ran - passed
+    failed = ran - passed + counts["fail_deps"]
     took = f" in {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
-    of = count_text(len(cases), "case")
     if session.report is None and session.records and not session.archived:
         ended = len({case_text(record) for record in session.records})
         title = f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
     elif not cases:
         title = "No case ran"
     elif counts["abort"]:
-        title = f"Interrupted: {ran} of {of} ran{took}, {passed} passed"
-    elif not_ok or counts["fail_deps"]:
-        title = f"{not_ok + counts['fail_deps']} of {of} failed{took}"
+        title = f"Interrupted: {ran} of {count_text(len(cases), 'case')} ran{took}, {passed} passed"
+    elif failed:
+        title = f"{failed} of {count_text(len(cases), 'case')} failed{took}"
     elif len(cases) == 1:
         title = f"1 case passed{took}" if ran else f"1 case was skipped{took}"
     else:
         title = f"All {count_text(ran, 'case')} passed{took}"
-    if cases and not not_ok and (faults := len(runs.other_faults(session))):
+    if cases and ran == passed and (faults := len(runs.other_faults(session))):
         title += f", with {count_text(faults, 'error')}"
     lines = [title]
     measured = [record for record in session.records if record["metric"] is not None]
@@ -146,34 +146,28 @@ def _references(measured: Sequence[Record]) -> str:
 
 def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
     """Return the table of values, and how many lines it takes with the empty one above it."""
-    machines = values.machines
     rows = values.rows()
-    names = _short_names(machines)
+    names = _short_names(values.machines)
     table = _frame(width, names)
     if table is None:
         return _by_machine(values, rows, names, room, width)
-    sections: dict[str, list[Row]] = {}
-    for row in rows:
-        sections.setdefault(row.section, []).append(row)
+    sections = [(title, list(group)) for title, group in groupby(rows, key=lambda row: row.section)]
     total = len(rows) + len(sections)
     listed = values.series() if total <= _FEW else []
     if not total and not listed:
         return None, 0
-    used = 3
-    for title, its in sections.items():
-        if used + len(its) + 1 <= room:
-            _add(table, title, its, machines)
-            used += len(its) + 1
+    head = 3  # lines: an empty one, the titles and a rule
+    for title, its in sections:
+        if head + table.row_count + len(its) + 1 <= room:
+            _add(table, title, its, values.machines)
     others = _others(listed, rows)
-    left = min(room, max(used, 3) + _ROWS) - used
+    left = min(room - head - table.row_count, _ROWS)
     if others and left >= 3:
         shown = others[: left - 2] if len(others) > left - 1 else others
-        _add(table, "Also measured" if total else "Measured", shown, machines)
-        used += len(shown) + 1
+        _add(table, "Also measured" if total else "Measured", shown, values.machines)
         if len(shown) < len(others):
             table.add_row(plain(f"and {len(others) - len(shown)} more"))
-            used += 1
-    return table, used
+    return table, head + table.row_count
 
 
 def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
@@ -198,10 +192,14 @@ def _frame(width: int, names: Sequence[str]) -> Table | None:
         return None
     column = max(8, min(room, 30))
     title = max(title, width - fixed - len(names) * (column + 2))
-    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    out = _empty()
     for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *((name, column) for name in names)):
         out.add_column(plain(name), width=size, no_wrap=True, overflow="ellipsis")
     return out
+
+
+def _empty() -> Table:
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
 
 
 def _add(table: Table, title: str, rows: Sequence[Row], machines: Sequence[str]) -> None:
@@ -238,7 +236,7 @@ def _by_machine(
     if within and columns and within[0].title == columns[0][1].title:
         columns.insert(0, (f"{within[0].short} within", within[0]))
     shown = columns[: max(1, (width - 22) // 16)]
-    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    out = _empty()
     out.add_column("", width=22, no_wrap=True, overflow="ellipsis")
     for heading, row in shown:
         out.add_column(plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True)
@@ -246,11 +244,9 @@ def _by_machine(
     for machine, name in list(zip(values.machines, names, strict=True))[:fits]:
         cells = (row.cells.get(machine) for _, row in shown)
         out.add_row(plain(name), *(plain(f"{c.before}{'!' if c.missed else ''}" if c else "-") for c in cells))
-    used = 4 + min(fits, len(names))
     if len(names) > fits:
         out.add_row(plain(f"and {len(names) - fits} more"))
-        used += 1
-    return out, used
+    return out, 4 + out.row_count
 
 
 # Findings
