@@ -32,7 +32,7 @@ def twins():
 
 @pytest.fixture(scope="session")
 def full_page():
-    """A machine on which everything was measured, beside a simulated one of which little is known."""
+    """A machine on which everything was measured, and a simulated one of which little is known."""
     return html_of([*records.everything(), *(row for row in twins() if row["partition"] == "cbc")], ["a.jsonl:3: half"])
 
 

@@ -30,7 +30,7 @@ def sections(rows, **options):
 
 
 def lines(found, provenance, section, block):
-    """Return the lines of a figure: by the title of the panel, by name, the values by place."""
+    """Return the lines of a figure: by the title of the panel, by name, the values by position."""
     data = provenance.data()["series"]
     shown = {}
     for svg in blocks(found, section)[block].svgs:
@@ -99,11 +99,11 @@ def test_the_provenance_of_a_figure():
     number = provenance.number_of(value)
     assert provenance.number_of(value) == number != provenance.number_of(replace(value, median=2.0))
     data = provenance.data()
-    place, shared, *own = data["values"][number]
+    case_number, shared, *own = data["values"][number]
     own += data["facts"][shared]
-    told = {data["texts"][a]: data["texts"][b] for a, b in zip(own[::2], own[1::2], strict=True)}
-    case = dict(zip(*[iter(data["texts"][i] for i in data["cases"][place])] * 2, strict=True))
-    assert told == {
+    shown = {data["texts"][a]: data["texts"][b] for a, b in zip(own[::2], own[1::2], strict=True)}
+    case = dict(zip(*[iter(data["texts"][i] for i in data["cases"][case_number])] * 2, strict=True))
+    assert shown == {
         "metric": "latency = 1 us",
         "runs": "6 runs, median",
         "date (UTC)": "2026-11-01 12:00 to 2026-11-06 12:00",
@@ -115,7 +115,7 @@ def test_the_provenance_of_a_figure():
     assert case["program"] == "fabric-checks streaming 1, built"
     assert case["nodes"] == "oak00, oak01"
     assert case["MPI"] == "MPICH 5.0.2"
-    assert [each["when"] for each in provenance.cases] == [f"{told['date (UTC)']}; {told['session']}"]
+    assert [each["when"] for each in provenance.cases] == [f"{shown['date (UTC)']}; {shown['session']}"]
 
 
 def test_a_change_is_told_and_marked():
@@ -125,8 +125,8 @@ def test_a_change_is_told_and_marked():
     rows += [row for day, n in enumerate(noise) for row in records.later(slow, 10 + day, n)]
     changes = change_points(records.frame(rows))
     found = sections(rows, changes=changes)
-    told = dict(blocks(found, "over-time")["changes"].groups)["oak"]
-    assert any("2026-11-11" in line and "worse by" in line and "MPICH 5.0.2 -> MPICH 5.1" in line for line in told)
+    shown = dict(blocks(found, "over-time")["changes"].groups)["oak"]
+    assert any("2026-11-11" in line and "worse by" in line and "MPICH 5.0.2 -> MPICH 5.1" in line for line in shown)
     assert any("worse" in line and "2026-11-11" in line for line in dict(found["summary"].blocks[0].groups)["oak"])
     assert 'class="change"' in blocks(found, "over-time")["time-0"].svgs[0]
     steady = sections(rows[: len(rows) // 2], changes=change_points(records.frame(rows[: len(rows) // 2])))
@@ -253,10 +253,10 @@ def test_points_stand_where_their_values_are():
     found, _ = built(records.streaming())
     svg = next(svg for svg in blocks(found, STREAMING)[f"{STREAMING}-0"].svgs if "ping pong time, 2x1" in svg)
     line = ET.fromstring(svg).find("polyline")
-    places = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
-    assert len(places) == len(SIZES_B)
-    assert [x for x, _ in places] == sorted(x for x, _ in places)
-    assert [y for _, y in places] == sorted((y for _, y in places), reverse=True)
+    points = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+    assert len(points) == len(SIZES_B)
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)
 
 
 def test_many_lines_differ_in_more_than_colour():
@@ -273,11 +273,11 @@ def test_a_layout_that_is_none_does_no_harm():
 
 def test_what_was_not_measured_is_one_list_with_what_would_measure_it():
     (listed,) = sections(records.streaming())["not-measured"].blocks
-    ((whom, told),) = listed.groups
-    assert whom == "" and "Cross-section: `ci/run --tag cross-section`" in told
-    assert not any(line.startswith("between nodes") for line in told)
+    ((whom, shown),) = listed.groups
+    assert whom == "" and "Cross-section: `ci/run --tag cross-section`" in shown
+    assert not any(line.startswith("between nodes") for line in shown)
     (full,) = sections(records.everything())["not-measured"].blocks
-    assert any("npb: no wheel has it" in line for _, told in full.groups for line in told)
+    assert any("npb: no wheel has it" in line for _, shown in full.groups for line in shown)
 
 
 def test_a_family_of_a_strangers_check_is_a_section_of_its_own():

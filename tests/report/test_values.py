@@ -43,7 +43,7 @@ def test_what_is_no_finite_number_is_no_value():
 
 
 @pytest.mark.parametrize(
-    ("places", "names"),
+    ("keys", "names"),
     [
         ([("a", "oak", "compute", "mpich")], ["oak"]),
         ([("a", "oak", "compute", "mpich"), ("a", "oak", "gpu", "mpich")], ["oak:compute", "oak:gpu"]),
@@ -55,8 +55,8 @@ def test_what_is_no_finite_number_is_no_value():
         ([("a", "", "", "")], ["(no name)"]),
     ],
 )
-def test_names_of_machines(places, names):
-    assert [names_of_machines(places)[place] for place in places] == names
+def test_names_of_machines(keys, names):
+    assert [names_of_machines(keys)[key] for key in keys] == names
 
 
 def test_the_last_run_is_judged():
