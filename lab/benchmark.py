@@ -514,7 +514,6 @@ def history(arguments: argparse.Namespace) -> None:
 def report(arguments: argparse.Namespace) -> None:
     from playwright.sync_api import sync_playwright
 
-    from fabric_checks.report.html import pdf
     from tests.report.conftest import html_of
     from tests.report.records import twenty_thousand
 
@@ -523,11 +522,10 @@ def report(arguments: argparse.Namespace) -> None:
     text = html_of(values)
     written_s = time.monotonic() - began
     opened_ms = []
-    options = ["--no-sandbox", *(option for option in pdf.QUIET if option != "--headless")]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         path = Path(folder) / "report.html"
         path.write_text(text)
-        browser = driver.chromium.launch(executable_path=pdf.browser(), args=options)
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium") or shutil.which("google-chrome"))
         for _ in range(arguments.repeat):
             page = browser.new_page(viewport={"width": 1200, "height": 900})
             page.goto(path.as_uri())

@@ -146,8 +146,8 @@ def runs(folder):
     return {f"run{at}": name.removeprefix("run-report-")[:21] for at, name in enumerate(reports, 1)}
 
 
-def said(line, folder):
-    """Return what a line of the command says, without what differs from day to day and from place to place."""
+def output_of(line, folder):
+    """Return the output of a line of the command, without the parts that differ between days and folders."""
     page = folder.parent / "page.html"
     status, text = run(moved(line, DAY, YESTERDAY).format(page=page, **runs(folder)))
     if "--json" in line and text.startswith(("[", "{")):
@@ -178,7 +178,7 @@ def test_an_archived_set_reads_as_it_did(name, tmp_path, monkeypatch):
         monkeypatch.setenv(variable, value)
     differences = []
     for verb, line in SETS[name].items():
-        expected, text = EXPECTED / f"{name}-{verb}.txt", said(line, folder)
+        expected, text = EXPECTED / f"{name}-{verb}.txt", output_of(line, folder)
         if os.environ.get("FABRIC_GOLDEN") == "write":
             expected.write_text(text)
         old = expected.read_text() if expected.exists() else ""

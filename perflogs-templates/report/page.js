@@ -39,19 +39,18 @@
     : kind === "time" ? new Date(at * 86400000).toISOString().slice(0, 16).replace("T", " ") : String(at));
 
   function describe(number, at) {
-    const [label, quantity, unit, kind, places, values, place, shared, points] = data.series[number];
-    const own = points[at];
-    const where = { size: "message size", time: "run", count: "number" }[kind];
+    const [label, quantity, unit, kind, places, values, numbers] = data.series[number];
+    const [where, facts] = data.values[numbers[at]];
+    const axis = { size: "message size", time: "run", count: "number" }[kind];
     const head = document.createElement("dl");
-    for (const [name, text] of [["line", label], [where, acrossText(kind, places[at])],
+    for (const [name, text] of [["line", label], [axis, acrossText(kind, places[at])],
       [quantity, `${values[at]}${unit === "1" ? "" : ` ${unit}`}`]]) {
       const [dt, dd] = ["dt", "dd"].map((tag) => document.createElement(tag));
       dt.textContent = name;
       dd.textContent = text;
       head.append(dt, dd);
     }
-    const rest = own ? own.slice(1) : [];
-    return [head, list([...shared, ...rest]), list(data.cases[own ? own[0] : place])];
+    return [head, list(data.facts[facts]), list(data.cases[where])];
   }
 
   const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
@@ -99,10 +98,10 @@
   function show(element, pin) {
     if (owner !== element) {
       hide();
-      const [where, ...own] = data.values[Number(element.dataset.p)];
+      const [where, facts, ...own] = data.values[Number(element.dataset.p)];
       element.setAttribute("aria-describedby", "popover");
       element.classList.add("shown");
-      place(element, [list(own), list(data.cases[where])]);
+      place(element, [list([...own, ...data.facts[facts]]), list(data.cases[where])]);
     }
     pinned = pin || pinned;
   }

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.table import Table as RichTable
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.text import bytes_text, one_line, value_text
+from fabric_checks.core.text import bytes_text, first_of, one_line, value_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.comparison import documents
-from fabric_checks.report.comparison.table import Page, Table
-from fabric_checks.report.terminal.summary import plain
+from fabric_checks.report import comparison
+from fabric_checks.report.comparison import Page, Table
+from fabric_checks.report.texts import rich_table
 from fabric_offers import checking, packing, ranking, signing
 from fabric_offers import request as requests
 from fabric_offers.ranking import PRICE, Ranking
@@ -180,10 +178,8 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
         console.print(f"{path}: {many} files, as they were packed")
     for kind, count in found.count().items():
         console.print("", f"{count} {checking.KINDS[kind]}:")
-        listed = [each for each in found.objections if each.kind == kind]
-        console.print(*(f"  {each.place}: {each.text}" for each in listed[:_MOST]))
-        if count > _MOST:
-            console.print(f"  and {count - _MOST} more, which --json lists")
+        listed = [f"{each.place}: {each.text}" for each in found.objections if each.kind == kind]
+        console.print(*(f"  {line}" for line in first_of(listed, ", which --json lists", _MOST)))
     if not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:
@@ -223,11 +219,11 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
         turns = {name: turn and {"weight": turn[0], "first": turn[1]} for name, turn in found.turns.items()}
         console.print_json(json.dumps({"offers": offers, "turns": turns, "faults": list(loaded.faults)}, indent=1))
     elif form == "markdown":
-        console.print_document(documents.as_markdown(page))
+        console.print_document(comparison.as_markdown(page))
     elif form == "html":
-        console.print_document(documents.as_html(page, "What decides"))
+        console.print_document(comparison.as_html(page, "What decides"))
     else:
-        console.print_rich(map(_rich_table, page.tables))
+        console.print_rich(rich_table(table.header, table.rows) for table in page.tables)
         console.print(*page.notes, *page.counts)
     console.warn(loaded.faults)
     if not any(offer.score for offer in found.offers):
@@ -277,12 +273,3 @@ def _ranking_page(found: Ranking) -> Page:
         "value.",
     )
     return Page((table,), notes, tuple(map(one_line, lines)))
-
-
-def _rich_table(table: Table) -> RichTable:
-    out = RichTable(box=box.SIMPLE, pad_edge=False, header_style="bold")
-    for title in table.header:
-        out.add_column(plain(title))
-    for row in table.rows:
-        out.add_row(*map(plain, row))
-    return out

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.core.metrics import powers_of_two
-from fabric_checks.core.text import size_text, value_text
+from fabric_checks.core.text import first_of, size_text, value_text
 from fabric_checks.diagnosis.cross_section import bandwidths, evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
@@ -266,8 +266,7 @@ def _blamed(outcome: Prediction) -> list[str]:
     found = [finding.as_dict()["text"] for finding in outcome.report.findings]
     if not found:
         return ["", f"{outcome.alternative.name}: nothing stands out in what was measured"]
-    more = [f"  and {len(found) - _MOST_BLAMED} more"] if len(found) > _MOST_BLAMED else []
-    return ["", f"{outcome.alternative.name}:", *(f"  {text}" for text in found[:_MOST_BLAMED]), *more]
+    return ["", f"{outcome.alternative.name}:", *(f"  {text}" for text in first_of(found, most=_MOST_BLAMED))]
 
 
 def _basis(twin: Twin) -> str:

@@ -38,7 +38,6 @@ def test_a_paragraph_for_an_event(log):
     assert second == "    mpi: MPICH 4.2 -> MPICH?[31m 4.3"
     assert third == "5 series searched: 5 changes in 1 events: 5 open, 0 better, 0 closed"
     assert "1 series are too short: fewer than 8 runs" in result.stdout
-    assert len(changes(log, "--all").stdout.splitlines()) == len(result.stdout.splitlines()) + 5
 
 
 def test_nightly(log):

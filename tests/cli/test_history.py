@@ -2,7 +2,6 @@
 """`fabric-checks history`: the series, its blocks, and the picture."""
 
 import json
-import xml.etree.ElementTree as ET
 from statistics import median
 
 import pytest
@@ -103,17 +102,6 @@ def test_json_has_every_run(results):
     assert line["runs"][2]["changes"] == [{"what": "MPI", "before": "MPICH 4.2.3", "after": "MPICH 5.0.0"}]
     assert line["runs"][0]["time"] == "2026-11-01T03:00:00+00:00"
     assert content["faults"] == []
-
-
-def test_the_picture_has_the_values_in_words(results, tmp_path):
-    path = tmp_path / "a.svg"
-    assert invoke("latency_.*", results, "--svg", path).exit_code == 0
-    text = " ".join(element.text or "" for element in ET.parse(path).iter())
-    for words in ("latency_0B of OsuLatency", "missed its reference", "median 1.305", "high 1.43", "us"):
-        assert words in text
-    first = path.read_bytes()
-    invoke("latency_.*", results, "--svg", path)
-    assert path.read_bytes() == first
 
 
 def test_an_unknown_metric_says_what_there_is(results):

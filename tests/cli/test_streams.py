@@ -106,19 +106,6 @@ def test_a_full_disk_keeps_the_old_report(records, tmp_path):
     assert {each.name for each in tmp_path.iterdir()} == {"a.html", "few", "records"}
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [("x", None), ("folder/x.svg", None), ("x.foo", "no picture can be written as '.foo'"), ("records", "directory")],
-)
-def test_a_picture_is_written_where_it_is_said_or_not_at_all(records, tmp_path, name, says):
-    status, out, err = shell(f"$fc history latency_0B few --svg {name}", cwd=tmp_path)
-    if says is None:
-        assert (status, err) == (0, "") and f"drawn: {name}\n" in out
-        assert "<svg" in (tmp_path / name).read_text()
-    else:
-        assert status in (1, 2) and says in err.splitlines()[-1] and "Traceback" not in err
-
-
 #: In the middle of starting the second thread, which nobody has in a list yet.
 WHILE_A_THREAD_STARTS = """
 import itertools, os, signal, threading

@@ -12,7 +12,7 @@ from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison import changes
 from fabric_checks.comparison.changes import Changes, Circumstance, find_changes
 from fabric_checks.comparison.events import events_of
-from fabric_checks.report.terminal import changes as table
+from fabric_checks.report import changes as table
 from tests.builders import FIRST, NOTHING, frame, runs
 
 

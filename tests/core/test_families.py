@@ -13,3 +13,4 @@ def test_families_of_others_come_after_those_of_the_collection():
 def test_a_tag_is_a_slug_of_the_words_before_a_colon():
     assert families.tag(families.OVERLAP) == "overlap"
     assert families.tag("My own, NEW family: whatever") == "my-own-new-family"
+    assert len(set(map(families.tag, families.KNOWN))) == len(families.KNOWN)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks.report import page
 from fabric_checks.report.collecting import collect
-from fabric_checks.report.html import build, page
 from fabric_checks.report.provenance import Provenance
 from tests.report import records
 
@@ -18,9 +18,9 @@ WRITTEN = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 
 def html_of(rows, faults=(), *, over=False, paths=()):
     """Return the page about records."""
-    results = collect(records.frame(rows), faults)
-    provenance = Provenance()
-    shown = build.sections(results, provenance, paths, over=over)
+    loaded, provenance = records.frame(rows), Provenance()
+    results = collect(loaded, faults)
+    shown = page.sections(results, provenance, paths, changes=() if over else None)
     return page.render("A report", shown, provenance, WRITTEN)
 
 
@@ -32,7 +32,7 @@ def twins():
 
 @pytest.fixture(scope="session")
 def full_page():
-    """A machine on which everything was measured, beside a simulated one of which little is known."""
+    """A machine on which everything was measured, and a simulated one of which little is known."""
     return html_of([*records.everything(), *(row for row in twins() if row["partition"] == "cbc")], ["a.jsonl:3: half"])
 
 

@@ -5,6 +5,7 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 
+from fabric_checks.core.families import PAIRS
 from fabric_checks.records.record import FIELDS
 from tests import builders
 from tests.report.recorded import declared
@@ -14,57 +15,31 @@ SIZES_B = (0, 1, 8, 64, 4096, 65536, 1048576)
 
 
 def record(metric="latency", value=1.0, **fields):
-    """Return a whole record; a point of a curve is told by its name, as in ``latency_8B``."""
+    """Return a whole record; a point of a curve is known by its name, as in ``latency_8B``."""
     quantity, _, end = metric.rpartition("_")
     point = end.endswith("B") and end[:-1].isdigit() and metric != "message_rate_8B"
     layout = fields.get("layout", "2x1")
     nodes, ppn = map(int, layout.split("x")) if re.fullmatch(r"\d+x\d+", layout) else (2, 1)
     check = fields.pop("check", "Streaming")
     parameters = fields.pop("parameters", {})
-    told = "".join(f" %{name}={text}" for name, text in parameters.items())
+    axes = "".join(f" %{name}={text}" for name, text in parameters.items())
     found = dict.fromkeys(FIELDS) | {
-        "format": 2,
-        "session": "20261101T120000Z-0001",
-        "time": NOON,
-        "collection": "0.1.0+g123456789abc",
-        "reframe": "4.10.4",
-        "system": "oak",
-        "partition": "compute",
-        "environ": "mpich",
-        "check": check,
-        "test": f"{check}{told} %layout={layout}",
-        "parameters": parameters,
-        "layout": layout,
-        "nodes": nodes,
-        "ppn": ppn,
-        "tasks": nodes * ppn,
-        "metric": metric,
-        "quantity": quantity if point else metric,
-        "size_B": int(end[:-1]) if point else None,
-        "value": value,
-        "unit": "us",
-        "better": "smaller",
-        "can_be_zero": False,
-        "no_reference": "none yet",
-        "result": "pass",
-        "case_result": "pass",
-        "program": "fabric-checks streaming",
-        "program_version": "1",
-        "stack": "built",
-        "mpi": "MPICH 5.0.2",
-        "compiler": "gcc 12.2.0",
-        "nodelist": [f"oak{number:02}" for number in range(nodes)],
-        "binding": "core",
-    }
+        "format": 2, "session": "20261101T120000Z-0001", "time": NOON, "collection": "0.1.0+g123456789abc",
+        "reframe": "4.10.4", "system": "oak", "partition": "compute", "environ": "mpich", "check": check,
+        "test": f"{check}{axes} %layout={layout}", "parameters": parameters, "layout": layout, "nodes": nodes,
+        "ppn": ppn, "tasks": nodes * ppn, "metric": metric, "quantity": quantity if point else metric,
+        "size_B": int(end[:-1]) if point else None, "value": value, "unit": "us", "better": "smaller",
+        "can_be_zero": False, "no_reference": "none yet", "result": "pass", "case_result": "pass",
+        "program": "fabric-checks streaming", "program_version": "1", "stack": "built", "mpi": "MPICH 5.0.2",
+        "compiler": "gcc 12.2.0", "nodelist": [f"oak{number:02}" for number in range(nodes)], "binding": "core",
+    }  # fmt: skip
     return found | declared(check, found["quantity"], parameters) | fields
 
 
 def failure(**fields):
     """Return the record of a case that failed before it had values."""
-    nothing = dict.fromkeys(
-        ("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "result", "no_reference")
-    )
-    return record(**({"case_result": "fail", "fail_reason": "node oak03 was lost"} | fields)) | nothing
+    failed = {"case_result": "fail", "fail_reason": "node oak03 was lost"} | fields
+    return record(**failed) | builders.NOTHING | {"no_reference": None}
 
 
 def curve(quantity, values, **fields):
@@ -151,7 +126,16 @@ def everything(**fields):
         records += curve(f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"}))
     both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
     records.append(
-        record("latency_ratio_8B", 0.5, check="OsuLatencyPpnRatio", layout="1x2", unit="1", compared=both, **fields)
+        record(
+            "latency_ratio_8B",
+            0.5,
+            check="OsuLatencyPpnRatio",
+            layout="1x2",
+            unit="1",
+            compared=both,
+            family=PAIRS,
+            **fields,
+        )
     )
     at = {
         "check": "Rotate",

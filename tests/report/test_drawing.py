@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Drawings as files: well-formed, the same for the same values, and labelled."""
 
-from datetime import datetime, timedelta, timezone
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from fabric_checks.comparison.history import Difference
-from fabric_checks.comparison.history import Line as Series
 from fabric_checks.core.errors import FabricError
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
 from fabric_checks.report import drawing
 from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.report.pair_drawing import pair_bandwidths
-from fabric_checks.report.terminal import history
 from tests.report.test_hostile import HOSTILE
 
 TIMES = Line("ping-pong", ((0, 1.0), (1, 1.1), (1024, 2.0), (1048576, 300.0)))
@@ -58,20 +54,6 @@ def test_untrusted_names_are_only_text(text):
     svg = curves(text, Line(text, TIMES.points))
     assert {element.tag for element in ElementTree.fromstring(svg).iter()} == tags
     ElementTree.fromstring(pair_bandwidths(text, matrix(4, (text, text, text, text)), 900.0))
-
-
-@pytest.mark.parametrize("by_run", [True, False])
-def test_a_history_has_runs_levels_misses_and_changes(by_run):
-    first = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    times = tuple(None if by_run else first + timedelta(days=day) for day in range(3))
-    levels = {"references": (None, 2.0, 2.0), "low": (None, 1.9, 1.9), "high": (None,) * 3}
-    where = dict.fromkeys(("system", "partition", "environ", "test"), "x") | {"metric": "latency_8B", "unit": "us"}
-    changes = (Difference(1, "MPI", "a", "b"),)
-    line = Series(where, "smaller", ("a",) * 3, times, (1.0, 2.0, 3.0), missed=(2,), changes=changes, failed=0,
-                  evidence=None, **levels)  # fmt: skip
-    svg = history.svg([line, line])
-    assert {"run", "median", "reference", "low", "missed its reference"} <= texts(svg) and "high" not in texts(svg)
-    assert any("latency_8B of x @x:x+x" in text for text in texts(svg)) and svg.count('class="change"') == 2
 
 
 def test_a_file_is_svg_whatever_its_name_asks_for(tmp_path):

@@ -3,12 +3,12 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section
 from fabric_checks.diagnosis.latency_map import evaluation as latency_map
 from fabric_checks.report.collecting import collect
-from fabric_checks.report.kept_output import evaluated, results_folders
 from fabric_checks.report.sections import pairs
 from tests.diagnosis.latency_map.model import latencies, text_of
 from tests.report import records
@@ -44,7 +44,7 @@ def rows_of(found, check="Rotate", **fields):
     return [record(name, value, **(at | fields)) for name, value in found.metrics().items()]
 
 
-def place(folder, text, *, kind="output", case="Rotate_1"):
+def keep_output(folder, text, *, kind="output", case="Rotate_1"):
     path = folder / kind / SESSION / "oak" / "compute" / "mpich" / case / "rfm_job.out"
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -53,14 +53,14 @@ def place(folder, text, *, kind="output", case="Rotate_1"):
 
 def kept(rows, folder):
     (median,) = collect(records.frame(rows)).of("oak", "median_bandwidth")
-    return evaluated(median, results_folders([folder]), evaluate)
+    return pairs.kept_output(median, pairs.results_folders([folder]), evaluate)
 
 
 @pytest.mark.parametrize("kind", ["output", "stage"])
 @pytest.mark.parametrize("where", [".", "perflogs", "perflogs/oak/compute"])
 def test_the_output_is_found_from_results_and_from_perflogs(tmp_path, golden_run, kind, where):
     text, found = golden_run
-    place(tmp_path, text, kind=kind)
+    keep_output(tmp_path, text, kind=kind)
     (tmp_path / where).mkdir(parents=True, exist_ok=True)
     assert kept(rows_of(found), tmp_path / where).metrics() == found.metrics()
 
@@ -68,14 +68,14 @@ def test_the_output_is_found_from_results_and_from_perflogs(tmp_path, golden_run
 def test_the_output_of_another_run_is_not_taken(tmp_path, golden_run):
     """Of a case that ran several times in a session, the last output is kept."""
     text, found = golden_run
-    place(tmp_path, text)
+    keep_output(tmp_path, text)
     assert kept([row | {"value": row["value"] * 1.01} for row in rows_of(found)], tmp_path) is None
     assert kept(rows_of(found, output=None), tmp_path) is None
 
 
 def test_a_broken_output_is_none(tmp_path, golden_run):
     text, found = golden_run
-    place(tmp_path, text[: len(text) // 2])
+    keep_output(tmp_path, text[: len(text) // 2])
     assert kept(rows_of(found), tmp_path) is None
 
 
@@ -84,7 +84,7 @@ def test_no_record_leads_out_of_the_folder(tmp_path, golden_run, name):
     """The file is really there, at the other end of the name."""
     text, found = golden_run
     name = name.format(outside=tmp_path / "outside")
-    mpich = place(tmp_path / "results", text).parent.parent
+    mpich = keep_output(tmp_path / "results", text).parent.parent
     if "\0" not in name:
         target = (mpich.parent / name / "Rotate_1" / "rfm_job.out").resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,34 +96,36 @@ def test_no_record_leads_out_of_the_folder(tmp_path, golden_run, name):
 
 def test_a_link_is_not_followed(tmp_path, golden_run):
     text, found = golden_run
-    path = place(tmp_path, text)
+    path = keep_output(tmp_path, text)
     path.symlink_to(path.rename(tmp_path / "elsewhere.out"))
     assert kept(rows_of(found), tmp_path) is None
 
 
 def blocks(section, rows, folder):
-    _, shown, checks = section(collect(records.frame(rows)), results_folders([folder]))
+    _, shown, checks = section(collect(records.frame(rows)), pairs.results_folders([folder]))
     assert checks == {row["check"] for row in rows}
     return {block.key: block for block in shown}
 
 
 def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
     text, found = golden_run
-    place(tmp_path, text)
+    keep_output(tmp_path, text)
     shown = blocks(pairs.cross_section, rows_of(found), tmp_path)
-    heat_map, histogram = shown["rotate-0-map"], shown["rotate-0-histogram"]
-    assert "data:image/png;base64," in heat_map.svgs[0]
-    (matrix,) = heat_map.data
-    numbers = sorted(float(cell.text) for _, row in matrix.rows for cell in row if not cell.missing)
-    assert numbers == pytest.approx(sorted(found.matrix.measured), rel=1e-3)
-    (bins,) = histogram.data
+    picture = shown["rotate-0"]
+    assert "data:image/png;base64," in picture.svgs[0] and "link/1" in picture.svgs[1]
+    nodes, bins = picture.data
+    first = found.matrix.MBps[0]
+    assert nodes.rows[0][0] == f"{found.matrix.hosts[found.matrix.senders[0]]} sends"
+    slowest, median = (float(cell.text) for cell in nodes.rows[0][1])
+    assert (slowest, median) == pytest.approx((np.nanmin(first), np.nanmedian(first)), rel=1e-3)
+    assert len(nodes.rows) == sum(found.matrix.MBps.shape)
     assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
-    assert [note["text"] for note in found.notes()] == list(histogram.notes)
+    assert [note["text"] for note in found.notes()] == list(picture.notes[1:])
 
 
 def test_values_and_latency_map_are_shown(tmp_path, latency_run):
     text, found = latency_run
-    place(tmp_path, text, case="LatencyMap_1")
+    keep_output(tmp_path, text, case="LatencyMap_1")
     table, picture = blocks(pairs.latency_map, rows_of(found, "LatencyMap"), tmp_path).values()
     assert [column.title for column in table.columns] == ["median pair", "largest pair", "spread", "faults"]
     (svg,) = picture.svgs
@@ -134,10 +136,10 @@ def test_values_and_latency_map_are_shown(tmp_path, latency_run):
 @pytest.mark.parametrize("text", [None, text_of(latencies([0] * 8)), text_of(latencies([0] * 8))[:-30]])
 def test_a_map_that_is_gone_broken_or_of_another_run_is_not_shown(tmp_path, latency_run, golden_run, text):
     if text:
-        place(tmp_path, text, case="LatencyMap_1")
+        keep_output(tmp_path, text, case="LatencyMap_1")
     _, picture = blocks(pairs.latency_map, rows_of(latency_run[1], "LatencyMap"), tmp_path).values()
     assert picture.svgs == () and "matrix not kept" in picture.absent
-    picture = blocks(pairs.cross_section, rows_of(golden_run[1]), tmp_path)["rotate-0-map"]
+    picture = blocks(pairs.cross_section, rows_of(golden_run[1]), tmp_path)["rotate-0"]
     assert picture.svgs == () and "matrix not kept" in picture.absent
 
 

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis.statistics import bootstrap
-from fabric_checks.core.text import clean
 from fabric_checks.report.collecting import collect, names_of_machines
-from fabric_checks.report.values import parameters_of
 from tests.report import records
 from tests.report.records import record
 
@@ -27,23 +25,12 @@ def test_the_interval_of_the_median_is_that_of_a_comparison(runs):
     assert (value.low, value.high) == (of.low[0], of.high[0]) and value.low < value.median < value.high
 
 
-def test_four_runs_have_no_interval():
-    rows = [row for day in range(4) for row in records.later([record()], day, 1 + day)]
+def test_runs_of_a_series_are_one_value_and_few_have_no_interval():
+    rows = [row for day, factor in enumerate((1.0, 3.0, 2.0, 8.0)) for row in records.later([record()], day, factor)]
     (value,) = collected(rows).values
-    assert (value.low, value.high) == (None, None)
-
-
-def test_runs_of_one_value_are_one_value():
-    rows = [row for day, factor in ((0, 1.0), (1, 3.0), (2, 2.0)) for row in records.later([record()], day, factor)]
-    (value,) = collected(rows).values
-    assert value.median == 2.0
-    assert [run[2] for run in value.runs] == [1.0, 3.0, 2.0]
-    assert [run[1][:8] for run in value.runs] == ["20261101", "20261102", "20261103"]
-
-
-def test_the_median_of_an_even_number_of_runs_lies_between():
-    rows = [row for day, factor in ((0, 1.0), (1, 4.0)) for row in records.later([record()], day, factor)]
-    assert collected(rows).values[0].median == 2.5
+    assert (value.low, value.median, value.high) == (None, 2.5, None)
+    assert [run[2] for run in value.runs] == [1.0, 3.0, 2.0, 8.0]
+    assert [run[1][:8] for run in value.runs] == ["20261101", "20261102", "20261103", "20261104"]
 
 
 def test_the_same_metric_in_two_units_is_two_values():
@@ -56,7 +43,7 @@ def test_what_is_no_finite_number_is_no_value():
 
 
 @pytest.mark.parametrize(
-    ("places", "names"),
+    ("keys", "names"),
     [
         ([("a", "oak", "compute", "mpich")], ["oak"]),
         ([("a", "oak", "compute", "mpich"), ("a", "oak", "gpu", "mpich")], ["oak:compute", "oak:gpu"]),
@@ -68,8 +55,8 @@ def test_what_is_no_finite_number_is_no_value():
         ([("a", "", "", "")], ["(no name)"]),
     ],
 )
-def test_names_of_machines(places, names):
-    assert [names_of_machines(places)[place] for place in places] == names
+def test_names_of_machines(keys, names):
+    assert [names_of_machines(keys)[key] for key in keys] == names
 
 
 def test_the_last_run_is_judged():
@@ -80,15 +67,18 @@ def test_the_last_run_is_judged():
 
 
 @pytest.mark.parametrize(
-    ("result", "verdict"),
-    [("pass", "met"), ("fail", "missed"), ("xfail", "expected miss"), ("xpass", "unexpectedly met")],
+    ("result", "judged", "verdict"),
+    [
+        ("pass", {"no_reference": None}, "met"),
+        ("fail", {"no_reference": None}, "missed"),
+        ("xfail", {"no_reference": None}, "expected miss"),
+        ("xpass", {"no_reference": None}, "unexpectedly met"),
+        ("pass", {"reference": 0.0}, ""),
+    ],
 )
-def test_verdicts(result, verdict):
-    assert collected([record(reference=1.0, no_reference=None, result=result)]).values[0].verdict == verdict
-
-
-def test_a_value_that_is_held_to_nothing_has_no_verdict():
-    assert collected([record(reference=0.0)]).values[0].verdict == ""
+def test_verdicts(result, judged, verdict):
+    (value,) = collected([record(result=result, **({"reference": 1.0} | judged))]).values
+    assert value.verdict == verdict
 
 
 def test_the_inverse_of_an_interval_changes_its_ends():
@@ -107,19 +97,3 @@ def test_cases_and_failures_are_those_of_the_last_run():
     results = collected([record(), *records.later([lost], 1)])
     assert results.cases["oak"] == (2, 1)
     assert [failure.why for failure in results.failures] == ["node oak03 was lost"]
-
-
-def test_the_parameters_of_a_test():
-    assert parameters_of('{"pattern": "shift"}') == {"pattern": "shift"}
-    assert parameters_of(None) == parameters_of("[1]") == {}
-
-
-def test_clean_text_is_one_printable_line():
-    assert clean("a\n b\x1b[31m\u202ec\x00") == "a b?[31m?c?"
-
-
-@pytest.mark.parametrize("broken", ["{", "[1]", '"text"', "null", '[{"text": 3}]', '{"a": 1}'])
-def test_findings_of_any_form_do_no_harm(broken):
-    frame = records.frame([record()])
-    results = collect(frame.with_columns(findings=frame["test"].map_elements(lambda _: broken, return_dtype=str)))
-    assert len(results.values) == 1

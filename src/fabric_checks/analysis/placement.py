@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from fabric_checks.core.errors import PlacementError
 from fabric_checks.core.layouts import Layout
+from fabric_checks.core.text import names_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 
 
@@ -75,7 +76,7 @@ def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
 
 def _lists(ranks: Sequence[RankPlace], limit: int) -> str:
     ways = dict.fromkeys("|".join(place.cpus for place in places) for places in _by_node(ranks).values())
-    return " ".join([*list(ways)[:limit], *([f"and {len(ways) - limit} more"] if len(ways) > limit else [])])
+    return names_text(list(ways), limit, " ")
 
 
 def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:
@@ -92,8 +93,7 @@ def _own_cores(place: RankPlace, places: Sequence[RankPlace]) -> frozenset[str]:
 
 def describe(ranks: Sequence[RankPlace], limit: int = 16) -> str:
     """Return the map of ranks in words, at most ``limit`` of them."""
-    shown = ", ".join(f"rank {place.rank} on {place.node} (cpus {place.cpus})" for place in ranks[:limit])
-    return shown if len(ranks) <= limit else f"{shown} and {len(ranks) - limit} more"
+    return names_text([f"rank {place.rank} on {place.node} (cpus {place.cpus})" for place in ranks], limit)
 
 
 def _crowd(allowed: Sequence[frozenset[str]]) -> list[int]:

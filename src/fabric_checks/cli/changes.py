@@ -15,13 +15,13 @@ from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.terminal import changes
+from fabric_checks.report import changes
 
 _EPILOG = """
 \b
 Examples:
   fabric-checks changes                                     in all results of this clone
-  fabric-checks changes .fabric/results,system=cbc --all    every series on its own line
+  fabric-checks changes .fabric/results,system=cbc --json   also every series
   fabric-checks changes --since 2026-11-20 --fail-on worse:5%    every night
   fabric-checks changes /archive/2026 --only open --json
 
@@ -37,7 +37,6 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-o
 @confidence_option
 @click.option("--only", metavar="STATES", help="States to show, separated by commas: open, better, closed.")
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
-@click.option("--all", "each", is_flag=True, help="Print a line for each series.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     sources: tuple[str, ...],
@@ -46,7 +45,6 @@ def command(
     confidence: float,
     only: str | None,
     gates: tuple[Gate, ...],
-    each: bool,
     as_json: bool,
 ) -> None:
     """Find where the level of a metric changed, by how much, and what else changed at the time.
@@ -78,5 +76,5 @@ def command(
     if as_json:
         console.print_json(changes.as_json(found, events, objections, loaded.faults))
     else:
-        console.print_rich(changes.render(found, events, each=each))
+        console.print_rich(changes.render(found, events))
     end_by(objections, loaded.faults)

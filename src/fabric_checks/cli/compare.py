@@ -11,11 +11,11 @@ from fabric_checks.comparison.compare import compare
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
+from fabric_checks.core.text import csv_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
 from fabric_checks.records.series import COMPARED
-from fabric_checks.report.comparison import documents, table
-from fabric_checks.report.terminal import comparison as terminal
+from fabric_checks.report import comparison as forms
 
 _EPILOG = """
 \b
@@ -98,15 +98,15 @@ def command(
     objections = gate.objections(found, gates)
     rows = aggregate.select(found.frame, verdicts, order)
     if form == "json":
-        console.print_json(documents.as_json(found, rows, objections, faults))
+        console.print_json(forms.as_json(found, rows, objections, faults))
     elif form == "csv":
-        console.print_document(documents.as_csv(rows))
+        console.print_document(csv_text(rows.columns, rows.iter_rows()))
     else:
-        page = table.page(found, rows, every_point=every_point)
+        page = forms.page(found, rows, every_point=every_point)
         if form == "terminal":
-            console.print_rich(terminal.render(page))
+            console.print_rich(forms.render(page))
         elif form == "markdown":
-            console.print_document(documents.as_markdown(page))
+            console.print_document(forms.as_markdown(page))
         else:
-            console.print_document(documents.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
+            console.print_document(forms.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
     end_by(objections, faults)

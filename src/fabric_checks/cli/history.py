@@ -6,7 +6,6 @@ from __future__ import annotations
 import difflib
 import json
 import shutil
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,6 @@ from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import value_text
-from fabric_checks.report import drawing
 from fabric_checks.report.terminal import history as terminal
 
 _EPILOG = """
@@ -24,7 +22,7 @@ _EPILOG = """
 Examples:
   fabric-checks history latency_8B                                 in the results of this clone
   fabric-checks history 'latency_(0|8)B' --test 'OsuLatency.*' --layout 2x1
-  fabric-checks history peak_bandwidth_streaming archive --system yours --svg bandwidth.svg
+  fabric-checks history peak_bandwidth_streaming archive --system yours
   fabric-checks history latency_8B .fabric/results@2026-11-01.. --json
 """
 
@@ -44,7 +42,6 @@ Examples:
     show_default=True,
     help="Plot at most this many series; list them if there are more.",
 )
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the series into this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print all series as JSON, however many there are.")
 def command(
     metric: str,
@@ -56,14 +53,13 @@ def command(
     layout: str | None,
     test: str | None,
     most: int,
-    svg: Path | None,
     as_json: bool,
 ) -> None:
     """Plot METRIC, a name or a regular expression for names, from run to run.
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. Each run is a block;
     below it is X if it missed its reference, and | where MPI, compiler, program, hash or the release of this collection
-    changed. With --svg the median, and the reference and bounds of each run, are drawn as well.
+    changed.
     """
     loaded = choosing.load(sources, history.COLUMNS)
     where = {"system": system, "partition": partition, "environ": environ, "layout": layout, "test": test}
@@ -74,15 +70,13 @@ def command(
     lines = history.lines(
         frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
     )
-    if svg and len(lines) <= most:
-        drawing.save(svg, terminal.svg(lines))
     if as_json:
         content = {"series": [history.as_json(line) for line in lines], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1))
     elif len(lines) > most:
         _list(lines, most)
     else:
-        _plot(lines, svg)
+        _plot(lines)
     console.warn(loaded.faults)
     if loaded.faults or (len(lines) > most and not as_json):
         raise SystemExit(1)
@@ -105,9 +99,7 @@ def _list(lines: list[Line], most: int) -> None:
     )
 
 
-def _plot(lines: list[Line], svg: Path | None) -> None:
+def _plot(lines: list[Line]) -> None:
     width = min(shutil.get_terminal_size((100, 24)).columns, 160)
     for line in lines:
         console.print(*terminal.lines_of(line, width), "")
-    if svg:
-        console.print(f"drawn: {svg}")

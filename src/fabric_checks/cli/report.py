@@ -13,8 +13,7 @@ from fabric_checks.core import console, files
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import journals
 from fabric_checks.records.sources import Source, default, parse
-from fabric_checks.report.html import pdf as printing
-from fabric_checks.report.html.build import report
+from fabric_checks.report.page import report
 
 _EPILOG = """
 \b
@@ -23,7 +22,7 @@ A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one it is the resu
 \b
 Examples:
   fabric-checks report                                   all machines that were run here, into report.html
-  fabric-checks report .fabric/results,system=twins -o twins.html --pdf twins.pdf
+  fabric-checks report .fabric/results,system=twins -o twins.html
   fabric-checks report ours=/data/ours theirs=/media/disk/perflogs --title 'Two bids'
   fabric-checks report .fabric/results@2026-11-01..,system=minicluster --over-time
 """
@@ -39,18 +38,14 @@ Examples:
     show_default=True,
     help="The file to write.",
 )
-@click.option(
-    "--pdf", type=click.Path(path_type=Path, dir_okay=False), help="Also print it to this PDF file, with a browser."
-)
 @click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
 @click.option("--over-time", is_flag=True, help="Show the values run by run; always done for a single machine.")
-@click.option("--published", is_flag=True, help="Show the published platforms of SAND2005-5199 beside the machines.")
+@click.option("--published", is_flag=True, help="Show the published platforms of SAND2005-5199 next to the machines.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     sources: tuple[str, ...],
     *,
     output: Path,
-    pdf: Path | None,
     title: str,
     over_time: bool,
     published: bool,
@@ -63,40 +58,30 @@ def command(
     and loads nothing from anywhere. Exit status 1 if records could not be read; the report is then written from the
     others.
     """
-    if pdf:
-        printing.browser()  # before the work, not after it
     chosen = [parse(text) for text in sources] or [default()]
-    terminal = console.rich_console(console.err())
     unread: list[str] = []
-    with terminal.status("") as status:
+    with console.rich_console(console.err()).status("writing the report .."):
         text, results = report(
             chosen,
             title,
             opened=[line for source in chosen for line in _open(source, unread)],
-            with_time=over_time,
-            with_published=published,
-            progress=lambda step: status.update(f"{step} .."),
+            over_time=over_time,
+            published=published,
         )
         files.write_text(output, text)
-        if pdf:
-            status.update("printing ..")
-            printing.print_page(output, pdf)
     faults = [*results.faults, *unread]
     console.warn(faults)
     if as_json:
-        told = {
+        content = {
             "report": str(output),
-            "pdf": str(pdf) if pdf else None,
             "machines": list(results.machines),
             "records": results.records,
             "figures": len(results.values),
             "faults": faults,
         }
-        console.print_json(json.dumps(told, indent=1))
+        console.print_json(json.dumps(content, indent=1))
     else:
         console.print(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
-        if pdf:
-            console.print(str(pdf))
     if faults:
         sys.exit(1)
 

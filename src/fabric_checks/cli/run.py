@@ -35,14 +35,8 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     folder, session = paths.results(), session_id()
     state = progress.State()
 
-    def get_ready() -> None:
-        from fabric_checks.records import cost  # noqa: PLC0415  (slow to import)
-
-        state.past = cost.durations_in_reports(folder)
-        _ending()
-
     with progress.shown(state) as follow:
-        status = _run(line, follow, get_ready)
+        status = _run(line, follow, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is all there is to say.
         console.print(*state.lines)
@@ -69,7 +63,7 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
 def _ending() -> ModuleType:
     """Return what ends a run, with all that it needs."""
     from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
-    from fabric_checks.report.html import build  # noqa: F401, PLC0415  (slow to import)
+    from fabric_checks.report import page  # noqa: F401, PLC0415  (slow to import)
 
     return ending
 

@@ -8,8 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich import box
-from rich.table import Table
 
 from fabric_checks.cli import choosing, ending
 from fabric_checks.comparison import nodes
@@ -19,7 +17,9 @@ from fabric_checks.core.text import csv_text
 from fabric_checks.records import cost, reading, runs
 from fabric_checks.records import sources as sets_of
 from fabric_checks.records.record import FIELDS
-from fabric_checks.report.terminal import cost_table, nodes_table, summary
+from fabric_checks.report import nodes as node_tables
+from fabric_checks.report.terminal import cost_table, summary
+from fabric_checks.report.texts import rich_table
 
 _EPILOG = """
 \b
@@ -94,17 +94,11 @@ def command(
         console.print_rich(summary.render(found))
         if found.report:
             console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
-            _show_cost(found)
         elif found.archived:
             console.print(f"session:  {found.name}", f"records:  {folder}")
     # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
     if runs.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
-
-
-def _show_cost(found: runs.Session) -> None:
-    if measured := cost.cost_of(found.name, found.records):
-        console.print(f"cost:     {cost_table.one_line(measured)}")
 
 
 def _costs(folder: Path, form: str | None) -> None:
@@ -130,9 +124,9 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
     if form == "json":
         console.print_json(json.dumps({"nodes": [node.as_dict() for node in found], "faults": loaded.faults}, indent=1))
     elif name is None:
-        console.print_rich([nodes_table.listed(found)])
+        console.print_rich([node_tables.listed(found)])
     else:
-        console.print_rich([nodes_table.history(node) for node in found])
+        console.print_rich([node_tables.history(node) for node in found])
     if loaded.faults:
         raise SystemExit(1)
 
@@ -159,14 +153,14 @@ def _list(folder: Path, form: str | None) -> None:
     elif form == "csv":
         console.print_document(csv_text(fields, rows))
     else:
-        table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
-        for title in fields:
-            table.add_column(title, justify="right" if title in fields[3:] else "left", overflow="fold")
-        for name, started, systems, cases, passed in rows:
-            when = started.replace("T", " ")[:19] if started else "unknown"
-            counts = ("none", "") if cases is None else (str(cases), str(passed))
-            table.add_row(*(summary.plain(cell) for cell in (name, when, ", ".join(systems), *counts)))
-        console.print_rich([table])
+        shown = [
+            (
+                *(name, started.replace("T", " ")[:19] if started else "unknown", ", ".join(systems)),
+                *(("none", "") if cases is None else (cases, passed)),
+            )
+            for name, started, systems, cases, passed in rows
+        ]
+        console.print_rich([rich_table(fields, shown, right=fields[3:])])
     console.warn(faults)
     if faults:
         raise SystemExit(1)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import first_of, one_line
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
@@ -125,8 +125,7 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
         console.print_rich([table])
         _show_switches(found.switches, verdicts)
     console.print(*(f"path: {line}" for line in verdicts.paths))
-    more = [f"and {len(verdicts.notes) - _MOST} more: --json lists all"] if len(verdicts.notes) > _MOST else []
-    console.print(*verdicts.notes[:_MOST], *more)
+    console.print(*first_of(verdicts.notes, ": --json lists all", _MOST))
     if drain := _drain(verdicts, session):
         console.print("To take them out of service:", f"  {drain}")
 

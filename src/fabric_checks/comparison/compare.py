@@ -11,6 +11,7 @@ import polars.selectors as cs
 
 from fabric_checks.comparison import comparability, verdicts
 from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.text import names_text
 from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
@@ -165,8 +166,7 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
 
 
 def _some(values: set[str]) -> str:
-    shown = sorted(quoted(str(value), 30)[1:-1] for value in values)
-    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
+    return names_text(sorted(quoted(str(value), 30)[1:-1] for value in values), 4)
 
 
 def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:

@@ -79,11 +79,6 @@ class Line:
         """Return the median of all runs."""
         return median(self.values)
 
-    @property
-    def by_run(self) -> bool:
-        """Tell whether the axis counts runs, because their times do not distinguish them."""
-        return None in self.times or len(set(self.times)) < len(self.times)
-
 
 def lines(frame: pl.DataFrame) -> list[Line]:
     """Return the series of a table of records with :data:`COLUMNS`, in the order of first appearance.

@@ -49,14 +49,27 @@ def count_text(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def names_text(names: Sequence[str], most: int = 3) -> str:
+def names_text(names: Sequence[str], most: int = 3, separator: str = ", ") -> str:
     """Return the first names of a list, and how many more there are.
 
     >>> names_text(["a", "b"], 2), names_text(["a", "b", "c", "d", "e"], 2)
     ('a, b', 'a, b and 3 more')
     """
-    shown = ", ".join(names[:most])
+    shown = separator.join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def first_of(lines: Sequence[str], hint: str = "", most: int = 6) -> list[str]:
+    """Return at most so many lines: if there are more, the last is a count of those left out.
+
+    :param hint: where to find these.
+
+    >>> first_of(["a", "b", "c"], ", see below", 2)
+    ['a', 'and 2 more, see below']
+    """
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[: most - 1], f"and {len(lines) - most + 1} more{hint}"]
 
 
 def shortened(text: str, longest: int) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.core.text import names_text
-from fabric_checks.nightly.model import Finding, first_of
+from fabric_checks.core.text import first_of, names_text
+from fabric_checks.nightly.model import Finding
 from fabric_checks.ports.transport import ENOUGH_B
 from fabric_checks.records import reading
 from fabric_checks.records.record import case_name

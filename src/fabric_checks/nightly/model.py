@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from enum import IntEnum
@@ -11,13 +11,6 @@ from typing import Any
 
 #: How many lines of one kind a finding has.
 MOST_SHOWN = 6
-
-
-def first_of(lines: Sequence[str], hint: str = "") -> list[str]:
-    """Return the first lines, and a count of those left out; :param hint: where to find these."""
-    if len(lines) <= MOST_SHOWN:
-        return list(lines)
-    return [*lines[: MOST_SHOWN - 1], f"and {len(lines) - MOST_SHOWN + 1} more{hint}"]
 
 
 class Status(IntEnum):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fabric_checks.core.text import count_text, value_text
-from fabric_checks.nightly.model import Finding, first_of
+from fabric_checks.core.text import count_text, first_of, value_text
+from fabric_checks.nightly.model import Finding
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, case_name, never_began
 from fabric_checks.records.runs import Case, Session

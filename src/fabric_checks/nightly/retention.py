@@ -49,7 +49,7 @@ def write_report(
     :raises RecordError: if there is nothing to report.
     :raises OSError: if it cannot be written.
     """
-    from fabric_checks.report.html.build import report  # noqa: PLC0415  (slow to import; a failed night has no report)
+    from fabric_checks.report.page import report  # noqa: PLC0415  (slow to import; a failed night has no report)
 
     since = datetime.now(timezone.utc) - timedelta(days=DAYS)
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))

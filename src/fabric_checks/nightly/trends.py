@@ -17,7 +17,8 @@ import polars as pl
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes import FIELDS, OPEN, Change, find_changes
 from fabric_checks.comparison.events import Event, events_of
-from fabric_checks.nightly.model import Finding, first_of
+from fabric_checks.core.text import first_of
+from fabric_checks.nightly.model import Finding
 from fabric_checks.records import reading
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session

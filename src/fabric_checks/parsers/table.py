@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.text import names_text
 
 Found = TypeVar("Found")
 
@@ -167,5 +168,4 @@ def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
 
 
 def _some(sizes_B: Sequence[int]) -> str:
-    shown = ", ".join(f"{size} B" for size in sizes_B[:5])
-    return shown if len(sizes_B) <= 5 else f"{shown} and {len(sizes_B) - 5} more"
+    return names_text([f"{size} B" for size in sizes_B], 5)

@@ -7,14 +7,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import polars as pl
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.records import runs
 from fabric_checks.records.record import Record, case_name
 
 #: The fields of records that are read.
@@ -22,8 +20,8 @@ COLUMNS = (
     *("session", "time", "system", "partition", "environ", "test", "metric", "evidence", "nodes", "compared"),
     *("jobid", "elapsed_s"),
 )
-#: How many runs the medians are of: the latest of a case, and the latest run reports.
-LATEST, LATEST_REPORTS = 9, 5
+#: How many runs of a case the medians are of: the latest.
+LATEST = 9
 
 
 @dataclass(frozen=True)
@@ -83,27 +81,6 @@ def durations(frame: pl.DataFrame) -> dict[str, float]:
         .agg(pl.col("elapsed_s").tail(LATEST).median())
     )
     return {case_name(row): row["elapsed_s"] for row in medians.iter_rows(named=True)}
-
-
-def durations_in_reports(results: Path) -> dict[str, float]:
-    """Return how long each case ran, in seconds, by name: the median over the latest run reports.
-
-    Run reports are few and small, perflogs are not; unreadable ones are skipped, as the end of the run names them.
-
-    :param results: the folder of all results.
-    """
-    reports = sorted({*runs.reports_of(results).values()}, key=lambda path: path.stat().st_mtime_ns)
-    found: dict[str, list[float]] = {}
-    for path in reports[-LATEST_REPORTS:]:
-        try:
-            report = runs.read_report(path, results)
-        except RecordError:
-            continue
-        for case in (case for cases in report.runs for case in cases if not case.get("fixture")):
-            seconds = case.get("time_run")
-            if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9:
-                found.setdefault(runs.name_of(case), []).append(float(seconds))
-    return {name: median(times) for name, times in found.items()}
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,10 @@ _SHAPES: dict[str, tuple[str, Any]] = {
     "parameters": ("an object with a string or a number for each parameter", {_EACH: (str, _NUMBER)}),
     "headline": (
         "an object with title, quantity, section and order",
-        {"title": str, "quantity": str, "section": str, "order": _NUMBER},
+        {
+            **dict.fromkeys(("title", "quantity", "section", "short?", "point?", "layouts?"), str),
+            **dict.fromkeys(("order", "rank?", "least_tasks?"), _NUMBER),
+        },
     ),
     "findings": (
         "a list of objects with text, hosts that are strings, fault that is true or false, and numbers",

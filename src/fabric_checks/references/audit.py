@@ -18,7 +18,7 @@ import yaml
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import value_text
+from fabric_checks.core.text import names_text, value_text
 from fabric_checks.records.record import SERIES, limit
 from fabric_checks.records.series import records_by_series
 from fabric_checks.references import line_rate, lookup
@@ -134,13 +134,13 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
             elif metric.name not in derived and file.why_none(metric=metric.name, **case.facts) is None:
                 gaps.append(metric.name)
         if gaps:
-            first = gaps[0] if len(gaps) == 1 else f"{gaps[0]} and {len(gaps) - 1} more"
             parameters = ", ".join(
                 value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"
             )
             yield (
-                f"{place}{f' ({parameters})' if parameters else ''}: missing: {first}: neither a reference nor a "
-                f"reason; `fabric-checks references propose` finds one, or give a reason under {NO_REFERENCE}"
+                f"{place}{f' ({parameters})' if parameters else ''}: missing: {names_text(gaps, 1)}: "
+                "neither a reference nor a reason; `fabric-checks references propose` finds one, or give a reason "
+                f"under {NO_REFERENCE}"
             )
 
 

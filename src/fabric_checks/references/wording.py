@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fabric_checks.core.text import value_text
+from fabric_checks.core.text import names_text, value_text
 from fabric_checks.records.record import case_name
 from fabric_checks.references.propose import Proposal
 
@@ -77,9 +77,8 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
             if each.action == action:
                 groups.setdefault((case_name(each.series), each.why), []).append(each)
         for (case, why), group in groups.items():
-            first = group[0].series["metric"]
-            what = first if len(group) == 1 else f"{first} and {len(group) - 1} more"
-            lines.append(f"{action}: {case}: {what}: {why}")
+            metrics = names_text([each.series["metric"] for each in group], 1)
+            lines.append(f"{action}: {case}: {metrics}: {why}")
     mixed = sorted({_mixture(each) for each in proposals if each.reference} - {""})
     lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
     failed = sum(each.history.failed > 0 for each in proposals if each.reference)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.core.text import value_text
@@ -29,25 +29,20 @@ class Cell:
     missing: bool = False
 
 
-def number(value: Value | None, *, marked: bool = True, best: bool = False) -> Cell:
-    """Return the cell of a value, its median over the runs; ``not measured`` for None.
-
-    :param marked: whether to mark a simulated value and one that missed its reference; if not, the head of the column
-        has to.
-    """
+def number(value: Value | None, *, best: bool = False) -> Cell:
+    """Return the cell of a value, its median over the runs; ``not measured`` for None."""
     if value is None:
         return Cell(NOT_MEASURED, missing=True)
     words = [value.evidence, value.verdict if value.verdict not in ("", "met") else ""]
-    return Cell(value_text(value.median), value, ", ".join(filter(None, words)) if marked else "", best)
+    return Cell(value_text(value.median), value, ", ".join(filter(None, words)), best)
 
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column: its title, its unit, and a word about all its values."""
+    """The head of a column: its title and its unit."""
 
     title: str
     unit: str = ""
-    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,10 +67,10 @@ class Table:
 class Picture:
     """A figure.
 
-    :param description: what it shows, in words, for those who do not see it.
+    :param description: what it shows, in words, for readers who do not see it.
     :param svgs: its panels, drawn by :mod:`fabric_checks.report.drawing`; none where there is only a sentence.
     :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the lines.
-    :param absent: the sentence in place of a drawing that is not there.
+    :param absent: the sentence shown if there is no drawing.
     """
 
     key: str
@@ -122,20 +117,6 @@ def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...
     return tuple((subject, tuple(of)) for subject, of in groups.items())
 
 
-def of_machines(key: str, caption: str, titles: Mapping[str, str], rows: Mapping[str, Sequence[Value | None]]) -> Table:
-    """Return a table of metrics, a row a machine. The machines differ in their numbers of nodes, so none is the best.
-
-    :param titles: of the columns, by metric; :param rows: the values of a machine, one for each metric, by its name.
-    """
-    columns = list(zip(*rows.values(), strict=True))
-    cells = zip(*(column_of(column, compared=False) for column in columns), strict=True)
-    heads = tuple(
-        Column(title, next((value.unit for value in column if value and value.unit != "1"), ""))
-        for title, column in zip(titles.values(), columns, strict=True)
-    )
-    return Table(key, caption, "machine, layout", heads, tuple(zip(rows, map(tuple, cells), strict=True)))
-
-
 def best_of(values: Sequence[Value | None]) -> str:
     """Return the best median of a column as it is printed; empty if more than half of the column has it."""
     found = [value for value in values if value is not None]
@@ -146,10 +127,7 @@ def best_of(values: Sequence[Value | None]) -> str:
     return text if 2 * sum(value_text(value.median) == text for value in found) <= len(found) else ""
 
 
-def column_of(values: Sequence[Value | None], *, compared: bool = True) -> list[Cell]:
-    """Return the cells of a column in which every row has one value.
-
-    :param compared: whether to mark the best: the values are of the same thing.
-    """
-    best = best_of(values) if compared else ""
+def column_of(values: Sequence[Value | None]) -> list[Cell]:
+    """Return the cells of a column of values of the same metric, the best marked."""
+    best = best_of(values)
     return [number(value, best=value is not None and value_text(value.median) == best) for value in values]

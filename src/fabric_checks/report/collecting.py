@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
 from fabric_checks.records.record import FIELDS, is_success
 from fabric_checks.records.series import series
-from fabric_checks.report.values import Failure, Results, Value, case_text, json_of, parameters_of, texts
+from fabric_checks.report.values import Failure, Results, Value, case_text, parameters_of
 
 #: The fields that the report reads: all but the largest, which it does not show.
 COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes_B", "placement"))
@@ -23,43 +24,44 @@ COLUMNS = tuple(name for name in FIELDS if name not in ("spec", "format", "sizes
 _KEY = ("machine", "check", "test", "layout", "environ", "metric", "unit")
 
 
-def names_of_machines(places: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str, str], str]:
+def names_of_machines(keys: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str, str], str]:
     """Return the name of the machine of each record.
 
     A system with one partition goes by its name, others by ``system:partition``, and where each partition is a machine
     by the partition's; the environment is added where there are several, and the label of the source where several
     have the machine.
 
-    :param places: (side, system, partition, environ) of the records.
+    :param keys: (side, system, partition, environ) of the records.
     """
-    places = sorted(set(places))
+    keys = sorted(set(keys))
     partitions: dict[str, set[str]] = {}
-    for _, system, partition, _ in places:
+    for _, system, partition, _ in keys:
         partitions.setdefault(system, set()).add(partition)
-    bases = {}
-    for place in places:
-        _, system, partition, _ = place
+
+    def base(system: str, partition: str) -> str:
         if system in systems_of_machines():
-            bases[place] = partition
-        else:
-            bases[place] = system if len(partitions[system]) == 1 else f"{system}:{partition}"
+            return partition
+        return system if len(partitions[system]) == 1 else f"{system}:{partition}"
+
     names = {}
-    for place, base in bases.items():
-        side, _, _, environ = place
-        same = [other for other, its in bases.items() if its == base]
-        name = base if len({other[3] for other in same}) == 1 else f"{base}, {environ}"
-        names[place] = name if len({other[0] for other in same}) == 1 else f"{side}: {name}"
-    return {place: clean(name) or "(no name)" for place, name in names.items()}
+    for side, system, partition, environ in keys:
+        name = base(system, partition)
+        same = [other for other in keys if base(*other[1:3]) == name]
+        if len({other[3] for other in same}) > 1:
+            name = f"{name}, {environ}"
+        if len({other[0] for other in same}) > 1:
+            name = f"{side}: {name}"
+        names[side, system, partition, environ] = clean(name) or "(no name)"
+    return names
 
 
 def with_machines(frame: pl.DataFrame) -> pl.DataFrame:
     """Return records with a column ``machine``, see :func:`names_of_machines`."""
-    place = ("side", "system", "partition", "environ")
-    frame = frame.with_columns(pl.col(name).fill_null("") for name in place)
-    names = names_of_machines(frame.select(place).unique().iter_rows())
-    rows = [(*key, name) for key, name in names.items()]
-    table = pl.DataFrame(rows, dict.fromkeys((*place, "machine"), pl.String), orient="row")
-    return frame.join(table, on=place, how="left", maintain_order="left")
+    key = ("side", "system", "partition", "environ")
+    frame = frame.with_columns(pl.col(name).fill_null("") for name in key)
+    rows = [(*each, name) for each, name in names_of_machines(frame.select(key).unique().iter_rows()).items()]
+    names = pl.DataFrame(rows, dict.fromkeys((*key, "machine"), pl.String), orient="row")
+    return frame.join(names, on=key, how="left", maintain_order="left")
 
 
 def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
@@ -74,26 +76,40 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     spreads = _intervals([row["values"] for row in rows_of_series])
     values = tuple(_value(row, spread) for row, spread in zip(rows_of_series, spreads, strict=True))
     machines = tuple(sorted(frame["machine"].unique()))
+    of_case = ("check", "parameters", "layout", "case_result", "fail_reason", "time", "session", "findings")
     latest = frame.group_by(("machine", "test", "environ"), maintain_order=True).agg(
-        *(
-            pl.col(name).last()
-            for name in ("check", "parameters", "layout", "case_result", "fail_reason", "time", "session")
-        ),
-        pl.col("findings").last(),
+        pl.col(name).last() for name in of_case
     )
-    rows = list(latest.iter_rows(named=True))
+    sessions: dict[str, dict[str, None]] = {machine: {} for machine in machines}
+    for machine, session in frame.select("machine", "session").unique(maintain_order=True).iter_rows():
+        if session:
+            sessions[machine][clean(session)] = None
+    failures: list[Failure] = []
+    cases = dict.fromkeys(machines, (0, 0))
+    findings: dict[str, dict[tuple[str, str, str], None]] = {}
+    for row in latest.iter_rows(named=True):
+        machine, case, result = row["machine"], case_text(row), row["case_result"]
+        is_bad = not is_success(result) and result != "skip"
+        ran, failed = cases[machine]
+        cases[machine] = (ran + 1, failed + is_bad)
+        if is_bad or result == "xfail":
+            why = clean(row["fail_reason"] or "the record gives no reason")
+            failures.append(Failure(machine, case, why, row["time"], result == "xfail"))
+        for finding in json.loads(row["findings"] or "[]"):
+            findings.setdefault(machine, {})[case, clean(finding.get("kind", "")), clean(finding["text"])] = None
+    not_offered: dict[str, dict[str, str]] = {}
+    for machine, text in frame.select("machine", "not_offered").unique(maintain_order=True).iter_rows():
+        suites = json.loads(text or "{}")
+        not_offered.setdefault(machine, {}).update({clean(name): clean(why) for name, why in suites.items()})
     return Results(
         machines,
         values,
-        tuple(_failures(rows)),
-        {name: _counts(row for row in rows if row["machine"] == name) for name in machines},
-        {
-            name: tuple(dict.fromkeys(clean(s) for s in frame.filter(pl.col("machine") == name)["session"] if s))
-            for name in machines
-        },
-        _not_offered(frame),
-        _findings(rows),
-        tuple(clean(line) for line in faults),
+        tuple(failures),
+        cases,
+        {machine: tuple(names) for machine, names in sessions.items()},
+        not_offered,
+        {machine: tuple(listed) for machine, listed in findings.items()},
+        tuple(map(clean, faults)),
         frame.height,
     )
 
@@ -117,42 +133,6 @@ def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) 
     median = statistics.median(row["values"])
     runs = tuple(zip(row["times"], (clean(s or "") for s in row["session"]), row["values"], strict=True))
     record = {name: value for name, value in row.items() if name in (*_KEY, *COLUMNS) and name != "session"}
-    record["nodelist"] = texts(record.get("nodelist"))
-    record |= {name: json_of(record.get(name)) for name in ("compared", "headline")}
+    record |= {name: json.loads(record[name]) for name in ("compared", "headline") if record[name]}
+    record["nodelist"] = list(map(clean, json.loads(record["nodelist"] or "[]")))
     return Value(row["machine"], record, parameters_of(row["parameters"]), median, low, high, runs)
-
-
-def _failures(rows: Iterable[Mapping[str, Any]]) -> Iterable[Failure]:
-    for row in rows:
-        if row["case_result"] == "xfail" or _is_bad(row["case_result"]):
-            why = clean(row["fail_reason"] or "the record gives no reason")
-            yield Failure(row["machine"], case_text(row), why, row["time"], row["case_result"] == "xfail")
-
-
-def _counts(rows: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-    results = [row["case_result"] for row in rows]
-    return len(results), sum(map(_is_bad, results))
-
-
-def _is_bad(result: str | None) -> bool:
-    return not is_success(result) and result != "skip"
-
-
-def _not_offered(frame: pl.DataFrame) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for machine, text in frame.select("machine", "not_offered").unique(maintain_order=True).iter_rows():
-        suites = json_of(text)
-        if isinstance(suites, dict):
-            found.setdefault(machine, {}).update({clean(name): clean(why) for name, why in suites.items()})
-    return found
-
-
-def _findings(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[tuple[str, str, str], ...]]:
-    found: dict[str, dict[tuple[str, str, str], None]] = {}
-    for row in rows:
-        listed = json_of(row["findings"])
-        for finding in listed if isinstance(listed, list) else ():
-            if isinstance(finding, dict) and finding.get("text"):
-                line = (case_text(row), clean(finding.get("kind", "")), clean(finding["text"]))
-                found.setdefault(row["machine"], {})[line] = None
-    return {machine: tuple(lines) for machine, lines in found.items()}

@@ -46,14 +46,12 @@ class Line:
     """A line of a drawing.
 
     :param label: its name; the same label has the same look in all panels. :param points: (x, y).
-    :param values: what the points are of, one each; none in a file.
-    :param joined: whether a line joins the points.
+    :param values: the value of each point, for its provenance; none in a file.
     """
 
     label: str
     points: tuple[tuple[float, float], ...]
     values: tuple[Value, ...] = ()
-    joined: bool = True
 
 
 @dataclass(frozen=True)
@@ -108,10 +106,9 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
     for line in of.lines:
         placed = [(across(x), up(y)) for x, y in line.points]
         look = style(looks[line.label])
-        if line.joined:
-            joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
-            series = f' data-s="{series_of(line, of.x)}"' if series_of else ""
-            parts.append(f'<polyline class="{look}" points="{joined}"{series}/>')
+        joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
+        series = f' data-s="{series_of(line, of.x)}"' if series_of else ""
+        parts.append(f'<polyline class="{look}" points="{joined}"{series}/>')
         dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in placed)
         parts.append(f'<path class="{look}" d="{dots}"/>')
     return _svg(_WIDTH, _HEIGHT, ", ".join(filter(None, (of.title, unit))), parts)
@@ -172,7 +169,7 @@ def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[
 
 
 def heat_map(values: NDArray[np.float64], senders: Sequence[str], receivers: Sequence[str]) -> str:
-    """Draw a value of every pair, senders down and receivers across, from 0; what was not measured is left out.
+    """Draw a value of every pair, senders down and receivers across, from 0; pairs that were not measured are left out.
 
     :param values: senders x receivers, NaN where there is none.
     """

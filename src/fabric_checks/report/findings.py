@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find what needs attention in a run, the worst first, and list what was not run."""
+"""List the problems of a run, the worst first, and the cases and suites that were not run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fabric_checks.core.text import count_text, names_text, one_line, range_text, test_text, value_text
+from fabric_checks.core.text import (
+    count_text,
+    first_of,
+    names_text,
+    one_line,
+    range_text,
+    shortened,
+    test_text,
+    value_text,
+)
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
 
-#: Findings of these kinds describe a machine, or what was not seen again, and blame nothing.
+#: Findings of these kinds describe a machine, or an effect that did not repeat, and blame nothing.
 DESCRIBING = (
     *("not repeated", "slowest pair", "plateaus", "sharing", "limits", "not measured", "by switch", "groups"),
     *("protocol switch", "blocking wait"),
@@ -36,17 +45,16 @@ def case_text(record: Record) -> str:
 
 
 def findings(session: Session) -> list[Finding]:
-    """Return what needs attention, the worst first.
+    """Return the problems of a run: errors, findings that blame, failed cases, missed references, and warnings.
 
-    These are errors of the run, findings that blame, failed cases, missed references, and warnings. A change of
-    protocol, and what else only describes, is not among them.
+    Findings of the kinds :data:`DESCRIBING`, such as a change of protocol, are left out.
     """
     missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
     explained = {case_name(record) for record in missed}
     failed = [case for case in runs.failed(session) if case.result != "abort"]
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
-        *_first("error", runs.other_faults(session), most=3),
+        *_first("error", runs.other_faults(session), most=4),
         *_blamed(session.records),
         *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
         *_missed(missed),
@@ -79,8 +87,7 @@ def _failures(cases: Sequence[Case]) -> list[Finding]:
             text = f"{count_text(len(group), 'case')} not run, because something they depend on failed"
             found.append(Finding(text, (names,)))
             continue
-        reason = one_line(first.reason or "no reason was given")
-        reason = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 1]}…"
+        reason = shortened(one_line(first.reason or "no reason was given"), _LONGEST)
         which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
         found.append(Finding(f"failed: {which}", (f"in {first.phase}: {reason}",)))
     return found
@@ -104,16 +111,13 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
     return found
 
 
-def _first(kind: str, lines: Sequence[str], most: int = 1) -> list[Finding]:
-    """Return the first of some lines, and how many more there are of their kind."""
-    shown = [Finding(f"{kind}: {line}") for line in lines[:most]]
-    if len(lines) > most:
-        shown[-1] = Finding(f"{shown[-1].text}; and {len(lines) - most} more like this")
-    return shown
+def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Finding]:
+    """Return at most so many lines of a kind; the last may be a count of the others."""
+    return [Finding(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
 
 
 def not_run(session: Session) -> list[str]:
-    """Return what was not run and why, a line for each reason."""
+    """Return the suites and cases that were not run, a line for each reason."""
     environs: dict[tuple[str, str], dict[str, None]] = {}
     for record in session.records:
         for suite, why in (record["not_offered"] or {}).items():

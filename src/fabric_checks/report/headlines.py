@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import PAIR, Headline
@@ -20,10 +20,6 @@ Machine = str
 #: The points of a curve by message size in bytes; a value that is no point has the size -1.
 Points = Mapping[int, Record]
 _Parameters = tuple[tuple[str, str], ...]
-
-#: The members of a headline that are texts, and those that are numbers.
-_TEXTS = ("title", "quantity", "section", "point", "layouts", "short")
-_NUMBERS = ("order", "rank", "least_tasks")
 
 #: The keys that sort layouts, the preferred first, by ``Headline.layouts``.
 _PREFERENCES: Mapping[str, Callable[[Layout], tuple[int, ...]]] = {
@@ -76,7 +72,7 @@ class _Candidate:
     @property
     def merit(self) -> tuple[int, ...]:
         """The key that finds the best: the most machines, the preferred layout, the preferred program."""
-        preference = _PREFERENCES[self.headline.layouts](self.layout)
+        preference = _PREFERENCES.get(self.headline.layouts, _PREFERENCES["largest"])(self.layout)
         return (len(self.by_machine), *(-number for number in preference), -self.headline.rank)
 
     def row(self) -> Row:
@@ -91,7 +87,7 @@ class Values:
     """The values of a run by headline.
 
     :param records: of the perflog; only those with a value count, and no comparison of two layouts does.
-    :param machine_of: returns the name of what has a column of its own.
+    :param machine_of: returns the machine of a record, which has a column of its own.
     """
 
     def __init__(self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name) -> None:
@@ -124,11 +120,11 @@ class Values:
             section = each.headline.section
             orders[section] = min(each.headline.order, orders.get(section, each.headline.order))
 
-        def place(each: _Candidate) -> tuple[int, str, bool, int, str]:
+        def position(each: _Candidate) -> tuple[int, str, bool, int, str]:
             headline = each.headline
             return orders[headline.section], headline.section, each.section != WITHIN, headline.order, headline.title
 
-        return [candidate.row() for candidate in sorted(best.values(), key=place)]
+        return [candidate.row() for candidate in sorted(best.values(), key=position)]
 
     def _candidates(self) -> Iterable[_Candidate]:
         """Return the candidates for all rows; of several series of a machine the first."""
@@ -165,17 +161,10 @@ def _any_record(by_machine: Mapping[Machine, Points]) -> Record:
 
 
 def headline_of(record: Record) -> Headline | None:
-    """Return the headline that a record carries; None without one, and for any other object."""
-    given = record.get("headline")
-    if not isinstance(given, dict) or not all(isinstance(given.get(name, ""), str) for name in _TEXTS):
-        return None
-    if not all(isinstance(given.get(name, 0), int) for name in _NUMBERS):
-        return None
-    try:
-        headline = Headline(**given)
-    except TypeError:
-        return None
-    return headline if headline.layouts in _PREFERENCES else None
+    """Return the headline that a record carries; None without one."""
+    given = record.get("headline") or {}
+    members = {member.name: given[member.name] for member in fields(Headline) if member.name in given}
+    return Headline(**members) if members else None
 
 
 def cell(points: Points, point: str) -> Cell:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -21,92 +21,68 @@ class Provenance:
     """The provenance of a page's values; each is kept once and referred to by its number."""
 
     def __init__(self) -> None:
-        self._values: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}  # by the identity of the value
         self._kept: list[Value] = []  # their identities have to stay theirs
-        self._facts: list[tuple[int, Facts]] = []
-        self._cases: dict[tuple[str, ...], int] = {}
-        self._case_facts: list[Facts] = []
-        self._case_runs: list[dict[str, datetime | None]] = []
-        self._series: list[tuple[int, str, str, str, Line]] = []
+        self._texts: dict[str, int] = {}
+        self._facts: dict[Facts, int] = {}
+        self._values: list[list[int]] = []
+        self._cases: dict[Facts, tuple[int, dict[str, datetime | None]]] = {}  # its number, and times by session
+        self._series: list[list[Any]] = []
 
     def number_of(self, value: Value) -> int:
         """Return the number of a value's provenance, from 0."""
-        number = self._values.get(id(value))
-        if number is None:
-            number = self._values[id(value)] = len(self._facts)
+        if id(value) not in self._numbers:
             self._kept.append(value)
-            self._facts.append((self._case_of(value), _own_facts(value)))
-        return number
+            unit = f" {value.unit}" if value.unit != "1" else ""
+            metric = clean(f"{value.record['metric']} = {value_text(value.median)}{unit}")
+            self._numbers[id(value)] = self._add(value, (("metric", metric),))
+        return self._numbers[id(value)]
 
     def series_of(self, line: Line, x: str) -> int:
         """Return the number of a line's provenance, from 0.
 
-        :param x: what is across, see :class:`fabric_checks.report.drawing.Panel`.
+        :param x: the axis across, see :class:`fabric_checks.report.drawing.Panel`.
         """
         value = line.values[0]
         quantity = value.quantity if x == "size" else str(value.record["metric"])
-        cases = {self._case_of(each) for each in line.values}
-        self._series.append((min(cases) if len(cases) == 1 else -1, x, clean(quantity), value.unit, line))
+        across = [int(x) if x == int(x) else round(x, 5) for x, _ in line.points]
+        medians = [float(f"{y:.5g}") for _, y in line.points]
+        numbers = [self._add(each) for each in line.values]
+        self._series.append([clean(line.label), clean(quantity), value.unit, x, across, medians, numbers])
         return len(self._series) - 1
 
-    def _case_of(self, value: Value) -> int:
-        facts = _case_facts(value)
-        key = tuple(text for _, text in facts)
-        number = self._cases.get(key)
-        if number is None:
-            number = self._cases[key] = len(self._case_facts)
-            self._case_facts.append((("case", f"{number + 1}"), *facts))
-            self._case_runs.append({})
-        self._case_runs[number].update((session, time) for time, session, _ in value.runs)
-        return number
+    def _add(self, value: Value, own: Facts = ()) -> int:
+        case, runs = self._cases.setdefault(_case_facts(value), (len(self._cases), {}))
+        runs.update((session, time) for time, session, _ in value.runs)
+        facts = self._facts.setdefault(_value_facts(value), len(self._facts))
+        self._values.append([case, facts, *self._texts_of(own)])
+        return len(self._values) - 1
+
+    def _texts_of(self, facts: Facts) -> list[int]:
+        return [self._texts.setdefault(text, len(self._texts)) for pair in facts for text in pair]
 
     @property
     def cases(self) -> list[Mapping[str, str]]:
-        """The facts of each case by label, with the dates of its runs."""
+        """The facts of each case by label, with its number and the dates of its runs."""
         return [
-            {**dict(facts), "when": f"{_dates(runs.values())}; {clean(_sessions(sorted(runs)))}"}
-            for facts, runs in zip(self._case_facts, self._case_runs, strict=True)
+            {**dict(facts), "case": f"{at + 1}", "when": f"{_dates(runs.values())}; {clean(_sessions(sorted(runs)))}"}
+            for facts, (at, runs) in self._cases.items()
         ]
 
-    def data(self) -> dict[str, Any]:
-        """Return all of it for the page's script: texts once, and by number which of them are meant."""
-        texts: dict[str, int] = {}
+    def data(self) -> dict[str, list[Any]]:
+        """Return everything for the page's script, as lists of numbers of texts, which are there once.
 
-        def numbers(facts: Facts) -> list[int]:
-            return [texts.setdefault(text, len(texts)) for pair in facts for text in pair]
-
-        values = [[case, *numbers(facts)] for case, facts in self._facts]
-        series = [self._series_data(each, numbers) for each in self._series]
-        return {
-            "cases": [numbers(facts) for facts in self._case_facts],
-            "values": values,
-            "series": series,
-            "texts": list(texts),
-        }
-
-    def _series_data(self, series: tuple[int, str, str, str, Line], numbers: Callable[[Facts], list[int]]) -> list[Any]:
-        """Return a line for the page's script.
-
-        That is: its name, quantity, unit, axis across, positions, values, the case, the facts that all its points
-        share, and by point the others: its case where cases differ, and facts.
+        A case, and the facts that values share, are labels and texts in turn. A value has the number of its case, that
+        of its facts, and label and text of its own. A series has its name, quantity, unit, axis across, positions,
+        values, and the numbers of their provenance.
         """
-        case, x, quantity, unit, line = series
-        facts = [dict(_own_facts(value)) for value in line.values]
-        own = ("metric", "computed") if x == "time" else ("metric",)
-        shared = {
-            key: text for key, text in facts[0].items() if key not in own and all(f.get(key) == text for f in facts)
-        }
-        points = {}
-        for at, (its, value) in enumerate(zip(facts, line.values, strict=True)):
-            rest = tuple((key, text) for key, text in its.items() if key not in shared and key != "metric")
-            if rest or case < 0:
-                points[at] = [self._case_of(value) if case < 0 else case, *numbers(rest)]
-        places = [int(x) if x == int(x) else round(x, 5) for x, _ in line.points]
-        medians = [float(f"{y:.5g}") for _, y in line.points]
-        return [clean(line.label), quantity, unit, x, places, medians, case, numbers(tuple(shared.items())), points]
+        cases = [self._texts_of((("case", f"{number}"), *facts)) for number, facts in enumerate(self._cases, 1)]
+        facts = [self._texts_of(facts) for facts in self._facts]
+        texts = list(self._texts)
+        return {"cases": cases, "facts": facts, "values": self._values, "series": self._series, "texts": texts}
 
 
-def _own_facts(value: Value) -> Facts:
+def _value_facts(value: Value) -> Facts:
     record = value.record
     unit = f" {value.unit}" if value.unit != "1" else ""
     values = [value_of_run for _, _, value_of_run in value.runs]
@@ -120,7 +96,6 @@ def _own_facts(value: Value) -> Facts:
     if not reference and not value.derived:
         reference = f"none: {record['no_reference']}" if record["no_reference"] else "none"
     facts = (
-        ("metric", f"{record['metric']} = {value_text(value.median)}{unit}"),
         ("runs", runs),
         ("date (UTC)", _dates(time for time, _, _ in value.runs)),
         ("session", _sessions(session for _, session, _ in value.runs)),

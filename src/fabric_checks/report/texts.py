@@ -1,32 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Texts that several renderers share."""
+"""Texts and tables that several renderers share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from fabric_checks.comparison.changes import Circumstance
-from fabric_checks.core.text import count_text, shortened
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
-T = TypeVar("T")
-
-#: How comparisons of one process a node with more are shown.
-COMPARED = "One process a node against more"
-COMPARED_NOTE = (
-    "The change is the second value divided by the first or, where it has a sign, their difference. For a curve the "
-    "table has the smallest message, the largest, and the one that loses most with more processes."
-)
+from fabric_checks.core.text import one_line
 
 
-def ends_and_worst(points: Sequence[T], change: Callable[[T], float], better: str | None) -> list[T]:
-    """Return of a curve of changes, sorted by size, the ends and the one that loses most.
+def plain(*lines: object) -> Text:
+    """Return untrusted texts as lines for the terminal, each on one line and without markup."""
+    return Text("\n".join(one_line(str(line)) for line in lines))
 
-    :param better: whether a ``smaller`` or a larger change is better.
+
+def rich_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Sequence[str] = (),
+    widths: Sequence[int | None] = (),
+) -> Table:
+    """Return a table for the terminal; a cell is untrusted text, or a styled :class:`rich.text.Text`.
+
+    :param right: the titles of the columns that are aligned to the right.
+    :param widths: the largest width of each column, None for any; a table with widths has narrow gaps.
     """
-    worst = (max if better == "smaller" else min)(points, key=change)
-    return [point for point in points if point is worst or point is points[0] or point is points[-1]]
+    out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=bool(widths), header_style="bold")
+    for title, width in zip(header, widths or (None,) * len(header), strict=True):
+        out.add_column(plain(title), max_width=width, overflow="fold", justify="right" if title in right else "left")
+    for row in rows:
+        out.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
+    return out
 
 
 @dataclass
@@ -41,10 +50,6 @@ class Footnotes:
             self.reasons.append(reason)
         return f"[{self.reasons.index(reason) + 1}]"
 
-
-def circumstance_text(circumstance: Circumstance) -> str:
-    """Return a change of a circumstance, as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
-    before, after = (shortened(", ".join(each) or "none", 70) for each in (circumstance.before, circumstance.after))
-    moved = circumstance.runs_later
-    when = f" ({count_text(abs(moved), 'run')} {'later' if moved > 0 else 'earlier'})" if moved else ""
-    return f"{circumstance.field}: {before} -> {after}{when}"
+    def lines(self) -> list[str]:
+        """Return the reasons, each after its mark."""
+        return [f"[{number}] {reason}" for number, reason in enumerate(self.reasons, 1)]

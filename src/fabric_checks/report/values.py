@@ -177,28 +177,13 @@ class Results:
         return machine in self._simulated
 
 
-def json_of(text: str | None) -> Any:
-    """Return the content of a column of JSON text; None for what is no JSON."""
-    try:
-        return json.loads(text) if text else None
-    except ValueError:
-        return None
-
-
-def texts(text: str | None) -> list[str]:
-    """Return the strings of a JSON list of a record; nothing for other text."""
-    found = json_of(text)
-    return [clean(item) for item in found] if isinstance(found, list) else []
-
-
 def parameters_of(text: str | None) -> dict[str, str]:
     """Return the parameters of a test from the JSON text of its records.
 
     >>> parameters_of('{"queue_depth": 8}')
     {'queue_depth': '8'}
     """
-    found = json_of(text)
-    return {clean(name): clean(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    return {clean(name): clean(value) for name, value in json.loads(text or "{}").items()}
 
 
 def case_text(row: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fabric_checks.core.text import first_of
+
 #: The largest number of nodes that a message names.
 MOST_SHOWN = 8
 
@@ -108,10 +110,7 @@ def too_few(nodes: Sequence[Node], needed: int) -> bool:
 
 def listed(node_faults: Mapping[str, str]) -> str:
     """Return faults of nodes for a message, the first few of many."""
-    texts = list(node_faults.values())
-    if len(texts) > MOST_SHOWN:
-        texts = [*texts[: MOST_SHOWN - 1], f"and {len(texts) - MOST_SHOWN + 1} more"]
-    return "; ".join(texts)
+    return "; ".join(first_of(list(node_faults.values()), most=MOST_SHOWN))
 
 
 def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, node_faults: Mapping[str, str]) -> ExitReason:

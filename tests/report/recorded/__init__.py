@@ -60,9 +60,9 @@ def records_of(name):
     content = json.loads((HERE / f"{name}.json").read_text())
     of_all = dict.fromkeys(FIELDS) | {"format": 2, "session": content["session"]}
     return [
-        of_all | case | dict(zip(SHARED, content["shared"][place], strict=True)) | dict(zip(OWN, own, strict=True))
+        of_all | case | dict(zip(SHARED, content["shared"][number], strict=True)) | dict(zip(OWN, own, strict=True))
         for case, values in content["records"]
-        for place, *own in values
+        for number, *own in values
     ]
 
 

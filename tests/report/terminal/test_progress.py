@@ -2,30 +2,28 @@
 """A run while it is under way, by the lines of a real ReFrame."""
 
 import io
-import json
 from pathlib import Path
 
 import pytest
 
 from fabric_checks.core import console
-from fabric_checks.records.cost import durations_in_reports
 from fabric_checks.report.terminal import progress
 
 #: What ReFrame 4.10.4 printed, thinned: a build, 36 cases of which one failed, an interrupt.
 SAID = (Path(__file__).with_name("reframe-4.10.4.txt")).read_text().splitlines()
 
 
-def state(lines, past=None, pace_s=1.0):
-    found = progress.State(past or {})
-    for at, line in enumerate(lines):
-        found.read(line, at * pace_s)
+def state(lines):
+    found = progress.State()
+    for line in lines:
+        found.read(line)
     return found
 
 
 def test_before_the_first_case_ends_nobody_knows_how_many_there_are():
     begun = state(SAID[: SAID.index(next(line for line in SAID if "RUN" in line))])
     assert begun.text(2.0) == "choosing cases, 2 s"
-    begun.read("[ RUN      ] FabricPrograms ~local:node+mpich /5c7ed743 @local:node+mpich", 2.0)
+    begun.read("[ RUN      ] FabricPrograms ~local:node+mpich /5c7ed743 @local:node+mpich")
     assert begun.text(3.0) == "begun, 3 s, building FabricPrograms"
 
 
@@ -40,42 +38,9 @@ def test_what_runs_is_what_began_first_and_has_not_ended():
     assert state(lines).running_text() == "OsuLatency 1x2 @local:node+mpich"
 
 
-@pytest.mark.parametrize(
-    ("finished", "running", "unknown", "done_in_s", "since_s", "left_s"),
-    [
-        ((), (), 3, 0.0, 0.0, 3 * (10 + 20 + 30) / 3),
-        ((), ("a", "b"), 1, 0.0, 5.0, 10 + 20 + 30 - 5),
-        (("a",), ("b",), 1, 100.0, 0.0, 20 + 30),  # one case tells no pace
-        (("a", "b", "new"), ("c",), 0, 100.0, 0.0, 2 * 30),  # twice as slow as before
-        (("a", "b", "c"), ("new",), 0, 60.0, 100.0, 0.0),  # late, and not less than over
-    ],
-)
-def test_what_is_left_by_what_cases_took_before(finished, running, unknown, done_in_s, since_s, left_s):
-    past = {"a": 10.0, "b": 20.0, "c": 30.0}
-    found = progress.remaining_s(past, finished, running, unknown, done_in_s=done_in_s, since_s=since_s)
-    assert found == pytest.approx(left_s)
-    assert progress.remaining_s({}, finished, running, unknown, done_in_s=done_in_s, since_s=since_s) is None
-
-
-def test_past_runs_are_read_from_their_reports(tmp_path):
-    assert durations_in_reports(tmp_path) == {}
-    (tmp_path / "reports").mkdir()
-    case = {
-        "display_name": "A %layout=1x2",
-        "name": "x",
-        "system": "s",
-        "partition": "p",
-        "environ": "e",
-        "result": "pass",
-    }
-    for at, seconds in enumerate((4.0, 3.0, 50.0, "x")):
-        told = {
-            "session_info": {"log_files": [f"/x/run{at}.log"]},
-            "runs": [{"testcases": [case | {"time_run": seconds}, case | {"fixture": True, "time_run": 99.0}]}],
-        }
-        (tmp_path / "reports" / f"run-report-{at}.json").write_text(json.dumps(told, indent=1))
-    (tmp_path / "reports" / "run-report-9.json").write_text('{"log_files": ["/x/cut.log"]')
-    assert durations_in_reports(tmp_path) == {"A %layout=1x2 @s:p+e": 4.0}
+@pytest.mark.parametrize(("ended", "left_s"), [(0, None), (9, None), (10, 120.0), (20, 30.0), (30, 0.0)])
+def test_the_time_left_is_estimated_from_a_third_of_the_cases_on(ended, left_s):
+    assert progress.State(cases=30, ended=ended).remaining_s(60.0) == left_s
 
 
 def test_warnings_of_reframe_are_kept_and_cases_are_not():

@@ -2,15 +2,11 @@
 """The table that a run ends with."""
 
 import io
-import json
-import re
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
-from fabric_checks.cli import main
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.terminal import summary
 from tests.builders import SESSION as NAME
@@ -93,19 +89,6 @@ def test_any_width_keeps_every_value(width):
         assert f"{1000 + n}" in joined
 
 
-def test_csv_cells_are_no_formulas(tmp_path):
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "perflogs").mkdir()
-    content = {"session_info": {"log_files": [f"/x/{NAME}.log"]}, "runs": [{"testcases": []}]}
-    (tmp_path / "reports" / "run-report-0.json").write_text(json.dumps(content))
-    (tmp_path / "perflogs" / "a.jsonl").write_text(json.dumps(record(mpi='=HYPERLINK("http://x")', value=-1.5)) + "\n")
-    result = CliRunner().invoke(main.cli, ["show", "--csv", "--results", str(tmp_path)])
-    assert "'=HYPERLINK" in result.output and ",=HYPERLINK" not in result.output
-    assert ",-1.5," in result.output
-    gated = CliRunner().invoke(main.cli, ["show", "--gate", "--results", str(tmp_path)])
-    assert gated.exit_code == 1
-
-
 def test_findings_stand_below_their_case_and_once():
     found = [{"kind": "sender", "text": "node n7 is slow\x1b[2J"}]
     text = shown(record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None))
@@ -128,26 +111,3 @@ def test_values_of_a_simulation_say_what_they_are():
 
 def test_values_of_a_machine_say_nothing_of_that():
     assert summary.reference_text(record(), summary.Footnotes()) == "no reference: [1]"
-
-
-def compared(quantity, changes, difference=False, **fields):
-    """Return comparisons of two layouts, by size."""
-    more = {size: 10 + change if difference else 10 * change for size, change in changes.items()}
-    return [
-        record(metric=f"{quantity}_change_{size}B", quantity=f"{quantity}_change", size_B=size, value=change,
-               can_be_zero=difference, unit="%" if difference else "1",
-               compared={"quantity": quantity, "unit": "us", "values": {"2x1": 10.0, "1x2": more[size]}}, **fields)
-        for size, change in changes.items()
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("better", "worst"), [("smaller", "64"), ("larger", "8")])
-def test_of_a_compared_curve_the_ends_and_the_worst_are_shown(better, worst):
-    text = shown(*compared("latency", {0: 0.8, 8: 0.4, 64: 1.5, 512: 1.1, 4096: 1.0}, better=better))
-    assert re.findall(r"latency at (\w+) B", text) == ["0", worst, "4K"]
-    assert "2x1: 10, 1x2: 8, change 0.8" in text and "One process a node against more: the change is" in text
-
-
-def test_a_compared_difference_has_its_sign():
-    assert "2x1: 10, 1x2: 4, change -6 %" in shown(*compared("availability", {8: -6.0}, difference=True))
-    assert "against more" not in shown(record())

@@ -8,19 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import Ground, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
-#: The most names in a line.
-MOST_NAMES = 6
 
-
-def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Return names for a sentence, of many the first few."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+def listed(names: Sequence[str]) -> str:
+    """Return names for a sentence, of many the first five."""
+    return names_text(names, 5)
 
 
 @dataclass(frozen=True)

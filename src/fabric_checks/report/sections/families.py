@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
 from pathlib import Path
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
-from fabric_checks.core.text import clean, size_text, value_text
+from fabric_checks.core.text import clean, size_text
 from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, layout_of, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import pairs
-from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, ends_and_worst
-from fabric_checks.report.values import Results, Value, case_text
+from fabric_checks.report.values import Results, Value
 
 #: The sizes whose values are drawn over the number of processes.
 _SIZES_B = (8, 1024**2)
@@ -46,11 +44,11 @@ def sections(results: Results, provenance: Provenance, folders: Sequence[Path] =
     """
     by_family: dict[str, list[Value]] = {}
     for value in results.values:
-        if not value.record["compared"]:
-            by_family.setdefault(value.family, []).append(value)
+        by_family.setdefault(value.family, []).append(value)
     found: list[Section] = []
     for family in sorted(by_family, key=families.order):
-        intro, blocks, shown = pairs.FAMILIES.get(family, pairs.nothing)(results, folders)
+        maps = pairs.FAMILIES.get(family)
+        intro, blocks, shown = maps(results, folders) if maps else ("", [], frozenset())
         rest = [value for value in by_family[family] if value.record["check"] not in shown]
         key = tag(family) or "family"
         key += "" if all(key != section.key for section in found) else f"-{len(found)}"
@@ -65,11 +63,17 @@ def _blocks(results: Results, key: str, values: Sequence[Value], provenance: Pro
         name, at = clean(check[0]), f"{key}-{number_}"
         counted = [value for value in of if _COUNTED.fullmatch(value.quantity)]
         rest = [value for value in of if not _COUNTED.fullmatch(value.quantity)]
+        some = [value for value in rest if value.size_B in (None, *_SIZES_B)]
         scalars = [value for value in rest if value.size_B is None]
         figures = (
             (at, name, _CURVES, _panels(results, [value for value in rest if value.size_B is not None])),
-            (f"{at}-counted", f"{name} by number", _COUNTS, _by_number(results, counted)),
-            (f"{at}-over", f"{name} over processes", _PROCESSES, _over_processes(results, rest)),
+            (f"{at}-counted", f"{name} by number", _COUNTS, _counted(results, counted, _by_number, 1)),
+            (
+                f"{at}-over",
+                f"{name} over processes",
+                _PROCESSES,
+                _counted(results, some, _by_processes, _LEAST_LAYOUTS),
+            ),
         )
         yield from filter(None, (picture(*figure, provenance) for figure in figures))
         yield from _tables(results, f"{at}-values", name, scalars)
@@ -108,45 +112,43 @@ def _layout_key(text: str) -> tuple[int, int]:
     return (layout.nodes, layout.ppn) if layout else (0, 0)
 
 
-def _over_processes(results: Results, values: Sequence[Value]) -> list[Panel]:
-    """Return the values that were measured in several layouts with the same number of processes a node."""
-    chosen = [value for value in values if value.size_B in (None, *_SIZES_B)]
-    panels = []
-    for (quantity, size, parameters, unit), of in _grouped(
-        chosen, lambda v: (v.quantity, "" if v.size_B is None else size_text(v.size_B), _parameters(v), v.unit)
-    ):
-        lines = []
-        for (machine, ppn), each in _grouped(of, lambda v: (v.machine, str(v.record["ppn"]))):
-            points = {float(v.record["tasks"] or 0): v for v in each}
-            if len(points) >= _LEAST_LAYOUTS:
-                lines.append(line(label(results, machine, f"{ppn} a node"), points.items()))
-        if lines:
-            at = f" at {size} B" if size else ""
-            panels.append(Panel(_title(quantity, parameters) + at, tuple(lines), unit, "count"))
-    return panels
+def _counted(
+    results: Results, values: Iterable[Value], describe: Callable[[Value], tuple[str, str, float]], least: int
+) -> list[Panel]:
+    """Return values over a number of something: a line for each machine and number of processes a node.
+
+    Of a curve it is the value at the smallest message.
+
+    :param describe: returns the title of the panel of a value, the processes a node in words, and its number.
+    :param least: the fewest points of a line.
+    """
+    panels: dict[tuple[str, str], dict[str, dict[float, Value]]] = {}
+    for value in sorted(values, key=lambda value: value.size_B or 0):
+        title, ppn, at = describe(value)
+        lines = panels.setdefault((title, value.unit), {})
+        lines.setdefault(label(results, value.machine, ppn), {}).setdefault(at, value)
+    return [
+        Panel(
+            title,
+            tuple(line(name, points.items()) for name, points in lines.items() if len(points) >= least),
+            unit,
+            "count",
+        )
+        for (title, unit), lines in panels.items()
+    ]
 
 
-def _by_number(results: Results, values: Sequence[Value]) -> list[Panel]:
-    """Return the quantities that one case measures for 1, 2, 4, .. nodes or partners."""
-    panels = []
-    grouped = _grouped(values, lambda v: (_counts(v)[0], _parameters(v), v.layout, v.unit))
-    for (quantity, parameters, layout, unit), of in grouped:
-        lines = []
-        for (machine, ppn), each in _grouped(of, lambda v: (v.machine, _counts(v)[2])):
-            points: dict[int, Value] = {}
-            for value in sorted(each, key=lambda v: v.size_B or 0, reverse=True):
-                points[int(_counts(value)[1])] = value
-            name = label(results, machine, f"{ppn} a node" if ppn else "")
-            lines.append(line(name, ((float(n), value) for n, value in points.items())))
-        panels.append(Panel(_title(quantity, parameters, layout), tuple(lines), unit, "count"))
-    return panels
+def _by_processes(value: Value) -> tuple[str, str, float]:
+    """Describe a value that is measured in several layouts, of a curve one for each size."""
+    size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
+    title = _title(value.quantity, _parameters(value)) + size
+    return title, f"{value.record['ppn']} a node", float(value.record["tasks"] or 0)
 
 
-def _counts(value: Value) -> tuple[str, str, str]:
-    """Return of ``loop_time_4x2`` the quantity, the number of nodes, and the processes a node."""
-    match = _COUNTED.fullmatch(value.quantity)
-    assert match
-    return match[1], match[2], match[3] or ""
+def _by_number(value: Value) -> tuple[str, str, float]:
+    """Describe a value such as ``loop_time_4x2``, which one case measures for 1, 2, 4, ... nodes or partners."""
+    quantity, number, ppn = _COUNTED.fullmatch(value.quantity).groups()  # type: ignore[union-attr]  # chosen by it
+    return _title(quantity, _parameters(value), value.layout), f"{ppn} a node" if ppn else "", float(number)
 
 
 def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> list[Table]:
@@ -172,29 +174,3 @@ def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> l
 
 def _cell(value: Value | None) -> Cell:
     return number(value) if value else Cell("", missing=True)
-
-
-def compared(results: Results) -> Section | None:
-    """Return the comparisons of one process a node with more; None if there are none."""
-    rows: list[tuple[str, tuple[Cell, ...]]] = []
-    values = [value for value in results.values if value.record["compared"]]
-    values.sort(key=lambda value: (value.machine, case_text(value.record), value.quantity, value.size_B or 0))
-    for (machine, case, _), group in groupby(values, key=lambda v: (v.machine, case_text(v.record), v.quantity)):
-        points = list(group)
-        for value in ends_and_worst(points, lambda each: each.median, points[0].record["better"]):
-            of = value.record["compared"]
-            both = "; ".join(f"{clean(layout)}: {value_text(float(v))}" for layout, v in of["values"].items())
-            size = "" if value.size_B is None else f" at {size_text(value.size_B)} B"
-            cells = (
-                Cell(case),
-                Cell(f"{clean(of['quantity'])}{size}"),
-                Cell(f"{both} {clean(of['unit'])}"),
-                number(value),
-            )
-            rows.append((machine, cells))
-    if not rows:
-        return None
-    heads = (Column("case"), Column("metric"), Column("one a node; more"), Column("change"))
-    return Section(
-        "processes-a-node", COMPARED, (Table("ppn", COMPARED, "machine", heads, tuple(rows), (COMPARED_NOTE,)),)
-    )

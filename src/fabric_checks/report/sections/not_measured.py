@@ -1,37 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The section of what was not measured, and how to measure it."""
+"""The section of the families and layouts that were not measured, and how to measure them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
 from fabric_checks.report.blocks import Lines, Section, grouped
 from fabric_checks.report.values import Results, Value
 
-#: Layouts that people look for: their name, whether a value is of one, and how to measure it.
-_LAYOUTS: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
-    (
-        "between nodes",
-        lambda value: (value.record["nodes"] or 0) > 1,
-        "a system of two nodes or more (docs/adding-a-system.md), or `--system minicluster` to try it",
+#: Layouts that people look for: how to measure them, and whether a value is of one.
+_LAYOUTS: Mapping[str, Callable[[Value], bool]] = {
+    "between nodes: a system of two nodes or more (docs/adding-a-system.md), or `--system minicluster` to try it": (
+        lambda value: (value.record["nodes"] or 0) > 1
     ),
-    ("within a node", lambda value: value.record["nodes"] == 1, "the level nightly, or the default run"),
-    (
-        "one process a node against more",
-        lambda value: bool(value.record["compared"]),
-        "`ci/run --tag ppn-ratio`",
-    ),
-)
+    "within a node: the level nightly, or the default run": lambda value: value.record["nodes"] == 1,
+    "one process a node against more: `ci/run --tag ppn-ratio`": lambda value: bool(value.record["compared"]),
+}
 
 
 def section(results: Results) -> Section:
-    """Return what was not measured on which machine; what no machine has is listed once."""
+    """Return the families, layouts and suites that a machine lacks; those that no machine has are listed once."""
     lacking: dict[str, list[str]] = {}
-    for name, is_of, how in _LAYOUTS:
+    for line, is_of in _LAYOUTS.items():
         having = {value.machine for value in results.values if is_of(value)}
-        lacking[f"{name}: {how}"] = [machine for machine in results.machines if machine not in having]
+        lacking[line] = [machine for machine in results.machines if machine not in having]
     for family in families.KNOWN:
         having = {value.machine for value in results.values if value.family == family}
         line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import polars as pl
 
-from fabric_checks.comparison.changes import OPEN, find_changes
-from fabric_checks.comparison.events import events_of
-from fabric_checks.core.text import clean, shortened, test_text
+from fabric_checks.comparison.changes import find_changes
+from fabric_checks.comparison.events import Event, events_of
+from fabric_checks.core.text import clean, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
+from fabric_checks.report.changes import circumstance_text
 from fabric_checks.report.collecting import with_machines
 from fabric_checks.report.drawing import DAY_S, Panel
 from fabric_checks.report.figures import label, line, picture
 from fabric_checks.report.provenance import Provenance
-from fabric_checks.report.texts import circumstance_text
 from fabric_checks.report.values import Results, Value, case_text
 
 #: As many drawings for a machine.
@@ -26,19 +25,19 @@ _MOST = 24
 
 @dataclass(frozen=True)
 class Changed:
-    """Values of one case that changed at about one time.
+    """A change of the values of one case.
 
-    :param case: which; :param text: when, by how much, and what else changed then.
-    :param is_open: whether they are worse since and still are.
-    :param at: the first run after it. :param series: (test, metric) of the values.
+    :param text: its time and size, and the circumstances that changed at that time.
     """
 
     machine: str
-    case: str
+    event: Event
     text: str
-    is_open: bool
-    at: datetime
-    series: frozenset[tuple[str, str]]
+
+    def is_of(self, value: Value) -> bool:
+        """Return whether the series of a value is among those that changed."""
+        series = (value.record["test"], value.record["metric"])
+        return self.machine == value.machine and any((c.test, c.metric) == series for c in self.event.changes)
 
 
 def change_points(frame: pl.DataFrame) -> list[Changed]:
@@ -50,31 +49,28 @@ def change_points(frame: pl.DataFrame) -> list[Changed]:
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
         for event in events_of(find_changes(records.drop("machine")).changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
-            also = f"What else changed: {causes}" if causes else "Nothing else changed in the records."
-            series = frozenset((change.test, change.metric) for change in event.changes)
-            text = clean(f"{event.sentence()}. {also}")
-            first = event.changes[0]
-            case = clean(f"{test_text(first.check, first.parameters)} {first.layout}")
-            changed.append(Changed(str(machine), case, text, event.state == OPEN, event.at, series))
+            also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."
+            changed.append(Changed(str(machine), event, clean(f"{event.sentence()}. {also}")))
     return changed
 
 
-def section(results: Results, provenance: Provenance, changes: Sequence[Changed] | None) -> Section | None:
+def section(results: Results, provenance: Provenance, changes: Sequence[Changed]) -> Section | None:
     """Return the headline values of each machine that has several runs, None if there is none.
 
-    :param changes: of all machines; None if they were not searched for.
+    :param changes: of all machines.
     """
     blocks: list[Picture | Lines] = []
     for index, machine in enumerate(results.machines):
-        panels = [_panel(results, value, changes or ()) for value in _chosen(results, machine)]
+        panels = [_panel(results, value, changes) for value in _chosen(results, machine)]
         text = "Each point is one run; a dotted line marks a change. The axis of a panel does not begin at zero."
         if made := picture(f"time-{index}", f"Runs of {machine}", text, panels, provenance):
             blocks.append(made)
     if not blocks:
         return None
-    empty = "No value changed for certain." if changes is not None else "Changes were not searched for."
-    listed = grouped((change.machine, change.text) for change in changes or ())
-    return Section("over-time", "Over time", (Lines("changes", "Changes", listed, empty), *blocks))
+    listed = Lines(
+        "changes", "Changes", grouped((each.machine, each.text) for each in changes), "No value changed for certain."
+    )
+    return Section("over-time", "Over time", (listed, *blocks))
 
 
 def _chosen(results: Results, machine: str) -> list[Value]:
@@ -97,7 +93,6 @@ def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:
         for time, session, each in value.runs
         if time
     )
-    series = (str(value.record["test"]), str(value.record["metric"]))
-    marks = tuple(c.at.timestamp() / DAY_S for c in changes if c.machine == value.machine and series in c.series)
+    marks = tuple(change.event.at.timestamp() / DAY_S for change in changes if change.is_of(value))
     title = shortened(f"{case_text(value.record)}: {value.record['metric']}", 62)
     return Panel(title, (line(label(results, value.machine), points),), value.unit, "time", marks)

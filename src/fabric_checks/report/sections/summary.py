@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summary: which machines, how they did, and what needs attention."""
+"""The summary: machines, verdicts, problems, and headline values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fabric_checks.core.text import clean, count_text, names_text, shortened, value_text
+from fabric_checks.comparison.changes import OPEN
+from fabric_checks.core.text import clean, count_text, first_of, shortened, value_text
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
@@ -15,11 +16,10 @@ from fabric_checks.report.figures import by_size, label, picture
 from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
-from fabric_checks.report.sections.verdicts import verdicts
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
-#: The most findings of a machine.
-_MOST = 4
+#: The most lines about a machine.
+_MOST = 5
 #: So many machines have a column each.
 _COLUMNS = 6
 
@@ -76,13 +76,9 @@ def _sentences(results: Results) -> list[str]:
     else:
         lines.append("No value has a reference: all are recorded, none is judged.")
     if simulated:
-        who = (
-            "All values here are"
-            if len(simulated) == len(results.machines)
-            else f"The values of {', '.join(simulated)} are"
-        )
+        which = "All values" if len(simulated) == len(results.machines) else f"The values of {', '.join(simulated)}"
         lines.append(
-            f"{who} those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
+            f"{which} are those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
             "reproduce the value. Predicted: it follows from parameters chosen for other values. Said: compared with a "
             "statement in a document. Simulated: no document reports it."
         )
@@ -92,11 +88,11 @@ def _sentences(results: Results) -> list[str]:
 
 
 def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return by machine what needs attention, the worst first."""
+    """Return the problems of each machine, the worst first."""
     groups = []
     for machine in results.machines:
         lines = [f"{case}: {text}" for case, kind, text in results.findings.get(machine, ()) if kind not in DESCRIBING]
-        lines += _worse([change for change in changes if change.machine == machine and change.is_open])
+        lines += [each.text for each in changes if each.machine == machine and each.event.state == OPEN]
         missed = [v for v in results.of_machine(machine) if v.verdict in ("missed", "unexpectedly met")]
         lines += [
             f"{case_text(v.record)}: {clean(v.record['metric'])} is {value_text(v.median)} {v.unit}, "
@@ -109,27 +105,12 @@ def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, 
             for failure in results.failures
             if failure.machine == machine and not failure.expected and failure.case not in with_values
         ]
-        shown = [shortened(line, 240) for line in lines[:_MOST]]
-        if len(lines) > _MOST:
-            shown.append(f"and {len(lines) - _MOST} more, in the sections below")
-        if shown:
+        if lines:
+            shown = first_of([shortened(line, 240) for line in lines], ", in the sections below", _MOST)
             groups.append((machine, tuple(shown)))
     if results.faults:
         groups.append(("records", (f"{len(results.faults)} could not be read, see Bad records",)))
     return tuple(groups)
-
-
-def _worse(changes: Sequence[Changed]) -> list[str]:
-    """Return a line for each day on which values became worse."""
-    lines = []
-    for day in sorted({change.at.date() for change in changes}):
-        those = [change for change in changes if change.at.date() == day]
-        cases = list(dict.fromkeys(change.case for change in those))
-        if len(cases) == 1:
-            lines += [change.text for change in those]
-        else:
-            lines.append(f"worse since {day}: values of {len(cases)} cases, {names_text(cases)}; see Over time")
-    return lines
 
 
 def _curves(results: Results, provenance: Provenance) -> list[Picture]:
@@ -185,7 +166,7 @@ def _cell(cell: headlines.Cell | None) -> Cell:
 def _machines(results: Results) -> Table:
     rows = []
     for machine in results.machines:
-        counts = verdicts(results, machine)
+        counts = Counter(value.verdict for value in results.of_machine(machine) if value.verdict)
         cases, failed = results.cases.get(machine, (0, 0))
         dates = [time for value in results.of_machine(machine) for time, _, _ in value.runs if time]
         texts = (

@@ -3,87 +3,64 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fabric_checks.core.text import clean
 from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table, grouped, number
 from fabric_checks.report.findings import DESCRIBING
-from fabric_checks.report.values import Failure, Results, Value, bounds_text, case_text
+from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
-VERDICTS = ("met", "missed", "expected miss", "unexpectedly met")
-
-
-def verdicts(results: Results, machine: str) -> Counter[str]:
-    """Return how many values of a machine met their reference, missed it, ..."""
-    return Counter(value.verdict for value in results.of_machine(machine) if value.verdict)
+#: The verdicts, the worst first.
+VERDICTS = ("missed", "unexpectedly met", "expected miss", "met")
 
 
-def references(results: Results) -> Section:
-    """Return how many values of each machine met their references, and the values."""
-    rows = []
-    for machine in results.machines:
-        counts = verdicts(results, machine)
-        recorded = len(results.of_machine(machine)) - sum(counts.values())
-        rows.append((machine, tuple(Cell(str(n)) for n in (*(counts[name] for name in VERDICTS), recorded))))
-    heads = (*(Column(name) for name in VERDICTS), Column("no reference"))
-    blocks = [Table("references-count", "Values compared with their references", "machine", heads, tuple(rows))]
-    columns = tuple(map(Column, ("case", "metric", "value", "unit", "reference", "source")))
-    for key, title, wanted in (
-        ("missed", "References missed", ("missed", "unexpectedly met")),
-        ("expected", "References missed as expected", ("expected miss",)),
-        ("met", "References met", ("met",)),
-    ):
-        found = [value for value in results.values if value.verdict in wanted]
-        found.sort(key=lambda value: (value.machine, case_text(value.record)))
-        if found:
-            lines = tuple((value.machine, _cells(value)) for value in found)
-            blocks.append(Table(f"references-{key}", title, "machine", columns, lines))
-    return Section("references", "References met and missed", tuple(blocks), ("The last run of each value is judged.",))
+def references(results: Results) -> Section | None:
+    """Return the values that have a reference, those that missed it first; None if there are none."""
+    judged = [value for value in results.values if value.verdict]
+    judged.sort(key=lambda value: (VERDICTS.index(value.verdict), value.machine, case_text(value.record)))
+    if not judged:
+        return None
+    columns = tuple(map(Column, ("verdict", "case", "metric", "value", "unit", "reference", "source")))
+    rows = tuple((value.machine, _cells(value)) for value in judged)
+    table = Table("references-judged", "Values compared with their references", "machine", columns, rows)
+    return Section("references", "References met and missed", (table,), ("The last run of each value is judged.",))
 
 
 def _cells(value: Value) -> tuple[Cell, ...]:
     record = value.record
     source = clean(record["reference_source"] or "not given")
     case, metric = Cell(case_text(record)), Cell(clean(record["metric"]))
-    return (case, metric, number(value), Cell(value.unit), Cell(bounds_text(value)), Cell(source))
+    return (Cell(value.verdict), case, metric, number(value), Cell(value.unit), Cell(bounds_text(value)), Cell(source))
 
 
 def findings(results: Results, opened: Sequence[str] = ()) -> Section:
     """Return the findings of the analysis: first those that blame, then those that describe.
 
-    :param opened: the open findings of all nights, and who has acknowledged them, a line each.
+    :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
-
-    def lines(*, describing: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return grouped(
-            (machine, f"{case}: {text}")
-            for machine in results.machines
-            for case, kind, text in results.findings.get(machine, ())
-            if (kind in DESCRIBING) is describing
-        )
-
+    blaming: list[tuple[str, str]] = []
+    describing: list[tuple[str, str]] = []
+    for machine in results.machines:
+        for case, kind, text in results.findings.get(machine, ()):
+            (describing if kind in DESCRIBING else blaming).append((machine, f"{case}: {text}"))
     nothing = "Nothing is blamed: no node or path is certain to be slow."
-    blocks = [Lines("findings-faults", "What is slow", lines(describing=False), nothing)]
+    blocks = [Lines("findings-faults", "What is slow", grouped(blaming), nothing)]
     if opened:
         blocks.append(Lines("findings-open", "Open after all nights", (("", tuple(map(clean, opened))),)))
-    blocks.append(Lines("findings-notes", "What else was seen", lines(describing=True), "Nothing.", folded=True))
+    blocks.append(Lines("findings-notes", "What else was seen", grouped(describing), "Nothing.", folded=True))
     return Section("findings", "Findings", tuple(blocks))
 
 
 def failures(results: Results) -> Section:
     """Return the cases that failed."""
-
-    def lines(of: Iterable[Failure]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return grouped(
-            (each.machine, f"{each.case}{f' ({each.when:%Y-%m-%d})' if each.when else ''}: {each.why}") for each in of
-        )
-
-    failed = lines(each for each in results.failures if not each.expected)
-    expected = lines(each for each in results.failures if each.expected)
+    failed: list[tuple[str, str]] = []
+    expected: list[tuple[str, str]] = []
+    for each in results.failures:
+        when = f" ({each.when:%Y-%m-%d})" if each.when else ""
+        (expected if each.expected else failed).append((each.machine, f"{each.case}{when}: {each.why}"))
     blocks = (
-        Lines("failed-cases", "Failed cases", failed, "No case failed."),
-        Lines("expected-failures", "Failed as expected", expected, "None.", folded=True),
+        Lines("failed-cases", "Failed cases", grouped(failed), "No case failed."),
+        Lines("expected-failures", "Failed as expected", grouped(expected), "None.", folded=True),
     )
     return Section("failed", "Failed", blocks)
 

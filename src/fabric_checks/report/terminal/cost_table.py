@@ -5,25 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records.cost import Cost, Estimate
-from fabric_checks.report.terminal.summary import plain
-
-
-def number(value: float) -> str:
-    """Return a number of minutes: three significant digits, no exponent."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 or not value else "0.001"
+from fabric_checks.report.texts import plain, rich_table
 
 
 def estimated(estimate: Estimate) -> list[Text]:
     """Return the estimated cost of a run, a line each."""
     passes = f" in {estimate.passes} passes" if estimate.passes > 1 else ""
-    head = f"{estimate.system or 'no system'}: {_count(estimate.jobs)}{passes}, computed, nothing was run"
+    head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
     if not estimate.jobs:
-        return [plain(head), plain("no case matches the selection; ci/run -l lists what there is")]
+        return [plain(head), plain("no case matches the selection; ci/run -l lists the cases")]
     node_minutes = _sum(estimate, estimate.node_minutes, estimate.bounded_node_minutes)
     job_minutes = _sum(estimate, estimate.job_minutes, estimate.bounded_job_minutes)
     lines = [
@@ -31,11 +26,11 @@ def estimated(estimate: Estimate) -> list[Text]:
         f"  nodes:        at most {estimate.nodes} in a job",
         f"  node-minutes: {node_minutes}",
         f"  job minutes:  {job_minutes} (one after the other, without waiting in a queue)",
-        f"  based on:     recorded durations of {_count(estimate.timed_jobs)}, time limits of "
-        f"{_count(estimate.bounded_jobs)}",
+        f"  based on:     recorded durations of {count_text(estimate.timed_jobs, 'job')}, time limits of "
+        f"{count_text(estimate.bounded_jobs, 'job')}",
     ]
     if estimate.untimed_jobs:
-        lines.append(f"  unknown:      {_count(estimate.untimed_jobs)} without record and time limit")
+        lines.append(f"  unknown:      {count_text(estimate.untimed_jobs, 'job')} without record and time limit")
     return [plain(line) for line in lines]
 
 
@@ -44,33 +39,18 @@ def _sum(estimate: Estimate, minutes: float, bounded: float) -> str:
     if estimate.untimed_jobs == estimate.jobs:
         return "unknown"
     if estimate.untimed_jobs:
-        return f"no less than {number(minutes - bounded)}"
-    more = f", and at most {number(bounded)} more by time limits" if bounded else ""
-    return f"{number(minutes - bounded)}{more}"
+        return f"no less than {value_text(minutes - bounded)}"
+    more = f", and at most {value_text(bounded)} more by time limits" if bounded else ""
+    return f"{value_text(minutes - bounded)}{more}"
 
 
 def listed(costs: Sequence[Cost]) -> Table:
-    """Return the runs with what they took."""
-    out = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
-    for title in ("run", "system"):
-        out.add_column(title, overflow="fold")
-    for title in ("jobs", "nodes", "node-minutes", "job minutes"):
-        out.add_column(title, justify="right")
+    """Return the runs with their costs."""
+    header = ("run", "system", "jobs", "nodes", "node-minutes", "job minutes")
+    rows = []
     for cost in costs:
-        minutes = (number(cost.node_minutes), number(cost.job_minutes)) if cost.timed_jobs else ("unknown", "unknown")
-        out.add_row(plain(cost.session), plain(cost.system), str(cost.jobs), str(cost.nodes), *minutes)
-    return out
-
-
-def one_line(cost: Cost) -> str:
-    """Return the cost of a run as the end of its summary has it."""
-    parts = [_count(cost.jobs), f"{_count(cost.nodes, 'node')} at most"]
-    if cost.timed_jobs:
-        parts += [f"{number(cost.node_minutes)} node-minutes", f"{number(cost.job_minutes)} job minutes"]
-    if cost.timed_jobs < cost.jobs:
-        parts.append(f"the time of {cost.jobs - cost.timed_jobs} is unknown")
-    return ", ".join(parts)
-
-
-def _count(count: int, noun: str = "job") -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+        minutes = (
+            (value_text(cost.node_minutes), value_text(cost.job_minutes)) if cost.timed_jobs else ("unknown", "unknown")
+        )
+        rows.append((cost.session, cost.system, cost.jobs, cost.nodes, *minutes))
+    return rich_table(header, rows, right=header[2:])

@@ -84,7 +84,7 @@ def as_json(reports: Reports) -> str:
 def draw(reports: Reports, folder: Path) -> None:
     """Write ``pairs.svg``, heat map and histogram, into ``folder``; of several runs into a folder each."""
     for path, found in reports.items():
-        place = folder if len(reports) == 1 else folder / path.stem
-        place.mkdir(parents=True, exist_ok=True)
+        own = folder if len(reports) == 1 else folder / path.stem
+        own.mkdir(parents=True, exist_ok=True)
         title = f"{found.output.pattern}, {count_text(len(found.output.hosts), 'node')}"
-        drawing.save(place / "pairs.svg", pair_bandwidths(title, found.matrix, found.link_MBps))
+        drawing.save(own / "pairs.svg", pair_bandwidths(title, found.matrix, found.link_MBps))

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print series over time, with a line of block characters, or draw them as SVG."""
+"""Print series over time, with a line of block characters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fabric_checks.comparison.history import Line
 from fabric_checks.core.text import count_text, sparkline, value_text
-from fabric_checks.report import drawing
 
 
 def lines_of(line: Line, width: int) -> list[str]:
@@ -46,28 +43,3 @@ def summary(line: Line) -> str:
         f"{count_text(len(line.values), 'run')}{span}, unit {line.series['unit']}, {line.better} is better: "
         f"{', '.join(parts)}"
     )
-
-
-def svg(lines: Sequence[Line]) -> str:
-    """Return series as an SVG file: runs, median, the reference and the bounds of each run, misses and changes."""
-    panels = [_panel(line) for line in lines]
-    looks = drawing.looks(panels)
-    captions = (f"{line.title}: {summary(line)}" for line in lines)
-    drawings = [(caption, drawing.panel(panel, looks)) for caption, panel in zip(captions, panels, strict=True)]
-    return drawing.document("History", drawings, looks)
-
-
-def _panel(line: Line) -> drawing.Panel:
-    days = [when.timestamp() / drawing.DAY_S for when in line.times if when]
-    places = [float(at + 1) for at in range(len(line.values))] if line.by_run else days
-    curves = [
-        drawing.Line("run", tuple(zip(places, line.values, strict=True))),
-        drawing.Line("median", ((places[0], line.median), (places[-1], line.median))),
-    ]
-    for name, values in (("reference", line.references), ("low", line.low), ("high", line.high)):
-        points = tuple((x, y) for x, y in zip(places, values, strict=True) if y is not None)
-        curves += [drawing.Line(name, points)] if points else []
-    missed = tuple((places[at], line.values[at]) for at in line.missed)
-    curves += [drawing.Line("missed its reference", missed, joined=False)] if missed else []
-    marks = tuple(sorted({places[change.at] for change in line.changes}))
-    return drawing.Panel("", tuple(curves), str(line.series["unit"]), "number" if line.by_run else "time", marks)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the one screen that a run ends with: what ran, headline values, what needs attention, where the rest is.
+"""Print the one screen that a run ends with: cases, headline values, problems, and where to find the rest.
 
-It has at most :data:`LINES` lines, whatever was run; what has no room is counted, and `fabric-checks show` has it.
+It has at most :data:`LINES` lines, whatever was run; lines without room are counted, and `fabric-checks show` has them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import count_text, duration_text, names_text, sparkline, test_text
+from fabric_checks.core.text import count_text, duration_text, first_of, names_text, sparkline, test_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Finding, case_text, findings, not_run
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
-from fabric_checks.report.terminal.summary import plain
+from fabric_checks.report.texts import plain
 
 #: The most lines of a screen.
 LINES = 60
@@ -40,12 +41,12 @@ _FINDINGS = 16
 class RunInfo:
     """Facts about a run that are not in its records.
 
-    :param elapsed_s: how long it took. :param places: (kind, path or command) of what it has left.
+    :param elapsed_s: how long it took. :param outputs: (kind, path or command) of its files.
     :param messages: lines that ReFrame printed and that belong to no case.
     """
 
     elapsed_s: float | None = None
-    places: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()
     messages: tuple[str, ...] = ()
 
 
@@ -57,11 +58,11 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
     width = max(40, min(width, WIDTH))
     values = Values(session.records)
     head = _head(session, info, values, width)
-    places = [line for kind, where in info.places for line in _wrapped(f"{kind:9}{where}", width, 9)]
+    outputs = [line for kind, where in info.outputs for line in _wrapped(f"{kind:9}{where}", width, 9)]
     left_out = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
     found = findings(session)
-    # An empty line separates parts; what is least wanted is cut first.
-    room = LINES - len(head) - len(places) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
+    # An empty line separates parts; the least important part is cut first.
+    room = LINES - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
     wanted = [line for finding in found for line in _finding(finding, width)]
     kept = min(len(wanted) + 2, _FINDINGS) if found else 2
     table, used = _table(values, room - kept, width)
@@ -70,10 +71,9 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
         parts += [plain(), table]
     parts += [plain(), *_findings(found, room - used - 2, width, session, info)]
     if left_out:
-        shown = [f"  {line}" for line in left_out[:5]]
-        more = [f"  and {len(left_out) - 5} more lines of reasons"] if len(left_out) > 5 else []
-        parts += [plain(), Text("Not run", style="bold"), *map(plain, [*shown, *more])]
-    return [*parts, plain(), *map(plain, places)]
+        shown = first_of(left_out, " lines of reasons")
+        parts += [plain(), Text("Not run", style="bold"), *(plain(f"  {line}") for line in shown)]
+    return [*parts, plain(), *map(plain, outputs)]
 
 
 def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
@@ -82,23 +82,22 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
     counts = Counter(case.result for case in cases)
     passed = sum(is_success(case.result) for case in cases)
     ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
-    not_ok = ran - passed
+    failed = ran - passed + counts["fail_deps"]
     took = f" in {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
-    of = count_text(len(cases), "case")
     if session.report is None and session.records and not session.archived:
         ended = len({case_text(record) for record in session.records})
         title = f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
     elif not cases:
         title = "No case ran"
     elif counts["abort"]:
-        title = f"Interrupted: {ran} of {of} ran{took}, {passed} passed"
-    elif not_ok or counts["fail_deps"]:
-        title = f"{not_ok + counts['fail_deps']} of {of} failed{took}"
+        title = f"Interrupted: {ran} of {count_text(len(cases), 'case')} ran{took}, {passed} passed"
+    elif failed:
+        title = f"{failed} of {count_text(len(cases), 'case')} failed{took}"
     elif len(cases) == 1:
         title = f"1 case passed{took}" if ran else f"1 case was skipped{took}"
     else:
         title = f"All {count_text(ran, 'case')} passed{took}"
-    if cases and not not_ok and (faults := len(runs.other_faults(session))):
+    if cases and ran == passed and (faults := len(runs.other_faults(session))):
         title += f", with {count_text(faults, 'error')}"
     lines = [title]
     measured = [record for record in session.records if record["metric"] is not None]
@@ -147,38 +146,32 @@ def _references(measured: Sequence[Record]) -> str:
 
 def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
     """Return the table of values, and how many lines it takes with the empty one above it."""
-    machines = values.machines
     rows = values.rows()
-    names = _short_names(machines)
+    names = _short_names(values.machines)
     table = _frame(width, names)
     if table is None:
         return _by_machine(values, rows, names, room, width)
-    sections: dict[str, list[Row]] = {}
-    for row in rows:
-        sections.setdefault(row.section, []).append(row)
+    sections = [(title, list(group)) for title, group in groupby(rows, key=lambda row: row.section)]
     total = len(rows) + len(sections)
     listed = values.series() if total <= _FEW else []
     if not total and not listed:
         return None, 0
-    used = 3
-    for title, its in sections.items():
-        if used + len(its) + 1 <= room:
-            _add(table, title, its, machines)
-            used += len(its) + 1
+    head = 3  # lines: an empty one, the titles and a rule
+    for title, its in sections:
+        if head + table.row_count + len(its) + 1 <= room:
+            _add(table, title, its, values.machines)
     others = _others(listed, rows)
-    left = min(room, max(used, 3) + _ROWS) - used
+    left = min(room - head - table.row_count, _ROWS)
     if others and left >= 3:
         shown = others[: left - 2] if len(others) > left - 1 else others
-        _add(table, "Also measured" if total else "Measured", shown, machines)
-        used += len(shown) + 1
+        _add(table, "Also measured" if total else "Measured", shown, values.machines)
         if len(shown) < len(others):
             table.add_row(plain(f"and {len(others) - len(shown)} more"))
-            used += 1
-    return table, used
+    return table, head + table.row_count
 
 
 def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
-    """Return what else was measured, each under the name of its test."""
+    """Return the values that are no headlines, each under the name of its test."""
     seen = {(row.layout, cell.curve or cell.before) for row in shown for cell in row.cells.values()}
     found = []
     for record, row in listed:
@@ -199,10 +192,14 @@ def _frame(width: int, names: Sequence[str]) -> Table | None:
         return None
     column = max(8, min(room, 30))
     title = max(title, width - fixed - len(names) * (column + 2))
-    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    out = _empty()
     for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *((name, column) for name in names)):
         out.add_column(plain(name), width=size, no_wrap=True, overflow="ellipsis")
     return out
+
+
+def _empty() -> Table:
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
 
 
 def _add(table: Table, title: str, rows: Sequence[Row], machines: Sequence[str]) -> None:
@@ -223,7 +220,7 @@ def _cell(cell: Cell | None, width: int) -> Text:
 
 
 def _short_names(machines: Sequence[str]) -> list[str]:
-    """Return what tells machines apart: the part of ``system:partition+environ`` in which they differ."""
+    """Return short names of machines: the part of ``system:partition+environ`` in which they differ."""
     parts = [(*machine.rpartition("+")[0].partition(":")[::2], machine.rpartition("+")[2]) for machine in machines]
     differing = [at for at in range(3) if len({part[at] for part in parts}) > 1] or [2]
     return [" ".join(part[at] for at in differing) for part in parts]
@@ -239,7 +236,7 @@ def _by_machine(
     if within and columns and within[0].title == columns[0][1].title:
         columns.insert(0, (f"{within[0].short} within", within[0]))
     shown = columns[: max(1, (width - 22) // 16)]
-    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    out = _empty()
     out.add_column("", width=22, no_wrap=True, overflow="ellipsis")
     for heading, row in shown:
         out.add_column(plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True)
@@ -247,11 +244,9 @@ def _by_machine(
     for machine, name in list(zip(values.machines, names, strict=True))[:fits]:
         cells = (row.cells.get(machine) for _, row in shown)
         out.add_row(plain(name), *(plain(f"{c.before}{'!' if c.missed else ''}" if c else "-") for c in cells))
-    used = 4 + min(fits, len(names))
     if len(names) > fits:
         out.add_row(plain(f"and {len(names) - fits} more"))
-        used += 1
-    return out, used
+    return out, 4 + out.row_count
 
 
 # Findings
@@ -263,7 +258,7 @@ def _finding(finding: Finding, width: int) -> list[str]:
 
 
 def _findings(found: Sequence[Finding], room: int, width: int, session: Session, info: RunInfo) -> list[Text]:
-    """Return what needs attention, in so many lines."""
+    """Return the problems of a run, in at most so many lines."""
     messages = [line for text in info.messages for line in _wrapped(f"  {text}", width, 4, 2)]
     if not found and not messages:
         measured = any(record["metric"] for record in session.records)
@@ -279,12 +274,12 @@ def _findings(found: Sequence[Finding], room: int, width: int, session: Session,
         lines += map(plain, block)
         left -= len(block)
     if messages:
-        lines += [plain("  ReFrame said:"), *map(plain, messages[:7])]
+        lines += [plain("  messages of ReFrame:"), *map(plain, messages[:7])]
     return lines
 
 
 def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:
-    """Return a text as lines, at most so many: what is cut off ends with dots."""
+    """Return a text as lines, at most so many: a text that is cut ends with dots."""
     return textwrap.wrap(
         plain(text).plain,
         width,

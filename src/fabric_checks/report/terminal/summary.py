@@ -10,12 +10,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import one_line, range_text, size_text, test_text, value_text
+from fabric_checks.core.text import range_text, size_text, test_text, value_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import not_run
-from fabric_checks.report.texts import COMPARED, COMPARED_NOTE, Footnotes, ends_and_worst
+from fabric_checks.report.texts import Footnotes, plain
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
@@ -29,11 +29,6 @@ def reference_text(record: Record, notes: Footnotes) -> str:
     within = range_text(*bounds(record)) or "without bounds"
     source = f" {notes.mark(record['reference_source'])}" if record.get("reference_source") else ""
     return f"{evidence}{record['result']}: {value_text(reference)}, {within}{source}"
-
-
-def plain(*lines: object) -> Text:
-    """Return untrusted texts as lines for the terminal, each on one line and without markup."""
-    return Text("\n".join(one_line(str(line)) for line in lines))
 
 
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
@@ -60,17 +55,13 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
 
 
 def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, str, str]]:
-    """Yield (metric, value, unit, reference); scalars as they are, curves folded, of comparisons the ends and worst."""
+    """Yield (metric, value, unit, reference); scalars as they are, curves folded."""
 
     def of_curve(record: Record) -> tuple[str, str, bool]:
         return record["quantity"], record["unit"], record["size_B"] is not None
 
     for (_, unit, on_curve), group in groupby(case, key=of_curve):
         points = list(group)
-        if points[0]["compared"]:
-            for each in ends_and_worst(points, lambda record: float(record["value"]), points[0]["better"]):
-                yield _compared(each, reference_text(each, notes))
-            continue
         for reference, same in groupby(points, key=lambda record: reference_text(record, notes)):
             listed = list(same)
             if on_curve and len(listed) > 1:
@@ -78,17 +69,6 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, 
                 yield listed[0]["quantity"], values, unit, reference
             else:
                 yield from ((record["metric"], value_text(record["value"]), unit, reference) for record in listed)
-
-
-def _compared(record: Record, reference: str) -> tuple[str, str, str, str]:
-    """Return the row of a comparison: both values, and their ratio or, with its sign and unit, their difference."""
-    of = record["compared"]
-    size = "" if record["size_B"] is None else f" at {size_text(record['size_B'])} B"
-    both = ", ".join(f"{layout}: {value_text(value)}" for layout, value in of["values"].items())
-    change = value_text(record["value"])
-    if record["can_be_zero"]:
-        change = f"{'+' if record['value'] >= 0 else ''}{change} {record['unit']}"
-    return f"{of['quantity']}{size}", f"{both}, change {change}", of["unit"], reference
 
 
 def _findings(records: Iterable[Record]) -> list[str]:
@@ -102,15 +82,13 @@ def _findings(records: Iterable[Record]) -> list[str]:
 
 
 def render(session: Session) -> list[Table | Text]:
-    """Return the whole summary, part by part: metrics, notes, what was not run, failures, and a count of cases."""
+    """Return the summary, part by part: metrics, notes, cases not run, failures, and a count of cases."""
     notes = Footnotes()
     parts: list[Table | Text] = []
     measured = [record for record in session.records if record["metric"] is not None]
     if measured:
         parts.append(table(measured, notes))
-    if any(record["compared"] for record in measured):
-        parts.append(plain(f"{COMPARED}: {COMPARED_NOTE[0].lower()}{COMPARED_NOTE[1:]}"))
-    parts += [plain(f"[{number}] {reason}") for number, reason in enumerate(notes.reasons, 1)]
+    parts += map(plain, notes.lines())
     for title, lines in (("Findings", _findings(session.records)), ("Not run", not_run(session))):
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.text import names_text
 from fabric_checks.software.spack import lock
 from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.spack.scopes import Asked, Scopes
@@ -179,8 +180,7 @@ class Environment:
 
 
 def _lost(damaged: Installed) -> str:
-    more = f" and {len(damaged.lost) - 1} more" if len(damaged.lost) > 1 else ""
-    return f"{damaged.lost[0]}{more} differs from what was installed"
+    return f"{names_text(damaged.lost, 1)} differs from what was installed"
 
 
 def write_mirror(

@@ -18,6 +18,7 @@ from typing import Any
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT, home
+from fabric_checks.core.text import names_text
 from fabric_checks.software import installed
 from fabric_checks.software.spack.failure import (
     MOST_LINES,
@@ -252,10 +253,9 @@ def require_packages(folder: Path) -> None:
             "clone of that release in the site's repos.yaml"
         )
     if changed := [line[3:] for line in status[1:]]:
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise SpackError(
-            f"{folder}: {quoted(changed[0])}{more} differs from release {pinned.tag}; undo the change, and put your "
-            "own recipes into a repository of your own (repos.yaml of the site's scope)"
+            f"{folder}: {names_text(list(map(quoted, changed)), 1)} differs from release {pinned.tag}; undo the "
+            "change, and put your own recipes into a repository of your own (repos.yaml of the site's scope)"
         )
 
 

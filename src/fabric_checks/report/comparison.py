@@ -1,19 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turn a comparison into a table of texts, for a terminal, Markdown or HTML."""
+"""A comparison of sets of results as tables of text, and these on a terminal, as JSON, CSV, Markdown and HTML."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import jinja2
 import polars as pl
+from rich.table import Table as RichTable
+from rich.text import Text
 
+from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.aggregate import aggregate
 from fabric_checks.comparison.compare import Comparison
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, signed, size_text, test_text, value_text
-from fabric_checks.report.texts import Footnotes
+from fabric_checks.core.text import clean, markdown, signed, size_text, test_text, value_text
+from fabric_checks.report.texts import Footnotes, plain, rich_table
+
+_TEMPLATE = Path(__file__).with_name("comparison.html.jinja")
+#: The colour of a verdict on a terminal.
+_STYLES = {
+    verdicts.WORSE: "bold red",
+    verdicts.BETTER: "green",
+    verdicts.MISSING: "yellow",
+    verdicts.NOT_COMPARABLE: "yellow",
+    verdicts.TOO_FEW: "dim",
+}
+#: The largest widths of the columns on a terminal.
+_WIDTHS = (14, 26, 6, 32, 32, 32, 12, None, 24)
 
 Row = Mapping[str, Any]
 
@@ -55,12 +73,11 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
     tables = tuple(
         _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes) for side in comparison.sides
     )
-    numbered = tuple(f"[{number}] {clean(reason)}" for number, reason in enumerate(notes.reasons, 1))
-    return Page(tables, numbered, tuple(clean(each) for each in counts(comparison)))
+    return Page(tables, tuple(map(clean, notes.lines())), tuple(map(clean, counts(comparison))))
 
 
 def counts(comparison: Comparison) -> list[str]:
-    """Return lines that say how many values got which verdict, and how many of these chance alone would make."""
+    """Return the number of values of each verdict, and how many chance alone would produce, as lines."""
     lines = []
     for side in comparison.sides:
         found = comparison.frame.filter(pl.col("side") == side)["verdict"]
@@ -75,31 +92,27 @@ def counts(comparison: Comparison) -> list[str]:
         )
     if comparison.count(TOO_FEW):
         lines.append(
-            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat, say within "
-            "5 %, --repeatable 5% judges by that"
+            f"too few runs: fewer than {MIN_RUNS} on a side show no spread; if values are known to repeat within, for "
+            "example, 5 %, --repeatable 5% judges by that"
         )
     return lines
 
 
 def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Table:
-    places = {(row["where_baseline"], row["where_side"]) for row in rows.select(_WHERE).iter_rows(named=True)}
-    known = {place for place in places if None not in place}
-    # The title has the place that all rows share; a value that is missing on a side has no place there.
+    known = {where for where in rows.select("where_baseline", "where_side").iter_rows() if None not in where}
+    # The title names the system that all rows share; a value that is missing on a side has none there.
     shared = next(iter(known)) if len(known) == 1 else None
-    title = f"{side} against {baseline}" + (f": {_place(*shared)}" if shared else "")
+    title = f"{side} against {baseline}" + (f": {_where(*shared)}" if shared else "")
     header = ("verdict", "test", "layout", "metric", f"median, {baseline}", f"median, {side}", "unit", "change", "note")
     lines = [_cells(row, shared, notes) for row in rows.iter_rows(named=True)]
     return Table(clean(title), tuple(clean(each) for each in header), tuple(lines))
 
 
-_WHERE = ("where_baseline", "where_side")
-
-
 def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[str, ...]:
     test = test_text(str(row["check"]), row["parameters"])
-    place = (row["where_baseline"], row["where_side"])
-    if not (shared and all(one in (None, two) for one, two in zip(place, shared, strict=True))):
-        test += f" ({_place(*place)})"
+    where = (row["where_baseline"], row["where_side"])
+    if not (shared and all(one in (None, two) for one, two in zip(where, shared, strict=True))):
+        test += f" ({_where(*where)})"
     marks = [notes.mark(text) if len(text) > 24 else text for text in (row["why"], row["note"]) if text]
     cells = (
         row["verdict"],
@@ -115,7 +128,7 @@ def _cells(row: Row, shared: tuple[str, str] | None, notes: Footnotes) -> tuple[
     return tuple(clean(str(cell)) for cell in cells)
 
 
-def _place(one: str | None, two: str | None) -> str:
+def _where(one: str | None, two: str | None) -> str:
     if one is None or two is None or one == two:
         return one or two or ""
     return f"{two} against {one}"
@@ -164,3 +177,58 @@ def _change(row: Row) -> str:
     if len(row["metrics"]) == 1 and row["change_low_min"] is not None:
         text += f" ({signed(row['change_low_min'])} to {signed(row['change_high_max'])})"
     return text
+
+
+def render(page: Page) -> list[RichTable | Text]:
+    """Return the tables of a page for a terminal, the notes below them, and the counts last."""
+    parts: list[RichTable | Text] = []
+    for table in page.tables:
+        if not table.rows:
+            parts.append(plain(f"{table.title}: no such rows"))
+            continue
+        rows = [(Text(verdict, style=_STYLES.get(verdict, "")), *cells) for verdict, *cells in table.rows]
+        parts += [plain(table.title), rich_table(table.header, rows, widths=_WIDTHS)]
+    return [*parts, *map(plain, (*page.notes, *page.counts))]
+
+
+def as_json(comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str], faults: Sequence[str]) -> str:
+    """Return a comparison as a JSON object.
+
+    :param rows: those of its frame that are wanted.
+    :param objections: why a gate fails; :param faults: records that could not be used.
+    """
+    content: dict[str, Any] = {
+        "baseline": comparison.baseline,
+        "sides": list(comparison.sides),
+        "confidence": comparison.confidence,
+        "repeatable": comparison.repeatable,
+        "counts": {verdict: comparison.count(verdict) for verdict in VERDICTS},
+        "bootstrapped": comparison.bootstrapped,
+        "by_chance": comparison.by_chance,
+        "objections": list(objections),
+        "faults": list(faults),
+        "rows": rows.to_dicts(),
+    }
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def as_markdown(page: Page) -> str:
+    """Return a page as Markdown; nothing in a cell is taken for markup."""
+    lines = []
+    for table in page.tables:
+        lines += [f"### {markdown(table.title)}", ""]
+        lines += [_row(table.header), _row(("---",) * len(table.header), escape=False)]
+        lines += [_row(row) for row in table.rows]
+        lines.append("")
+    lines += [f"- {markdown(line)}" for line in (*page.notes, *page.counts)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str], *, escape: bool = True) -> str:
+    return "| " + " | ".join(markdown(cell) if escape else cell for cell in cells) + " |"
+
+
+def as_html(page: Page, title: str) -> str:
+    """Return a page as one HTML file that needs nothing else."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    return environment.from_string(_TEMPLATE.read_text()).render(page=page, title=clean(title))

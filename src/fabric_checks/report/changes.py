@@ -10,21 +10,17 @@ from dataclasses import asdict
 from rich.text import Text
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes
+from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes, Circumstance
 from fabric_checks.comparison.events import Event
-from fabric_checks.core.text import clean
-from fabric_checks.report.terminal.summary import plain
-from fabric_checks.report.texts import circumstance_text
+from fabric_checks.core.text import clean, count_text, shortened
+from fabric_checks.report.texts import plain
 
 #: The colour of a state.
 _STYLES = {OPEN: "bold red", BETTER: "green"}
 
 
-def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> list[Text]:
-    """Return a paragraph for each event, and counts at the end.
-
-    :param each: whether to have a line for each series as well.
-    """
+def render(found: Changes, events: Sequence[Event]) -> list[Text]:
+    """Return a paragraph for each event, and counts at the end."""
     parts: list[Text] = []
     for event in events:
         state = Text(f"{event.state:6}", style=_STYLES.get(event.state, ""))
@@ -32,19 +28,15 @@ def render(found: Changes, events: Sequence[Event], *, each: bool = False) -> li
         parts += [plain(f"    {clean(circumstance_text(circumstance))}") for circumstance in event.circumstances]
         if not event.circumstances:
             parts.append(plain("    nothing else changed in the records"))
-        if each:
-            parts += [plain(f"    {clean(_series(event, number))}") for number in range(len(event.changes))]
     return [*parts, *(plain(line) for line in counts(found, events))]
 
 
-def _series(event: Event, number: int) -> str:
-    change = event.changes[number]
-    unit = change.unit if change.by_difference else "%"
-    return (
-        f"{change.metric}: {change.median_before:.4g} to {change.median_after:.4g} {change.unit} "
-        f"({change.change:+.3g} {unit}, {change.change_low:+.3g} to {change.change_high:+.3g}), "
-        f"p {change.p:.2g}, {change.n_before} runs before and {change.n_after} after {change.at:%Y-%m-%d %H:%M}"
-    )
+def circumstance_text(circumstance: Circumstance) -> str:
+    """Return a change of a circumstance, as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
+    before, after = (shortened(", ".join(each) or "none", 70) for each in (circumstance.before, circumstance.after))
+    moved = circumstance.runs_later
+    when = f" ({count_text(abs(moved), 'run')} {'later' if moved > 0 else 'earlier'})" if moved else ""
+    return f"{circumstance.field}: {before} -> {after}{when}"
 
 
 def counts(found: Changes, events: Sequence[Event]) -> list[str]:

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Make the page of sets of results: one HTML file that works offline and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from fabric_checks import __version__
+from fabric_checks.comparison.nodes import Node, nodes_of
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.plugins import report_sections
+from fabric_checks.core.text import clean, printable
+from fabric_checks.records import reading
+from fabric_checks.records.sources import Source
+from fabric_checks.report import nodes
+from fabric_checks.report.blocks import Section
+from fabric_checks.report.collecting import COLUMNS, collect
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.sections import families, not_measured, over_time, pairs, summary, verdicts
+from fabric_checks.report.sections.over_time import Changed, change_points
+from fabric_checks.report.values import Results
+
+#: Templates, style and script.
+TEMPLATES = ROOT / "perflogs-templates" / "report"
+
+
+def report(
+    sources: Sequence[Source],
+    title: str = "",
+    *,
+    over_time: bool = False,
+    published: bool = False,
+    opened: Sequence[str] = (),
+    outputs: Sequence[Path] = (),
+    left_out: Sequence[str] = (),
+) -> tuple[str, Results]:
+    """Return the page about sets of results, and its model.
+
+    :param title: its title, empty for one made of the machines' names.
+    :param over_time: whether to show values over time even for several machines.
+    :param published: whether to show the published platforms next to the machines.
+    :param opened: the findings of nights that are open, a line each.
+    :param outputs: more folders of results that have outputs of the records.
+    :param left_out: records that were left out when the sources were made, a line each.
+    :raises RecordError: if a source does not exist or has no record.
+    """
+    loaded = reading.load(sources, COLUMNS)
+    results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
+    provenance = Provenance()
+    shown = sections(
+        results,
+        provenance,
+        [*outputs, *(source.path for source in sources)],
+        changes=change_points(loaded.frame) if over_time or len(results.machines) == 1 else None,
+        published=published,
+        opened=opened,
+        used=nodes_of(loaded.frame),
+    )
+    return render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
+
+
+def sections(
+    results: Results,
+    provenance: Provenance,
+    paths: Sequence[Path] = (),
+    *,
+    changes: Sequence[Changed] | None = None,
+    published: bool = False,
+    opened: Sequence[str] = (),
+    used: Sequence[Node] = (),
+) -> list[Section]:
+    """Return all sections of the page.
+
+    :param paths: of the results: kept outputs have the values of all pairs.
+    :param changes: of the values over time, see :func:`change_points`; None to leave that section out.
+    :param published, opened: see :func:`report`. :param used: the nodes of all runs.
+    """
+    found = [
+        summary.section(results, provenance, changes or ()),
+        *families.sections(results, provenance, pairs.results_folders(paths)),
+        None if changes is None else over_time.section(results, provenance, changes),
+        verdicts.references(results),
+        verdicts.findings(results, opened),
+        verdicts.failures(results),
+        nodes.section(used) if len(used) > 1 else None,
+        *(module.section(results, provenance, published) for module in report_sections()),
+        verdicts.faults(results),
+        not_measured.section(results),
+    ]
+    return [section for section in found if section]
+
+
+def _title(results: Results) -> str:
+    names = list(dict.fromkeys(name.partition(", ")[0] for name in results.machines))
+    if len(names) > 3:
+        return f"Interconnects of {len(names)} machines"
+    return f"Interconnect{'s' if len(names) > 1 else ''} of {' and '.join(names)}"
+
+
+def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
+    """Return sections as the page.
+
+    The template escapes all text; only drawings of :mod:`fabric_checks.report.drawing` and the page's own style and
+    script are not escaped. By its policy the page loads nothing and runs no script but its own.
+
+    :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["drawing"] = Markup
+    environment.globals["number_of"] = provenance.number_of
+    script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # Cells are numbered as they are written, so the provenance is complete only after that.
+    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections))
+    return environment.get_template("page.html.jinja").render(
+        title=clean(title),
+        sections=sections,
+        body=body,
+        cases=provenance.cases,
+        data=provenance.data(),
+        script=Markup(script),
+        style=Markup("".join(styles)),
+        digest=digest,
+        when=f"{when:%Y-%m-%d %H:%M} UTC",
+        version=__version__,
+    )
+
+
+def _printable(value: Any) -> Any:
+    """Replace control characters in all that a template prints; drawings have none."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
