@@ -439,7 +439,7 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
                 (found if isinstance(found := whole.get(name), pl.Expr) else pl.lit(found)).cast(kind).alias(name)
                 for name, kind in COLUMNS.items()
             ]
-            archiving.write(rows.select(*columns, pl.lit(None, pl.String).alias("extra")), folder, set())
+            archiving.write(rows.select(*columns), folder, set())
 
 
 def write_database(folder: Path, cases: int) -> list[str]:

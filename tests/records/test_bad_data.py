@@ -4,7 +4,6 @@
 import json
 import os
 import shutil
-import sqlite3
 import time
 
 import pytest
@@ -275,30 +274,3 @@ def test_somebody_elses_parquet_file_is_named(archive):
 def test_temporary_files_of_a_writer_are_no_part_of_an_archive(archive):
     shutil.copy(parquet_of(archive)[0], parquet_of(archive)[0].with_name(".records.parquet.17"))
     assert load(archive).frame.height == 2
-
-
-def test_a_database_that_another_process_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr("fabric_checks.records.database.PATIENCE_S", 0.1)
-    path = tmp_path / "results.db"
-    holder = sqlite3.connect(path)
-    holder.execute("CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, json_blob TEXT)")
-    holder.commit()
-    holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(RecordError, match=r"results.db: another process has held it for 0.1 s; try again"):
-        load(path)
-    holder.close()
-
-
-@pytest.mark.parametrize("damage", ["cut", "zeros", "no tables"])
-def test_a_broken_database(damage, tmp_path):
-    path = tmp_path / "results.db"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, json_blob TEXT)")
-        database.execute("INSERT INTO sessions VALUES('u', 1, ?)", ["x" * 20_000])
-    data = path.read_bytes()
-    path.write_bytes({"cut": data[:5000], "zeros": data[:100] + b"\0" * 9000, "no tables": data}[damage])
-    if damage == "no tables":
-        with sqlite3.connect(path) as database:
-            database.execute("DROP TABLE sessions")
-    with pytest.raises(RecordError, match=r"results.db: .*(a broken database|is it a database of ReFrame's results)"):
-        load(path)

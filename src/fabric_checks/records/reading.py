@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -82,7 +83,7 @@ def load_aggregated(
     for parts in _by_path(sources):
         noted = Faults()
         files = _files_of(parts, noted)
-        if files.json_lines or files.databases:
+        if files.json_lines:
             for source, frame, lines in _parts(files, parts, columns, noted):
                 faults += [line for line in lines if line not in faults]
                 yield source.label, aggregated(frame.select(wanted))
@@ -98,6 +99,23 @@ def load_aggregated(
             if nothing:
                 raise RecordError(_nothing(source, lines))
             faults += [line for line in lines if line not in faults]
+
+
+def parts(files: Files, faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield the valid records of files with all fields, a part at a time; repeated text is in categories.
+
+    Records that occur twice are not removed.
+
+    :param faults: gets the records and files that are left out.
+    """
+    everything = [Source("", Path())]
+    frames = chain(
+        _json_lines(files.json_lines, FIELDS, everything, faults),
+        (_parquet([path], FIELDS, everything, faults) for path in files.parquet),
+    )
+    for frame in frames:
+        if frame.height:
+            yield frame.select(FIELDS)
 
 
 def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -> list[dict[str, Any]]:
@@ -131,11 +149,9 @@ def _of_session(path: Path, session: str, faults: Faults) -> Iterator[dict[str, 
         ours = [
             each for each in records if each[1].get("session") == session or not isinstance(each[1].get("session"), str)
         ]
-        good, as_they_were = validation.checked_records(ours, report)
-        for record, row in zip(as_they_were, good.iter_rows(named=True), strict=True):
-            if row["session"] == session:
-                # Fields that this release does not know are kept, and those it knows are of their types.
-                yield {**record, **record_of(row)}
+        for record in validation.checked_records(ours, report):
+            if record["session"] == session:
+                yield record
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -166,7 +182,7 @@ def _parts(
     :raises RecordError: if one has no records.
     """
     wanted = _needed(columns, sources)
-    if len(sources) == 1 or not (files.json_lines or files.databases):
+    if len(sources) == 1 or not files.json_lines:
         # An archive gives each source its own part.
         for source in sources:
             yield source, _one([source], files, wanted, faults), list(faults.lines())
@@ -194,13 +210,10 @@ def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bo
 
 def _one(sources: Sequence[Source], files: Files, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
     """Read what any of some sources wants, in the order of time; the columns that repeat are categories."""
-    only_archive = not (files.json_lines or files.databases)
+    only_archive = not files.json_lines
     # The records of an archive were checked, and freed of duplicates, when it was written.
     columns = [name for name in FIELDS if name in wanted or (name in validation.ALWAYS and not only_archive)]
-    logs = [*files.json_lines, *files.databases]
     frames = list(_json_lines(files.json_lines, columns, sources, faults))
-    for number, file in enumerate(files.databases, len(files.json_lines)):
-        frames.append(_database(file, number, columns, sources, faults))
     frames += (_parquet(month, columns, sources, faults) for month in _months(files.parquet, sources))
     frames = [frame for frame in frames if frame.height]
     if not frames:
@@ -208,8 +221,8 @@ def _one(sources: Sequence[Source], files: Files, wanted: Sequence[str], faults:
     frame = pl.concat(frames, how="diagonal")
     del frames
     if not only_archive:
-        frame = _without_duplicates(frame, logs, faults)
-        _note_backward_clocks(frame, logs, faults)
+        frame = _without_duplicates(frame, files.json_lines, faults)
+        _note_backward_clocks(frame, files.json_lines, faults)
     return _by_time(frame.select(wanted))
 
 
@@ -280,21 +293,6 @@ def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], 
     block = jsonlines.read(path, span, report)
     good, unsound = validation.checked(jsonlines.parse(block, schema, report))
     return _Part(_compact(good, sources), len(block.ends), causes + unsound)
-
-
-def _database(
-    path: Path, number: int, columns: Sequence[str], sources: Sequence[Source], faults: Faults
-) -> pl.DataFrame:
-    from fabric_checks.records import database  # noqa: PLC0415  (few have one)
-
-    found: list[tuple[int, dict[str, Any]]] = []
-    report = faults.reporter(path, "; it is left out")
-    try:
-        found += database.records(path, report)
-    except FileError as error:
-        faults.add(error.path, 0, error.cause)
-    good, _ = validation.checked_records(found, report, columns, any_unit=True)
-    return _compact(good, sources).with_columns(pl.lit(number, pl.Int32).alias("file"))
 
 
 def _months(files: Sequence[Path], sources: Sequence[Source]) -> list[list[Path]]:

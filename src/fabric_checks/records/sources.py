@@ -36,8 +36,8 @@ class Source:
     """A set of results.
 
     :param label: its name in tables.
-    :param path: a folder of results or of perflogs, a file of JSON lines, an archive, or a database of ReFrame.
-        A bundle is unpacked, and this is its folder.
+    :param path: a folder of results or of perflogs, a file of JSON lines, or an archive. A bundle is unpacked, and
+        this is its folder.
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
     :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is a list or
         an object must have the value as one of its items.
@@ -228,7 +228,6 @@ class Files:
 
     json_lines: list[Path] = field(default_factory=list)
     parquet: list[Path] = field(default_factory=list)
-    databases: list[Path] = field(default_factory=list)
 
 
 def files_of(path: Path, faults: Faults) -> Files:
@@ -257,11 +256,11 @@ def files_of(path: Path, faults: Faults) -> Files:
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
                 _sort_in(Path(parent, name), path, found, faults)
             logs |= name.endswith(".log")
-    if not (found.json_lines or found.parquet or found.databases) and not list(faults.lines()):
+    if not (found.json_lines or found.parquet) and not list(faults.lines()):
         hint = "; its .log files are ReFrame's own perflogs, which are not read" if logs else ""
         raise RecordError(
             f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with ci/run, "
-            "or name a folder of results, a file of JSON lines, an archive, or ReFrame's database"
+            "or name a folder of results, a file of JSON lines, or an archive"
         )
     return found
 
@@ -284,16 +283,14 @@ def _sort_in(path: Path, within: Path | None, found: Files, faults: Faults) -> N
     """Add a file to those of its kind, by its first bytes."""
     try:
         with files.opened(path, within) as file:
-            first = file.read(16)
+            first = file.read(4)
     except files.UnfitError as error:
         faults.add(path, 0, f"{error.strerror}; it is left out")
         return
     except OSError as error:
         _note(error, faults)
         return
-    if first == b"SQLite format 3\0":
-        found.databases.append(path)
-    elif first.startswith(b"PAR1") or path.suffix == ".parquet":
+    if first == b"PAR1" or path.suffix == ".parquet":
         found.parquet.append(path)
     else:
         found.json_lines.append(path)

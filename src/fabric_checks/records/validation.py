@@ -15,7 +15,7 @@ import polars.selectors as cs
 
 from fabric_checks.core.metrics import UNITS
 from fabric_checks.records.record import FIELDS, FORMAT, MEASUREMENT
-from fabric_checks.records.table import COLUMNS, NESTED, Report, frame_of
+from fabric_checks.records.table import COLUMNS, NESTED, Report, frame_of, record_of
 
 #: Fields that every record has.
 REQUIRED = ("format", "session", "time", "system", "partition", "environ", "check", "test")
@@ -78,8 +78,6 @@ _SHAPES: dict[str, tuple[str, Any]] = {
             "carried_B?": {_EACH: _NUMBER},
         },
     ),
-    # Of the rows of an archive, see fabric_checks.records.table.
-    "extra": ("an object with the list 'absent' and the object 'other'", {"absent?": [str], "other?": dict}),
 }
 
 
@@ -101,15 +99,14 @@ def raw_schema(columns: Collection[str]) -> dict[str, pl.DataType]:
     return raw | {"time": pl.String()}
 
 
-def checked(raw: pl.DataFrame, *, any_unit: bool = False) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+def checked(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse times, and part the valid records from the others.
 
     :param raw: columns of the types of :func:`raw_schema`, ``line``, and any others, which stay as they are.
-    :param any_unit: whether to accept units that this collection does not use, as of somebody else's checks.
     :returns: the valid records; and of each of the others its ``line`` and what is wrong with it.
     """
     timed = raw.with_columns(_moment(raw["time"]).alias("moment"))
-    good, causes = _parted(timed, "moment", any_unit=any_unit)
+    good, causes = _parted(timed, "moment")
     return good.with_columns(pl.col("moment").alias("time")).drop("moment"), causes
 
 
@@ -119,31 +116,20 @@ def checked_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str
     :param frame: some columns of records, and ``line``.
     :returns: as :func:`checked`.
     """
-    good, causes = _parted(frame.with_columns(cs.categorical().cast(pl.String)), "time", any_unit=True)
+    good, causes = _parted(frame.with_columns(cs.categorical().cast(pl.String)), "time")
     return good.cast(frame.collect_schema()), causes
 
 
-def checked_records(
-    records: Sequence[tuple[int, dict[str, Any]]],
-    report: Report,
-    columns: Collection[str] = FIELDS,
-    *,
-    any_unit: bool = False,
-) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
-    """Return the valid ones of some records, as a table and as they were.
+def checked_records(records: Sequence[tuple[int, dict[str, Any]]], report: Report) -> list[dict[str, Any]]:
+    """Return the valid ones of some records, each field of the type of its column; fields of later releases are kept.
 
-    :param records: each with its number. :param report: is called for each of the others.
-    :param columns: those of the table, which has their numbers in ``line``.
+    :param records: each with a number of its own; :param report: is called with the number of each other, and the cause.
     """
-    # A database has several records of one number: they are counted anew here.
-    counted = ((place, record) for place, (_, record) in enumerate(records))
-    table = frame_of(counted, raw_schema(columns), lambda place, cause: report(records[place][0], cause))
-    good, causes = checked(table, any_unit=any_unit)
-    for place, cause in causes:
-        report(records[place][0], cause)
-    as_they_were = [records[place][1] for place in good["line"]]
-    numbers = pl.Series("line", [records[place][0] for place in good["line"]], pl.Int64)
-    return good.with_columns(numbers), as_they_were
+    good, causes = checked(frame_of(records, raw_schema(FIELDS), report))
+    for number, cause in causes:
+        report(number, cause)
+    given = dict(records)
+    return [{**given[row["line"]], **record_of(row)} for row in good.iter_rows(named=True)]
 
 
 def is_sound(frame: pl.DataFrame, kinds: pl.DataFrame | None = None) -> bool:
@@ -151,7 +137,7 @@ def is_sound(frame: pl.DataFrame, kinds: pl.DataFrame | None = None) -> bool:
 
     :param kinds: the values of some of the columns, each at least once, if that is known: cheaper to check than these.
     """
-    return not any(_broken(frame, _rules(frame.columns, "time", any_unit=True), kinds)) and not any(
+    return not any(_broken(frame, _rules(frame.columns, "time"), kinds)) and not any(
         _misshapen(_values(frame, kinds, name)) for name in _SHAPES if name in frame.columns
     )
 
@@ -165,9 +151,9 @@ def _moment(text: pl.Series) -> pl.Series:
     return text.str.to_datetime(_TIME, time_unit="us", time_zone="UTC", strict=False)
 
 
-def _parted(frame: pl.DataFrame, time: str, *, any_unit: bool) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+def _parted(frame: pl.DataFrame, time: str) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Part the rows that break no rule from the others, and say which rule each of these breaks first."""
-    broken = list(_broken(frame, _rules(frame.columns, time, any_unit=any_unit)))
+    broken = list(_broken(frame, _rules(frame.columns, time)))
     for name in (name for name in _SHAPES if name in frame.columns):
         if found := _misshapen(frame[name]):
             wanted = pl.col(name).replace_strict(list(found), list(found.values()), default=None)
@@ -198,7 +184,7 @@ def _values(frame: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Se
     return column.unique().cast(pl.String) if column.dtype == pl.Categorical else column
 
 
-def _rules(there: Collection[str], time: str, *, any_unit: bool) -> list[_Rule]:
+def _rules(there: Collection[str], time: str) -> list[_Rule]:
     """Return what can be wrong with a table, the rule that counts first at the beginning.
 
     :param there: its columns; :param time: the one with the date-times.
@@ -219,10 +205,9 @@ def _rules(there: Collection[str], time: str, *, any_unit: bool) -> list[_Rule]:
     rule("moment", pl.col("moment").is_null(), other)
     rule("metric value", measured & pl.col("value").is_null(), "the record has a metric but no value")
     rule("metric value", ~measured & pl.col("value").is_not_null(), "the record has a value but no metric")
-    if not any_unit:
-        rule("metric unit", measured & pl.col("unit").is_null(), "the record has no 'unit'")
-        other = _shown(f"unknown unit {{}}; known units are {', '.join(UNITS)}", pl.col("unit"))
-        rule("unit", ~pl.col("unit").is_in(UNITS), other)
+    rule("metric unit", measured & pl.col("unit").is_null(), "the record has no 'unit'")
+    other = _shown(f"unknown unit {{}}; known units are {', '.join(UNITS)}", pl.col("unit"))
+    rule("unit", ~pl.col("unit").is_in(UNITS), other)
     rule(time, ~pl.col(time).is_between(_FIRST, _END, closed="left"), "the time is not in the years 1970 to 2200")
     for name in _NAMES:
         nested = pl.col(name).str.starts_with("{") | pl.col(name).str.starts_with("[")
