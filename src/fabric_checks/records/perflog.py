@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write records: as JSON lines, the perflog, and as CSV for spreadsheets; one file a check class.
+"""Write the perflog: records as JSON lines, one file for each check class.
 
 A record is one line. All lines of a case go out in one write under a lock, so that several writers do not mix; if not
 all of them can be written, none stays.
@@ -8,9 +8,7 @@ all of them can be written, none stays.
 from __future__ import annotations
 
 import contextlib
-import csv
 import fcntl
-import io
 import json
 import logging
 import os
@@ -20,7 +18,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import text
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
@@ -124,54 +121,6 @@ def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = Fals
             _write_whole(descriptor, data, end, path)
         finally:
             os.close(descriptor)
-
-
-def append_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Append records to a CSV file whose header names :data:`fabric_checks.records.record.FIELDS`.
-
-    Half a line that an earlier crash left is removed. A file with another header, as of another release, is left as it
-    is, under the name ``CHECK.1.csv``, ``CHECK.2.csv`` ...
-
-    :raises LockedError: if another writer has the lock for longer than may be.
-    :raises OSError: if the file cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    header = _csv_lines([FIELDS])
-    data = _csv_lines([[csv_cell(record[field]) for field in FIELDS] for record in records])
-    with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
-        descriptor = _open_csv(path, header)
-        try:
-            whole = _start_of_last_line(descriptor, os.lseek(descriptor, 0, os.SEEK_END))
-            os.ftruncate(descriptor, whole)
-            _write_whole(descriptor, data if whole else header + data, whole, path)
-        finally:
-            os.close(descriptor)
-
-
-def csv_cell(value: object) -> object:
-    """Return a value for a cell: lists and objects as JSON, text so that a spreadsheet takes it for text."""
-    return text.cell(json.dumps(value) if isinstance(value, list | dict) else value)
-
-
-def _csv_lines(rows: Sequence[Sequence[object]]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue().encode()
-
-
-def _open_csv(path: Path, header: bytes) -> int:
-    """Return a descriptor of a file that is empty or has this header; one with another is moved away."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        start = os.pread(descriptor, len(header), 0)
-        # A header that a crash left unfinished is written anew.
-        if start == header or (b"\n" not in start and header.startswith(start)):
-            return descriptor
-        os.close(descriptor)
-        number = 1
-        while (free := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
-            number += 1
-        path.rename(free)
 
 
 def _start_of_last_line(descriptor: int, end: int) -> int:

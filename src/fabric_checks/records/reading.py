@@ -23,7 +23,7 @@ from fabric_checks.records import archive, jsonlines, validation
 from fabric_checks.records.record import FIELDS, MEASUREMENT
 from fabric_checks.records.series import aggregated
 from fabric_checks.records.sources import LEFT_OUT, Faults, Files, Source, condition, files_of, limits_text
-from fabric_checks.records.table import COLUMNS, REPEATED, record_of
+from fabric_checks.records.table import COLUMNS, REPEATED
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)

@@ -123,7 +123,8 @@ def checked_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str
 def checked_records(records: Sequence[tuple[int, dict[str, Any]]], report: Report) -> list[dict[str, Any]]:
     """Return the valid ones of some records, each field of the type of its column; fields of later releases are kept.
 
-    :param records: each with a number of its own; :param report: is called with the number of each other, and the cause.
+    :param records: each with a number of its own.
+    :param report: is called with the number of each other, and the cause.
     """
     good, causes = checked(frame_of(records, raw_schema(FIELDS), report))
     for number, cause in causes:
