@@ -68,19 +68,6 @@ def test_sides_stay_apart_unless_asked_for(records):
     assert series.series(both, SERIES)["n"].sum() == 2 * series.series(records)["n"].sum()
 
 
-def test_colliding_hashes_make_no_series_of_two(records, monkeypatch):
-    """All rows have one hash: the other one tells, and the rows are grouped by what they are."""
-    real = pl.DataFrame.hash_rows
-    monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self, seed: real(self, seed=seed) * (0 if seed == 1 else 1))
-    assert values_of(series.series(records)) == values_by_hand(records)
-
-
-def test_grouping_does_as_polars_does(records):
-    by = ["side", "layout", "unit"]
-    expressions = (pl.col("value").sum(), pl.col("metric").n_unique())
-    assert series.grouped(records, by, *expressions).equals(records.group_by(by, maintain_order=True).agg(*expressions))
-
-
 def test_a_session_counts_once_by_its_median():
     passes = [record(run, value=value) for run, values in enumerate(([1, 2, 9], [5])) for value in values]
     found = series.by_session(frame(passes))

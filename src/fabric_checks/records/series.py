@@ -55,9 +55,7 @@ def series(
         ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
     """
     measured = _in_order(frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame)
-    return grouped(
-        measured,
-        by,
+    found = measured.group_by(by, maintain_order=True).agg(
         pl.col("value").alias("values"),
         pl.col("time").alias("times"),
         pl.len().cast(pl.Int64).alias("n"),
@@ -66,6 +64,7 @@ def series(
         *(pl.col(name) for name in each),
         *(pl.col(name).last() for name in latest if name in frame.columns and name not in (*by, *each)),
     )
+    return found.with_columns(cs.categorical().cast(pl.String))
 
 
 def records_by_series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -99,15 +98,19 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
         them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the number of the last record's
         row, from 0. Categories become text.
     """
-    return grouped(
-        frame.with_row_index("_row"),
-        [name for name in frame.columns if name not in ("time", "value")],
-        pl.col("value").alias("values"),
-        pl.len().cast(pl.Int64).alias("n"),
-        pl.col("time").first().alias("first_time"),
-        pl.col("time").last().alias("last_time"),
-        pl.col("_row").last().cast(pl.Int64).alias("last"),
+    kind = [name for name in frame.columns if name not in ("time", "value")]
+    found = (
+        frame.with_row_index("_row")
+        .group_by(kind, maintain_order=True)
+        .agg(
+            pl.col("value").alias("values"),
+            pl.len().cast(pl.Int64).alias("n"),
+            pl.col("time").first().alias("first_time"),
+            pl.col("time").last().alias("last_time"),
+            pl.col("_row").last().cast(pl.Int64).alias("last"),
+        )
     )
+    return found.with_columns(cs.categorical().cast(pl.String))
 
 
 @dataclass(frozen=True)
@@ -184,30 +187,6 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
     text = cs.categorical().cast(pl.String)
     return Gathered(series.with_columns(text), table, failed.with_columns(text), machines.with_columns(text))
-
-
-def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> pl.DataFrame:
-    """Return what ``frame.group_by(by, maintain_order=True).agg(aggregations)`` does, in half the memory.
-
-    :returns: the columns ``by`` and those of the aggregations; categories become text.
-    """
-    # Rows are grouped by one number instead of many columns, and another number, of 64 bits too, makes sure of it.
-    alike = frame.select(pl.col(name).eq_missing(pl.col(name).first()).all() for name in by)
-    keys = [name for name in by if not alike[name].item()] or by[:1]
-    numbers = [frame.select(keys).hash_rows(seed=seed).alias(f"_hash{seed}") for seed in (1, 2)]
-    unsure = (pl.col("_hash2").min() != pl.col("_hash2").max()).alias("_unsure")
-    firsts = [pl.col(name).first().alias(f"_key_{name}") for name in keys]
-    # Columns that are not asked for cost as much as others.
-    needed = dict.fromkeys([*keys, *(name for each in aggregations for name in each.meta.root_names())])
-    rows = frame.select(*needed, *numbers)
-    out = rows.group_by("_hash1", maintain_order=True).agg(*firsts, *aggregations, unsure)
-    if out["_unsure"].any():
-        out = frame.group_by(by, maintain_order=True).agg(*aggregations)
-    else:
-        same = (pl.lit(frame[name].first(), frame.schema[name]).alias(name) for name in by if name not in keys)
-        out = out.rename({f"_key_{name}": name for name in keys}).with_columns(same)
-        out = out.select(*by, pl.exclude(*by, "_hash1", "_unsure"))
-    return out.with_columns(cs.categorical().cast(pl.String))
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

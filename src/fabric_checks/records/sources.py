@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -60,20 +60,18 @@ def parse(text: str) -> Source:
     """Parse a set of results as a user names it.
 
     An empty PATH means the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
-    no offset, and either may be left out; a day as TO is part of the range, a moment is not. What exists as a path is a
-    path, also with ``@``, ``,`` or ``=`` in it.
+    no offset, and either may be left out; a day as TO is part of the range, a moment is not. A path with ``@`` or ``,``
+    in it goes without label and limits.
 
     :raises RecordError: if it is not of the form above, a field does not exist, or nothing is there.
     """
     if not text.strip():
         raise RecordError(f"an empty set of results: the form is {_FORM}")
-    for label, name, rest in _readings(text):
-        path = Path(name).expanduser() if name else paths.results()
-        if path.exists():
-            since, until, where = _limits(text, rest)
-            return Source(_sound(label or text), _folder_of(path), since, until, where)
-    label, name, rest = _plain(text)
-    raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+    label, name, rest = _split(text)
+    path = Path(name).expanduser() if name else paths.results()
+    if not path.exists():
+        raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+    return Source(_sound(label or text), _folder_of(path), *_limits(text, rest))
 
 
 def _folder_of(path: Path) -> Path:
@@ -87,19 +85,10 @@ def _sound(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _readings(text: str) -> Iterator[tuple[str, str, str]]:
-    """Return all ways to read a text as label, path and rest: the longest path first, and first without a label."""
-    ends = [len(text), *(i for i in range(len(text) - 1, -1, -1) if text[i] in "@,")]
-    label, equals, _ = text.partition("=")
-    has_label = bool(equals) and re.fullmatch(r"[^/@,]+", label)
-    for end in ends:
-        if end or text[0] in "@,":
-            yield "", text[:end], text[end:]
-        if has_label and end > len(label):
-            yield label, text[len(label) + 1 : end], text[end:]
-
-
-def _plain(text: str) -> tuple[str, str, str]:
+def _split(text: str) -> tuple[str, str, str]:
+    """Return label, path and limits of a text; all of one that exists is a path."""
+    if Path(text).expanduser().exists():
+        return "", text, ""
     found = re.fullmatch(r"(?:([^/@,=]+)=)?([^@,]*)(.*)", text, re.DOTALL)
     return (found[1] or "", found[2], found[3]) if found else ("", text, "")
 
@@ -147,14 +136,8 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
         ) from None
 
 
-def condition(sources: Sequence[Source]) -> pl.Expr | None:
-    """Return the condition that records of any of some sources fulfil, or None if all records do."""
-    each = [_condition(source) for source in sources]
-    wanted = [one for one in each if one is not None]
-    return pl.any_horizontal(wanted) if len(wanted) == len(each) else None
-
-
-def _condition(source: Source) -> pl.Expr | None:
+def condition(source: Source) -> pl.Expr | None:
+    """Return the condition that the records of a source fulfil, or None if all records do."""
     rules = [_has(name, value) for name, value in source.where.items()]
     if source.since:
         rules.append(pl.col("time") >= source.since)

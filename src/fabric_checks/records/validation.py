@@ -133,13 +133,10 @@ def checked_records(records: Sequence[tuple[int, dict[str, Any]]], report: Repor
     return [{**given[row["line"]], **record_of(row)} for row in good.iter_rows(named=True)]
 
 
-def is_sound(frame: pl.DataFrame, kinds: pl.DataFrame | None = None) -> bool:
-    """Tell whether all rows of an archive are valid, as far as the columns show that were read.
-
-    :param kinds: the values of some of the columns, each at least once, if that is known: cheaper to check than these.
-    """
-    return not any(_broken(frame, _rules(frame.columns, "time"), kinds)) and not any(
-        _misshapen(_values(frame, kinds, name)) for name in _SHAPES if name in frame.columns
+def is_sound(frame: pl.DataFrame) -> bool:
+    """Tell whether all rows of an archive are valid, as far as the columns show that were read."""
+    return not any(_broken(frame, _rules(frame.columns, "time"))) and not any(
+        _misshapen(_values(frame[name])) for name in _SHAPES if name in frame.columns
     )
 
 
@@ -168,20 +165,18 @@ def _parted(frame: pl.DataFrame, time: str) -> tuple[pl.DataFrame, list[tuple[in
     return frame.filter(~wrong), causes
 
 
-def _broken(frame: pl.DataFrame, rules: Sequence[_Rule], kinds: pl.DataFrame | None = None) -> Iterator[_Rule]:
+def _broken(frame: pl.DataFrame, rules: Sequence[_Rule]) -> Iterator[_Rule]:
     """Yield the rules that some row breaks."""
     for rule in rules:
+        columns = frame.select(rule.columns)
         if len(rule.columns) == 1:
-            columns = _values(frame, kinds, rule.columns[0]).to_frame()
-        else:
-            columns = frame.select(rule.columns)
+            columns = _values(columns.to_series()).to_frame()
         if columns.select(rule.is_wrong.any()).item():
             yield rule
 
 
-def _values(frame: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
+def _values(column: pl.Series) -> pl.Series:
     """Return the values of a column; of categories, each once, as text."""
-    column = (kinds if kinds is not None and name in kinds.columns else frame)[name]
     return column.unique().cast(pl.String) if column.dtype == pl.Categorical else column
 
 

@@ -24,14 +24,13 @@ def estimated(estimate: Estimate) -> list[Text]:
     head = f"{estimate.system or 'no system'}: {_count(estimate.jobs)}{passes}, computed, nothing was run"
     if not estimate.jobs:
         return [plain(head), plain("no case matches the selection; ci/run -l lists what there is")]
-    node_minutes = _sum(estimate, estimate.node_minutes, estimate.bounded_node_minutes)
-    job_minutes = _sum(estimate, estimate.job_minutes, estimate.bounded_job_minutes)
+    node_minutes, job_minutes = _sum(estimate, estimate.node_minutes), _sum(estimate, estimate.job_minutes)
     lines = [
         head,
         f"  nodes:        at most {estimate.nodes} in a job",
         f"  node-minutes: {node_minutes}",
         f"  job minutes:  {job_minutes} (one after the other, without waiting in a queue)",
-        f"  based on:     recorded durations of {_count(estimate.timed_jobs)}, time limits of "
+        f"  based on:     recorded durations of {_count(estimate.timed_jobs)}, time limits (upper bounds) of "
         f"{_count(estimate.bounded_jobs)}",
     ]
     if estimate.untimed_jobs:
@@ -39,14 +38,13 @@ def estimated(estimate: Estimate) -> list[Text]:
     return [plain(line) for line in lines]
 
 
-def _sum(estimate: Estimate, minutes: float, bounded: float) -> str:
-    """Return a sum, with the part that is only an upper bound by itself."""
+def _sum(estimate: Estimate, minutes: float) -> str:
+    """Return a sum, and whether it is only a bound."""
     if estimate.untimed_jobs == estimate.jobs:
         return "unknown"
     if estimate.untimed_jobs:
-        return f"no less than {number(minutes - bounded)}"
-    more = f", and at most {number(bounded)} more by time limits" if bounded else ""
-    return f"{number(minutes - bounded)}{more}"
+        return f"{number(minutes)}, without {_count(estimate.untimed_jobs)}"
+    return f"{'at most ' if estimate.bounded_jobs else ''}{number(minutes)}"
 
 
 def listed(costs: Sequence[Cost]) -> Table:
