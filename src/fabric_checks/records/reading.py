@@ -160,15 +160,16 @@ def _records(source: Source, columns: Collection[str], faults: Faults) -> Iterat
     # The records of an archive were checked, and freed of duplicates, when it was written.
     always = validation.ALWAYS if files.json_lines else ()
     needed = [name for name in FIELDS if name in {"time", *columns, *source.where, *always}]
-    frames = (_parquet(month, needed, source, faults) for month in _months(files.parquet, source))
+    parts: Iterable[pl.DataFrame]
+    parts = (_parquet(month, needed, source, faults) for month in _months(files.parquet, source))
     if files.json_lines:
         lines = _json_lines(files.json_lines, needed, source, faults)
-        frames = iter([_merged([*lines, *frames], files.json_lines, faults)])
+        parts = [_merged([*lines, *parts], files.json_lines, faults)]
     nothing = True
-    for frame in frames:
-        if frame.height:
+    for part in parts:
+        if part.height:
             nothing = False
-            yield frame
+            yield part
     if nothing:
         raise RecordError(_nothing(source, list(faults.lines())))
 
