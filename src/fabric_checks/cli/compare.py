@@ -57,9 +57,6 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     metavar="VERDICTS",
     help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
 )
-@click.option(
-    "--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Order of the rows."
-)
 @click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(
     sources: tuple[str, ...],
@@ -70,7 +67,6 @@ def command(
     gates: tuple[Gate, ...],
     form: str,
     only: str | None,
-    order: str,
     every_point: bool,
 ) -> None:
     """Compare sets of results with the first one.
@@ -96,7 +92,7 @@ def command(
         across_versions=across_versions,
     )
     objections = gate.objections(found, gates)
-    rows = aggregate.select(found.frame, verdicts, order)
+    rows = aggregate.select(found.frame, verdicts)
     if form == "json":
         console.print_json(documents.as_json(found, rows, objections, faults))
     elif form == "csv":

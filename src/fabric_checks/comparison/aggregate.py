@@ -12,12 +12,11 @@ from fabric_checks.comparison.verdicts import BETTER, VERDICTS, WORSE
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 
 
-def select(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "verdict") -> pl.DataFrame:
-    """Return the rows with one of some verdicts, sorted.
+def select(frame: pl.DataFrame, verdicts: Collection[str] = ()) -> pl.DataFrame:
+    """Return the rows with one of some verdicts, the worst first.
 
     :param frame: :attr:`fabric_checks.comparison.compare.Comparison.frame`.
     :param verdicts: those that are wanted; none: all.
-    :param order: ``verdict``: the worst first; ``change``: the largest change first; or ``test``: by name.
     """
     if verdicts:
         frame = frame.filter(pl.col("verdict").is_in(list(verdicts)))
@@ -25,10 +24,7 @@ def select(frame: pl.DataFrame, verdicts: Collection[str] = (), order: str = "ve
         dict(zip(VERDICTS, range(len(VERDICTS)), strict=True)), return_dtype=pl.Int8
     )
     names = [pl.col(name) for name in ("check", "test", "layout", "quantity", "size_B", "metric")]
-    if order == "test":
-        return frame.sort(["side", *names], nulls_last=True, maintain_order=True)
-    first = [-pl.col("change").abs()] if order == "change" else [rank, -pl.col("at_least").abs()]
-    return frame.sort([*first, *names], nulls_last=True, maintain_order=True)
+    return frame.sort([rank, -pl.col("at_least").abs(), *names], nulls_last=True, maintain_order=True)
 
 
 def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import polars as pl
 import polars.selectors as cs
 
-from fabric_checks.comparison import comparability, verdicts
+from fabric_checks.comparison import verdicts
+from fabric_checks.comparison.verdicts import MISSING, NOT_COMPARABLE
 from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.text import names_text
 from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
 
 #: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
@@ -121,9 +123,8 @@ def _two(
     """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be compared."""
     pairs = _matched(series, baseline, side, key)
     pairs = _with_failures(pairs, failed, key, baseline, side)
-    pairs = _with_layouts(pairs, key)
     kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
-    for when, kind, text in reversed(comparability.reasons_against(baseline, side, across_versions)):
+    for when, kind, text in reversed(_obstacles(baseline, side, across_versions)):
         kinds = pl.when(when).then(pl.lit(kind)).otherwise(kinds)
         texts = pl.when(when).then(text).otherwise(texts)
     return pairs.with_columns(
@@ -131,12 +132,67 @@ def _two(
         side=pl.lit(side),
         why_not=kinds,
         why=texts,
-        note=comparability.notes(baseline, side),
+        note=_notes(baseline, side),
         comparable=kinds.is_null(),
         by_difference=verdicts.by_difference(pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")),
         unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
         better=pl.coalesce("better_baseline", "better_side").list.first(),
     )
+
+
+def _obstacles(baseline: str, side: str, across_versions: bool) -> list[tuple[pl.Expr, str, pl.Expr]]:
+    """Return what can keep a pair from being compared: a condition, the verdict, and why; the first that holds counts.
+
+    :param baseline, side: the labels of the sides.
+    :param across_versions: whether programs and their releases may differ.
+    """
+    sides = ((baseline, "baseline"), (side, "side"))
+    lacking = [pl.col(f"n_{name}").is_null() for _, name in sides]
+    causes = [
+        pl.when(pl.col(f"failed_{name}").is_null())
+        .then(pl.lit(f"missing in {label}"))
+        .otherwise(
+            pl.concat_str(
+                pl.lit(f"its case failed in {label}: "),
+                pl.col(f"fail_reason_{name}").fill_null("the reason is not recorded"),
+            )
+        )
+        for label, name in sides
+    ]
+    why = [pl.when(lacks).then(cause) for lacks, cause in zip(lacking, causes, strict=True)]
+    found = [(pl.any_horizontal(lacking), MISSING, pl.concat_str(why, separator="; ", ignore_nulls=True))]
+    fields = [("unit", "unit"), ("better", "which direction is better")]
+    if not across_versions:
+        fields += [("program", "program"), ("program_version", "program version")]
+    for field, words in fields:
+        lists = [pl.col(f"{field}_{name}") for _, name in sides]
+        differ = lists[0] != lists[1]
+        if field in ("unit", "better"):
+            differ |= lists[0].list.len() > 1
+        found.append((differ, NOT_COMPARABLE, _against(words, field, baseline, side)))
+    return found
+
+
+def _notes(baseline: str, side: str) -> pl.Expr:
+    """Return what a reader has to know of a pair, however it is judged; null if nothing."""
+    notes = []
+    both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
+    for field, words in (("program", "program"), ("program_version", "program version")):
+        differ = pl.col(f"{field}_baseline") != pl.col(f"{field}_side")
+        notes.append(pl.when((both & differ).fill_null(False)).then(_against(words, field, baseline, side)))
+    for label, name in ((baseline, "baseline"), (side, "side")):
+        evidence, failed = pl.col(f"evidence_{name}"), pl.col(f"failed_{name}")
+        text = pl.concat_str(pl.lit(f"{label} is a simulation: "), evidence.list.join(", "))
+        notes.append(pl.when((evidence != ["measured"]).fill_null(False)).then(text))
+        text = pl.concat_str(failed, pl.lit(f" runs without values in {label}"))
+        notes.append(pl.when(pl.col(f"n_{name}").is_not_null() & failed.is_not_null()).then(text))
+    text = pl.concat_str(notes, separator="; ", ignore_nulls=True)
+    return pl.when(text != "").then(text)
+
+
+def _against(words: str, field: str, baseline: str, side: str) -> pl.Expr:
+    one, two = (pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side"))
+    return pl.concat_str(pl.lit(f"{words}: "), one, pl.lit(f" in {baseline}, "), two, pl.lit(f" in {side}"))
 
 
 def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
@@ -165,8 +221,7 @@ def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...
 
 
 def _some(values: set[str]) -> str:
-    shown = sorted(quoted(str(value), 30)[1:-1] for value in values)
-    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
+    return names_text(sorted(quoted(str(value), 30)[1:-1] for value in values), 4)
 
 
 def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str]) -> pl.DataFrame:
@@ -212,13 +267,3 @@ def _with_failures(
     both = both.with_columns(pl.coalesce(own).alias("parameters")).drop(own)
     alone = both.join(pairs, on=on, how="anti", nulls_equal=True)
     return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
-
-
-def _with_layouts(pairs: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Add of each side the ``layouts`` at which it has values of the test, whatever its layout is in this row."""
-    on = [*key, "check", "parameters"]
-    layouts = pairs.group_by(on).agg(
-        pl.col("layout").filter(pl.col(f"n_{side}").is_not_null()).unique().sort().alias(f"layouts_{side}")
-        for side in ("baseline", "side")
-    )
-    return pairs.join(layouts, on=on, how="left", nulls_equal=True)

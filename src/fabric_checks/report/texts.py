@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from fabric_checks.comparison.changes import Circumstance
-from fabric_checks.core.text import count_text, shortened
+from fabric_checks.core.text import shortened
+
+if TYPE_CHECKING:
+    from fabric_checks.comparison.changes import Circumstance
 
 T = TypeVar("T")
 
@@ -45,6 +47,4 @@ class Footnotes:
 def circumstance_text(circumstance: Circumstance) -> str:
     """Return a change of a circumstance, as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
     before, after = (shortened(", ".join(each) or "none", 70) for each in (circumstance.before, circumstance.after))
-    moved = circumstance.runs_later
-    when = f" ({count_text(abs(moved), 'run')} {'later' if moved > 0 else 'earlier'})" if moved else ""
-    return f"{circumstance.field}: {before} -> {after}{when}"
+    return f"{circumstance.field}: {before} -> {after}"

@@ -9,8 +9,7 @@ from datetime import datetime
 
 import polars as pl
 
-from fabric_checks.comparison.changes import OPEN, find_changes
-from fabric_checks.comparison.events import events_of
+from fabric_checks.comparison.changes import OPEN, events_of, find_changes
 from fabric_checks.core.text import clean, shortened, test_text
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
 from fabric_checks.report.collecting import with_machines

@@ -10,8 +10,7 @@ from dataclasses import asdict
 from rich.text import Text
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes
-from fabric_checks.comparison.events import Event
+from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes, Event
 from fabric_checks.core.text import clean
 from fabric_checks.report.terminal.summary import plain
 from fabric_checks.report.texts import circumstance_text
@@ -43,7 +42,7 @@ def _series(event: Event, number: int) -> str:
     return (
         f"{change.metric}: {change.median_before:.4g} to {change.median_after:.4g} {change.unit} "
         f"({change.change:+.3g} {unit}, {change.change_low:+.3g} to {change.change_high:+.3g}), "
-        f"p {change.p:.2g}, {change.n_before} runs before and {change.n_after} after {change.at:%Y-%m-%d %H:%M}"
+        f"{change.n_before} runs before and {change.n_after} after {change.at:%Y-%m-%d %H:%M}"
     )
 
 

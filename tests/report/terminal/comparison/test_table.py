@@ -19,8 +19,8 @@ from tests.builders import parts, runs
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 
-def page_of(comparison, verdicts=(), order="verdict", **options):
-    return table.page(comparison, aggregate.select(comparison.frame, verdicts, order), **options)
+def page_of(comparison, verdicts=(), **options):
+    return table.page(comparison, aggregate.select(comparison.frame, verdicts), **options)
 
 
 def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
@@ -96,22 +96,14 @@ def test_thousands_of_values_stay_readable():
     assert len(rows(compared(records))) == 10
 
 
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        ("verdict", ["worse", "worse", "missing", "better", "no difference"]),
-        ("change", ["better", "worse", "worse", "no difference", "missing"]),
-        ("test", ["no difference", "worse", "better", "missing", "worse"]),
-    ],
-)
-def test_order(order, expected):
+def test_the_worst_is_first():
     factors = {"a": 1.0, "b": 1.2, "c": 0.5, "d": None, "e": 1.1}
     records = []
     for name, factor in factors.items():
         own = {"test": name, "check": name}
         records += runs("A", TIGHT, **own)
         records += [] if factor is None else runs("B", [factor * value for value in TIGHT], **own)
-    assert [row[0] for row in rows(compared(records), order=order)] == expected
+    assert [row[0] for row in rows(compared(records))] == ["worse", "worse", "missing", "better", "no difference"]
 
 
 def test_only_some_verdicts_and_the_counts_of_all():
