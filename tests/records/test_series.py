@@ -110,8 +110,7 @@ def gathered_by_hand(records):
 def as_gathered(found):
     by_place = {}
     for row in found.series.to_dicts():
-        start = found.values.starts[row["row"]]
-        values = sorted(found.values.flat[start : start + found.values.n[row["row"]]])
+        values = sorted(row["values"])
         assert row["n"] == len(values) and row["least"] == values[0]
         names = (*OF_LATEST, "unit", "program_version", "evidence")
         place = tuple(str(row[name]) for name in ("side", *MACHINE, *METRIC))
@@ -145,7 +144,9 @@ def test_parts_give_the_series_of_all_records(size):
 def test_parts_in_any_order_of_time_give_the_same():
     days = [parts(runs("A", [1.0 + n], size_B=n, time=FIRST + timedelta(days=n)))[0] for n in range(30)]
     in_order, found = series.gather(days), series.gather(days[::-1])
-    assert found.series.drop("row").equals(in_order.series.drop("row")) and found.series["size_B"].to_list() == [29]
+    assert found.series.drop("values").equals(in_order.series.drop("values")) and found.series["size_B"].to_list() == [
+        29
+    ]
 
 
 def test_failures_alone_are_in_no_series():

@@ -99,7 +99,7 @@ def compare(
         )
         for side in labels[1:]
     ]
-    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), found.values, confidence, repeatable)
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable)
     out = pairs.with_columns(
         verdict=pl.coalesce("why_not", "verdict"),
         **{
@@ -231,8 +231,8 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
         :func:`machine_key` returns.
     :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
         :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each ``where`` (as
-        in ``local:node+mpich``), ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` appended to
-        the name.
+        in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with ``_baseline`` or ``_side``
+        appended to the name.
     """
     halves = []
     on = (*key, *METRIC)

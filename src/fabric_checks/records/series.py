@@ -10,14 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.records.record import SERIES
-
-Floats = npt.NDArray[np.float64]
 
 #: Where a value was measured. Two sets of results may differ in these and still be compared.
 MACHINE = ("system", "partition", "environ")
@@ -114,30 +110,18 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Values:
-    """The values of many series: ``flat``, one series after the other; where each ``starts`` there, and its ``n``."""
-
-    flat: Floats
-    starts: npt.NDArray[np.int64]
-    n: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
 class Gathered:
     """The series of several sets of results, to be compared.
 
     :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
-        :data:`OF_LATEST`; ``row``, the number of its values in
-        ``values``, ``n``, how many they are, and ``least``; and of unit, better, program, program_version and evidence
-        the sorted list of all that it has.
-    :param values: of all series.
+        :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better, program,
+        program_version and evidence the sorted list of all that it has.
     :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters`` and
         ``fail_reason`` of the last one.
     :param machines: the values of :data:`MACHINE` that each side has.
     """
 
     series: pl.DataFrame
-    values: Values
     failed: pl.DataFrame
     machines: pl.DataFrame
 
@@ -148,11 +132,10 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     :param parts: side and records of each part, as :func:`aggregated` returns them, with the columns
         :data:`COMPARED`; parts need not be in the order of time.
     """
-    found, values = [], []
+    found = []
     for number, (side, part) in enumerate(parts):
-        own = part.select(pl.lit(side).alias("side"), *_KIND, "n", "first_time", "last_time", "last")
+        own = part.select(pl.lit(side).alias("side"), *_KIND, "values", "n", "first_time", "last_time", "last")
         found.append(own.with_columns(cs.string().cast(pl.Categorical), part=number))
-        values.append(part["values"])
     rows = pl.concat(found).with_row_index("row")
     # Ranked by the first record of each; the latest comes last.
     rows = rows.sort("first_time", "row").with_row_index("rank").sort("last_time", "part", "last")
@@ -162,7 +145,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
         .group_by("side", *MACHINE, *METRIC)
         .agg(
             pl.col("rank").min(),
-            pl.col("row").sort().alias("rows"),
+            pl.col("values").sort_by("row").explode(empty_as_null=False),
             pl.col("n").sum(),
             pl.col(OF_LATEST).last(),
             pl.col(_EXPECTED_ONE).cast(pl.String).unique(),
@@ -172,11 +155,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
             pl.col(name).list.eval(pl.element().fill_null(text)).list.sort() for name, text in unknown.items()
         )
     )
-    flat = pl.concat(values).gather(series["rows"].explode(empty_as_null=False)).explode(empty_as_null=False).to_numpy()
-    n = series["n"].to_numpy().astype(np.int64)
-    table = Values(flat, np.cumsum(n) - n, n)
-    least = np.minimum.reduceat(flat, table.starts) if series.height else np.empty(0)
-    series = series.drop("rank", "rows").with_columns(least=pl.Series(least)).with_row_index("row")
+    series = series.drop("rank").with_columns(least=pl.col("values").list.min())
     failed = (
         rows.filter(pl.col("metric").is_null())
         .group_by("side", *MACHINE, *CASE)
@@ -186,7 +165,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     )
     machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
     text = cs.categorical().cast(pl.String)
-    return Gathered(series.with_columns(text), table, failed.with_columns(text), machines.with_columns(text))
+    return Gathered(series.with_columns(text), failed.with_columns(text), machines.with_columns(text))
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
