@@ -6,8 +6,8 @@ from __future__ import annotations
 import click
 
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
-from fabric_checks.comparison import aggregate, gate
-from fabric_checks.comparison.compare import compare
+from fabric_checks.comparison import gate
+from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
@@ -92,7 +92,7 @@ def command(
         across_versions=across_versions,
     )
     objections = gate.objections(found, gates)
-    rows = aggregate.select(found.frame, verdicts)
+    rows = select(found.frame, verdicts)
     if form == "json":
         console.print_json(documents.as_json(found, rows, objections, faults))
     elif form == "csv":

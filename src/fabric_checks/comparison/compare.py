@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare sets of results: every metric of each with the same of the first."""
+"""Compare sets of results, every metric of each with the same of the first, and aggregate values that agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.comparison import verdicts
-from fabric_checks.comparison.verdicts import MISSING, NOT_COMPARABLE
+from fabric_checks.comparison.verdicts import BETTER, MISSING, NOT_COMPARABLE, VERDICTS, WORSE
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
@@ -28,8 +28,8 @@ COLUMNS = (
     *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
     *("verdict", "why", "note"),
 )
-
-
+#: What the rows share that :func:`aggregate` takes together.
+_CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
 
@@ -267,3 +267,54 @@ def _with_failures(
     both = both.with_columns(pl.coalesce(own).alias("parameters")).drop(own)
     alone = both.join(pairs, on=on, how="anti", nulls_equal=True)
     return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
+
+
+def select(frame: pl.DataFrame, verdicts: Collection[str] = ()) -> pl.DataFrame:
+    """Return the rows with one of some verdicts, the worst first.
+
+    :param frame: :attr:`Comparison.frame`.
+    :param verdicts: those that are wanted; none: all.
+    """
+    if verdicts:
+        frame = frame.filter(pl.col("verdict").is_in(list(verdicts)))
+    rank = pl.col("verdict").replace_strict(
+        dict(zip(VERDICTS, range(len(VERDICTS)), strict=True)), return_dtype=pl.Int8
+    )
+    names = [pl.col(name) for name in ("check", "test", "layout", "quantity", "size_B", "metric")]
+    return frame.sort([rank, -pl.col("at_least").abs(), *names], nulls_last=True, maintain_order=True)
+
+
+def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame:
+    """Return a row for all metrics of a quantity that are better or worse, and one for all others of a case.
+
+    :param frame: as :func:`select` returns it; the order of the first rows is kept.
+    :param every_point: whether each metric has a row of its own, in the same form.
+    :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
+        ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of ``sizes_B``;
+        ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
+        columns of numbers the least and the greatest, with ``_min`` and ``_max`` appended to the name.
+    """
+    differs = pl.col("verdict").is_in([WORSE, BETTER])
+    which = pl.int_range(pl.len()) if every_point else pl.when(differs).then(pl.col("quantity"))
+    measure = (
+        pl.when(pl.col("by_difference") & pl.col("change").is_not_null()).then(pl.col("unit")).alias("change_unit")
+    )
+    key = [*_CASE, "verdict", "why", "note", "which", "change_unit"]
+    numbers: tuple[str, ...] = ("change", "change_low", "change_high", "detectable")
+    numbers += tuple(f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side"))
+    one_unit = pl.col("unit").n_unique() == 1
+    return (
+        frame.with_columns(measure, which=which)
+        .group_by(key, maintain_order=True)
+        .agg(
+            pl.len().alias("values"),
+            pl.col("parameters").first(),
+            pl.col("metric").alias("metrics"),
+            pl.when(pl.col("quantity").n_unique() == 1).then(pl.col("quantity").first()).alias("quantity"),
+            pl.when(one_unit).then(pl.col("unit").first()).alias("unit"),
+            pl.col("size_B").drop_nulls().unique().sort().alias("sizes_B"),
+            pl.any_horizontal(pl.col("evidence_baseline", "evidence_side") != "measured").any().alias("simulated"),
+            *(pl.col(name).min().alias(f"{name}_min") for name in numbers),
+            *(pl.col(name).max().alias(f"{name}_max") for name in numbers),
+        )
+    )

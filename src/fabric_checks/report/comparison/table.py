@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.comparison.aggregate import aggregate
-from fabric_checks.comparison.compare import Comparison
+from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
 from fabric_checks.core.text import clean, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes
@@ -47,7 +46,7 @@ class Page:
 def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
     """Return a comparison as texts.
 
-    :param chosen: its rows to show, see :func:`fabric_checks.comparison.aggregate.select`. The counts are of all.
+    :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of all.
     :param every_point: a row a value, instead of one for all values that agree.
     """
     notes = Footnotes()

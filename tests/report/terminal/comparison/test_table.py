@@ -10,8 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from fabric_checks.comparison import aggregate
-from fabric_checks.comparison.compare import COLUMNS, compare
+from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, select
 from fabric_checks.report.comparison import documents, table
 from fabric_checks.report.terminal import comparison as terminal
 from tests.builders import parts, runs
@@ -20,7 +19,7 @@ TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 
 def page_of(comparison, verdicts=(), **options):
-    return table.page(comparison, aggregate.select(comparison.frame, verdicts), **options)
+    return table.page(comparison, select(comparison.frame, verdicts), **options)
 
 
 def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
@@ -214,6 +213,6 @@ def test_json_has_everything():
 
 def test_folding_keeps_every_value():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    folded = aggregate.aggregate(aggregate.select(comparison.frame))
+    folded = aggregate(select(comparison.frame))
     assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])
     assert folded["values"].sum() == comparison.frame.height
