@@ -11,58 +11,7 @@ import pytest
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines
 from tests.builders import START, failed, load, record, write
-
-
-def without(name, **changes):
-    values = record(**changes)
-    del values[name]
-    return values
-
-
-def raw(text, **changes):
-    """Return the line of a record with a piece of JSON text in the place of a value, as nobody's writer would."""
-    (name,) = changes
-    return json.dumps(record(**{name: "@"})).replace('"@"', text).encode() + b"\n"
-
-
-LINES = {
-    "cut in the middle": (json.dumps(record()).encode()[:300] + b"\n", "not a JSON object (Unterminated string"),
-    "two in one": (json.dumps(record()).encode() * 2 + b"\n", "not a JSON object (Extra data)"),
-    "garbage": (b"\x1b[2J*** boot ***\n", "not a JSON object: '\\x1b[2J*** boot ***'"),
-    "a list": (b"[1, 2]\n", "not a JSON object: '[1, 2]'"),
-    "a number": (b"17\n", "not a JSON object: '17'"),
-    "null": (b"null\n", "not a JSON object: 'null'"),
-    "an empty object": (b"{}\n", "the record has no 'format'"),
-    "another format": (record(format=1), "format '1' belongs to a different release"),
-    "no system": (without("system"), "the record has no 'system'"),
-    "no time": (without("time"), "the record has no 'time'"),
-    "a time without zone": (record(time="2026-01-31T12:00:00"), "the time '2026-01-31T12:00:00' is not of the form"),
-    "no such day": (record(time="2026-02-30T12:00:00+00:00"), "the time '2026-02-30T12:00:00+00:00' is not"),
-    "a time in words": (record(time="noon \x1b[31m\n"), "the time 'noon ?[31m ' is not of the form"),
-    "a time as number": (record(time=1769860800), "the time '1769860800' is not of the form"),
-    "NaN": (raw("NaN", value=1), "NaN is not a JSON number"),
-    "-Infinity": (raw("-Infinity", value=1), "-Infinity is not a JSON number"),
-    "infinite": (raw("1e999", value=1), "'value' is 'inf', not a finite number"),
-    "a huge integer": (raw("1" + "0" * 400, value=1), "not a finite number"),
-    "text for a value": (record(value="1.5"), "'value' is '1.5', not a finite number"),
-    "true for a value": (record(value=True), "'value' is 'True', not a finite number"),
-    "a list for a value": (record(value=[1.5]), "'value' is '[1.5]', not a finite number"),
-    "half a node": (record(nodes=1.5), "'nodes' is '1.5', not an integer"),
-    "more nodes than there are": (raw(str(2**63), nodes=1), "not an integer"),
-    "a metric without value": (record(value=None), "the record has a metric but no value"),
-    "a value without metric": (record(metric=None), "the record has a value but no metric"),
-    "no unit": (record(unit=None), "the record has no 'unit'"),
-    "another unit": (record(unit="furlongs"), "unknown unit 'furlongs'; known units are us, s, MB/s"),
-    "an object for a name": (record(system={"a": 1}), "'system' is '{\"a\": 1}' where a name is expected"),
-    "a list for a name": (record(metric=["a"]), "'metric' is '[\"a\"]' where a name is expected"),
-    "text for a list": (record(nodelist="n1"), "'nodelist' is 'n1' where a list or an object is expected"),
-    "not UTF-8": (raw('"caf\xe9"', mpi=1).decode("utf-8").encode("latin-1"), "not UTF-8 text"),
-    "NUL bytes": (b"\0" * 1000 + b"\n", "not a JSON object: '\\x00"),
-    "nested deep": (raw("[" * 100_000 + "]" * 100_000, findings=1), "nested too deeply"),
-    "objects nested deep": (raw('{"a":' * 100_000 + "1" + "}" * 100_000, findings=1), "nested too deeply"),
-    "nested deep, unknown": (raw("[" * 100_000 + "]" * 100_000, unknown=1), "nested too deeply"),
-    "never closed": (b'{"format": ' + b"[" * 100_000 + b"\n", "not a JSON object"),
-}
+from tests.records.bad_lines import LINES
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -77,7 +26,7 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
 
 
 def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
-    bad = [LINES[name][0] for name in ("NaN", "no time", "another unit", "a list for a name")]
+    bad = [LINES[name][0] for name in ("NaN", "no time", "an unknown unit", "a session, an object")]
     path = write(tmp_path / "a.jsonl", [record(), *bad])
     assert load(path, ["value"]).faults == load(path).faults
 
