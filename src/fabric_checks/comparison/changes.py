@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find changes of series over time: when, by how much, how certain, and what else changed then.
+"""Find changes of series over time: their date, size and certainty, and the circumstances that changed with them.
 
 Changes of the series of one case at about one time are an event.
 """
@@ -26,11 +26,11 @@ from fabric_checks.records.series import series
 
 Row = Mapping[str, Any]
 
-#: It is worse since, and still is.
+#: The series is worse since, and still is.
 OPEN = "open"
-#: It was worse, and went back to the level before or a better one, within the noise.
+#: The series was worse, and returned to the level before or a better one, within the noise.
 CLOSED = "closed"
-#: It is better since.
+#: The series is better since.
 BETTER = "better"
 
 STATES = (OPEN, BETTER, CLOSED)
@@ -84,10 +84,10 @@ class Change:
     :param median_before: in ``unit``; :param median_after: in ``unit``.
     :param by_difference: whether ``change`` is in ``unit``, because the value can be 0, or else in per cent.
     :param change: from before to after; :param change_low, change_high: the ends of its interval from the bootstrap.
-    :param at_least: by how much it is worse for certain, see :func:`fabric_checks.comparison.verdicts.judged`.
+    :param at_least: by how much it is certainly worse, see :func:`fabric_checks.comparison.verdicts.judged`.
     :param noise: of one run, a share, or of values compared by difference in ``unit``; 0 if they repeat exactly.
     :param state: one of :data:`STATES`.
-    :param circumstances: what else changed then.
+    :param circumstances: fields that changed at the same time.
     """
 
     system: str
@@ -255,7 +255,7 @@ def _items(field: str, value: object) -> set[str]:
 
 
 def _only_in(runs: Sequence[set[str]], others: Sequence[set[str]]) -> tuple[str, ...]:
-    """Return what most of some runs have, and few of others."""
+    """Return the items that most of some runs have, and few of the others."""
     here, there = (Counter(item for items in each for item in items) for each in (runs, others))
     usual, rare = _USUAL * len(runs), (1 - _USUAL) * len(others)
     return tuple(sorted(item for item, count in here.items() if count >= usual and there[item] <= rare))
@@ -279,7 +279,7 @@ class Event:
 
     @property
     def circumstances(self) -> tuple[Circumstance, ...]:
-        """Return what else changed, as seen by those that changed at that run."""
+        """Return the circumstances of the changes that are seen at that run."""
         return next(change.circumstances for change in self.changes if change.at == self.at)
 
     @property
@@ -310,7 +310,7 @@ class Event:
         return ", ".join(_curve(name, sorted(listed)) for name, listed in sizes.items())
 
     def sentence(self, *, with_state: bool = True) -> str:
-        """Return the event in one sentence, without what else changed."""
+        """Return the event in one sentence, without its circumstances."""
         first = self.changes[0]
         many = "1 series" if len(self.changes) == 1 else f"{len(self.changes)} series"
         state = f", {self.state}" if with_state else ""

@@ -28,7 +28,7 @@ COLUMNS = (
     *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
     *("verdict", "why", "note"),
 )
-#: What the rows share that :func:`aggregate` takes together.
+#: The fields that rows share which :func:`aggregate` combines.
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
@@ -141,7 +141,7 @@ def _two(
 
 
 def _obstacles(baseline: str, side: str, across_versions: bool) -> list[tuple[pl.Expr, str, pl.Expr]]:
-    """Return what can keep a pair from being compared: a condition, the verdict, and why; the first that holds counts.
+    """Return the obstacles to comparing a pair: condition, verdict and reason; the first that holds counts.
 
     :param baseline, side: the labels of the sides.
     :param across_versions: whether programs and their releases may differ.
@@ -174,7 +174,7 @@ def _obstacles(baseline: str, side: str, across_versions: bool) -> list[tuple[pl
 
 
 def _notes(baseline: str, side: str) -> pl.Expr:
-    """Return what a reader has to know of a pair, however it is judged; null if nothing."""
+    """Return remarks on a pair that hold whatever its verdict is; null if there are none."""
     notes = []
     both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
     for field, words in (("program", "program"), ("program_version", "program version")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gates: the conditions under which a comparison fails."""
+"""Define gates, the conditions under which a comparison fails."""
 
 from __future__ import annotations
 

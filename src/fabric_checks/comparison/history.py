@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histories: the runs of a series with their references, and what changed between them."""
+"""Collect the runs of a series with their references, and the circumstances that changed between them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COLLECTION = "collection"
 
 @dataclass(frozen=True)
 class Difference:
-    """A change of ``what`` before the run at position ``at``."""
+    """A change of a circumstance, named ``what``, before the run at position ``at``."""
 
     at: int
     what: str
@@ -130,7 +130,7 @@ def _changes(records: Sequence[Mapping[str, Any]]) -> list[Difference]:
 
 
 def as_json(line: Line) -> dict[str, Any]:
-    """Return a series for a program: the runs, and what changed before which."""
+    """Return a series as plain data: the runs, with the changes before each."""
     runs = [
         {"session": session, "time": time.isoformat(), "value": value, "reference": reference, "low": low, "high": high}
         for session, time, value, reference, low, high in zip(

@@ -21,7 +21,7 @@ COLUMNS = (
 )
 #: Intervals of shares cover so much; for one of many nodes, as much for all of them together.
 CONFIDENCE = 0.95
-#: Which records are of one run of a case.
+#: Records that agree in these are of one run of a case.
 _RUN = ("side", "session", "system", "partition", "environ", "test")
 
 
@@ -51,7 +51,7 @@ class Node:
     :param errors: by ``port counter``, by how much it grew in all cases; :param since: the first of them.
     :param low: the least and :param high: the greatest share of bad cases that its cases are compatible with.
     :param others: the share of all other nodes of the system together; None where there are none.
-    :param stands_out: whether its share is above theirs for certain.
+    :param stands_out: whether its share is significantly above theirs.
     """
 
     system: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judge pairs of series: better, worse, no difference, or too few runs to tell."""
+"""Judge pairs of series: better, worse, no difference, or too few runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MISSING = "missing"
 #: All verdicts, in the order in which a reader wants to see them.
 VERDICTS = (WORSE, MISSING, NOT_COMPARABLE, TOO_FEW, BETTER, NO_DIFFERENCE)
 
-#: So many values are judged together, or those of one pair: a table of all would be as large again as they are.
+#: The most values that are judged in one table, unless a single pair has more: bounds the memory for copies.
 _TOGETHER = 4_000_000
 
 #: Fewer runs on a side show no spread.
@@ -32,7 +32,7 @@ MIN_RUNS = 5
 
 
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
-    """Return which values are compared by their difference: those that can be 0, where a ratio means little.
+    """Return the condition that values are compared by their difference: those that can be 0 have no useful ratio.
 
     :param can_be_zero: as the records say, or null: see :attr:`fabric_checks.core.metrics.Metric.can_be_zero`.
     :param least: their least value: of 0 or less there is no ratio, whatever was declared.
@@ -51,7 +51,7 @@ def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> 
     :param confidence: such as 0.95.
     :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
-        ``change_high``; ``at_least``, by how much it is worse for certain (negative: not), in per cent of the baseline
+        ``change_high``; ``at_least``, by how much it is certainly worse (negative: not), in per cent of the baseline
         (of a metric that can be 0: of the larger median; of shares in per cent: in points); ``detectable``, the
         smallest change that could have been detected; ``bootstrapped``, whether an interval comes from the bootstrap
         and not from ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.

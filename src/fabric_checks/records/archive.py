@@ -19,7 +19,7 @@ from fabric_checks.core.errors import FileError
 from fabric_checks.records import validation
 from fabric_checks.records.table import COLUMNS, REPEATED, Report
 
-#: The most rows of a file: a system that notes ten thousand values a night has a third of a million in a month.
+#: The most rows of a file: a system with ten thousand values a night has a third of a million in a month.
 MOST_ROWS = 20_000_000
 #: The remedy behind the cause of a bad row.
 ROW_LEFT_OUT = "; the row is left out"
@@ -28,7 +28,7 @@ MOST_COLUMNS = 1000
 
 
 def folder_of(folder: Path, system: str, month: str) -> Path:
-    """Return where the records of a month of a system are; no name of a system leads out of the folder."""
+    """Return the folder of a month of a system; no name of a system leads out of the archive."""
     return folder / f"system={quote(system, safe='')}" / f"month={month}"
 
 
@@ -48,7 +48,7 @@ def read(path: Path, columns: Sequence[str], report: Report, condition: pl.Expr 
     """Read the columns of one file, repeated text as categories.
 
     :param report: is called with number and cause of each row that is no sound record; it is left out.
-    :param condition: what a row has to fulfil.
+    :param condition: the rows to return; None: all.
     :raises FileError: if it is broken, or no file of an archive.
     """
     frame = read_unchecked(path, columns, condition)
@@ -100,7 +100,7 @@ def read_unchecked(
 
 
 def _require_sane(path: Path, rows: int) -> None:
-    """Refuse a file with more rows than anybody archives, as equal rows take next to no room on disk.
+    """Refuse a file with more rows than an archive can have: equal rows take next to no room on disk.
 
     An archive has no row twice, and two that differ take more than a byte.
     """

@@ -103,25 +103,25 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
     month = pl.col("time").dt.strftime("%Y-%m").alias("month")
     rows = frame.select(*COLUMNS).with_columns(cs.categorical().cast(pl.String), month)
     for key, part in rows.partition_by("system", "month", as_dict=True, include_key=True).items():
-        place = archive.folder_of(folder, str(key[0]), str(key[1]))
-        there = sorted(path for path in place.glob("*.parquet") if not path.name.startswith("."))
+        target = archive.folder_of(folder, str(key[0]), str(key[1]))
+        there = sorted(path for path in target.glob("*.parquet") if not path.name.startswith("."))
         more = part.drop("month").unique(MEASUREMENT, keep="first", maintain_order=True)
         for path in there:
             known = archive.read_unchecked(path, MEASUREMENT, compact=False)
             more = more.join(known, on=MEASUREMENT, how="anti", nulls_equal=True, maintain_order="left")
         if more.height or len(there) > 1:
-            written.add(_replace(place, there, more))
+            written.add(_replace(target, there, more))
         new += more.height
     return new
 
 
-def _replace(place: Path, there: list[Path], more: pl.DataFrame) -> Path:
-    """Write a new file with the rows of the files of a month and some more, and delete these files.
+def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
+    """Write a new file to the folder of a month, with the rows of the files in it and some more, and delete these.
 
     :raises RecordError: if it cannot be written; then nothing is changed.
     """
     number = 1 + max((archive.number_of(path.name) or 0 for path in there), default=0)
-    path = place / f"records-{number}.parquet"
+    path = folder / f"records-{number}.parquet"
     old = [archive.read_unchecked(path, tuple(COLUMNS), compact=False) for path in there]
     rows = pl.concat([*old, more]).unique(MEASUREMENT, keep="first", maintain_order=True)
     content = io.BytesIO()

@@ -70,7 +70,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def durations(frame: pl.DataFrame) -> dict[str, float]:
-    """Return how long each case worked on its nodes, in seconds, by name: the median of its latest runs.
+    """Return the duration of each case on its nodes in seconds, by name: the median of its latest runs.
 
     :param frame: records with :data:`COLUMNS`. A case that failed before it had values ended early and does not count.
     """
@@ -86,7 +86,7 @@ def durations(frame: pl.DataFrame) -> dict[str, float]:
 
 
 def durations_in_reports(results: Path) -> dict[str, float]:
-    """Return how long each case ran, in seconds, by name: the median over the latest run reports.
+    """Return the duration of each case in seconds, by name: the median over the latest run reports.
 
     Run reports are few and small, perflogs are not; unreadable ones are skipped, as the end of the run names them.
 
@@ -169,7 +169,7 @@ class Cost:
 
 
 def cost_of(session: str, records: Iterable[Record]) -> Cost | None:
-    """Return what a session took by its records, None if it has none."""
+    """Return the cost of a session from its records; None if it has none."""
     jobs: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         jobs.setdefault((case_name(record), record["time"], record["jobid"]), []).append(record)
@@ -188,7 +188,7 @@ def cost_of(session: str, records: Iterable[Record]) -> Cost | None:
 
 
 def _nodes(job: Sequence[Record]) -> int:
-    """Return how many nodes a job had: those of its layout, and of those that are compared with it in the same job."""
+    """Return the nodes of a job: of its layout, or of a larger one that was compared with it in the same job."""
     if any(record["evidence"] for record in job):
         return 1  # a simulation: the host
     layouts = {layout for record in job for layout in (record["compared"] or {}).get("values", ())}
@@ -196,7 +196,7 @@ def _nodes(job: Sequence[Record]) -> int:
 
 
 def costs(frame: pl.DataFrame) -> list[Cost]:
-    """Return what each session took, in the order of the first record of each.
+    """Return the cost of each session, in the order of the first record of each.
 
     :param frame: records with :data:`COLUMNS`.
     """

@@ -22,7 +22,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
 
-#: The file in the folder of a perflog whose lock its writers hold. Readers could hold that of the perflog for ever.
+#: The lock file of a folder's writers. The perflog itself would not do: a reader could hold its lock for ever.
 LOCK = ".lock"
 
 
@@ -39,7 +39,7 @@ class JsonLinesHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write the records of one case.
 
-        :raises RecordError: with the file and the cause, if they cannot be written; then none of them is.
+        :raises RecordError: with the file and the cause, if they cannot be written; then none of them stays.
         """
         attributes = record.__dict__
         if not attributes.get("check_facts"):
@@ -80,7 +80,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not common["time"] and "created" in attributes:
         # The case failed before its output was looked at: its time is that of the log.
         common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(timespec="seconds")
-    # The ranks know where they ran; what accounting tells soon after a short job may be half of it.
+    # The ranks know where they ran; accounting may be incomplete just after a short job.
     common["nodelist"] = common["nodelist"] or list(attributes["check_job_nodelist"] or [])
     records = []
     for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
@@ -88,18 +88,18 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue  # the case failed before its values were taken
         name = key.split(":")[-1]
         of_metric = metrics.get(name, {})
-        held_to = None if of_metric.get("no_reference") else reference
-        records.append(common | of_metric | asdict(Judgement(name, value, unit, held_to, lower, upper, result)))
+        known = None if of_metric.get("no_reference") else reference
+        records.append(common | of_metric | asdict(Judgement(name, value, unit, known, lower, upper, result)))
     return records or [common]
 
 
 def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = False) -> None:
     """Append records to a file of JSON lines.
 
-    A kill in the midst of the one write may leave half a line. The next writer closes it.
+    A writer that is killed within its single write may leave half a line, which the next writer terminates.
 
-    :param cut: whether half a line is cut off instead: its writer never came to say that it was written.
-    :raises LockedError: if another writer has the lock for longer than may be.
+    :param cut: whether half a line is removed instead, because nothing depends on it yet.
+    :raises LockedError: if another writer holds the lock for too long.
     :raises OSError: if the file cannot be written, as on a full disk.
     :raises ValueError: if a value is not finite; JSON has no such number.
     """

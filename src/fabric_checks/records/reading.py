@@ -108,8 +108,8 @@ def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -
     """Read the records of one session from the perflogs in a folder of results, with all their fields.
 
     :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
-    :param faults: gets what is left out, also lines that may be of another session; valid ones of others are not
-        parsed, which would take long.
+    :param faults: gets the lines and files that are left out. A line that is no record may be of another session;
+        valid lines of other sessions are not parsed, for speed.
     """
     found: list[dict[str, Any]] = []
     if not (results / "perflogs").is_dir():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sets of results: how users name them, which of their records are meant, their files, and what is wrong with those.
+"""Sets of results: how users name them, the records that they select, their files, and the faults of these.
 
 The form is ``[LABEL=]PATH[@FROM..TO][,FIELD=VALUE ...]``.
 """
@@ -59,11 +59,11 @@ def default() -> Source:
 def parse(text: str) -> Source:
     """Parse a set of results as a user names it.
 
-    An empty PATH means the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
+    An empty PATH is the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
     no offset, and either may be left out; a day as TO is part of the range, a moment is not. A path with ``@`` or ``,``
     in it goes without label and limits.
 
-    :raises RecordError: if it is not of the form above, a field does not exist, or nothing is there.
+    :raises RecordError: if it is not of the form above, or the path or a field does not exist.
     """
     if not text.strip():
         raise RecordError(f"an empty set of results: the form is {_FORM}")
@@ -147,7 +147,7 @@ def condition(source: Source) -> pl.Expr | None:
 
 
 def _has(name: str, value: str) -> pl.Expr:
-    """Return whether a field has a value that a user wrote; a list or an object must have it as an item."""
+    """Return the condition that a field has a given value; a list or an object must have it as an item."""
     column = pl.col(name)
     if name in NESTED:
         return column.str.contains(json.dumps(value, ensure_ascii=False), literal=True)
@@ -183,7 +183,7 @@ class Faults:
     def add(self, file: object, line: int, cause: str) -> None:
         """Note a line that is left out.
 
-        :param line: from 1; 0 for what concerns the whole file.
+        :param line: from 1; 0 for a fault of the whole file.
         """
         kept = self._by_file.setdefault(str(file), [])
         if len(kept) < _LINES_A_FILE:
@@ -192,15 +192,14 @@ class Faults:
             self._others[str(file)] += 1
 
     def reporter(self, file: object, remedy: str = LEFT_OUT) -> Report:
-        """Return a function that notes the lines of one file, given their number and what is wrong with them."""
+        """Return a function that notes lines of one file, given their numbers and causes."""
         return lambda line, cause: self.add(file, line, cause + remedy)
 
     def lines(self) -> Iterator[str]:
         """Return a line for each fault that was kept, and one for those of a file that were only counted."""
         for file in sorted(self._by_file):
             for line, cause in sorted(self._by_file[file]):
-                place = f"{file}:{line}" if line else file
-                yield one_line(f"{place}: {cause}")
+                yield one_line(f"{file}:{line}: {cause}" if line else f"{file}: {cause}")
             if self._others[file]:
                 yield one_line(f"{file}: and {self._others[file]} more lines that are not sound records")
 
@@ -214,13 +213,13 @@ class Files:
 
 
 def files_of(path: Path, faults: Faults) -> Files:
-    """Find the files of a set of results; their content tells their kind, not their name.
+    """Find the files of a set of results; their kind is that of their content, whatever their name.
 
-    Links are followed within the folder only: results from elsewhere must not show files of who reads them.
+    Links are followed within the folder only: results of somebody else must not disclose files of their reader.
 
     :param path: a folder of results, of perflogs, or an archive; or one file.
-    :param faults: gets what cannot be read.
-    :raises RecordError: if nothing is there.
+    :param faults: gets the files and folders that cannot be read.
+    :raises RecordError: if there is no file.
     """
     found = Files()
     if not path.is_dir():

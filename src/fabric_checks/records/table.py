@@ -17,7 +17,7 @@ import polars as pl
 from fabric_checks.core.errors import quoted
 from fabric_checks.records.record import FIELDS, TYPES
 
-#: Is called with the number of a line or row, and what is wrong with it.
+#: Is called with the number of a line or row, and its fault.
 Report = Callable[[int, str], None]
 
 _KINDS: dict[type, pl.DataType] = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.String()}

@@ -30,7 +30,7 @@ _LONGEST_B = (
     | dict.fromkeys(_NAMES, 1000)
     | {"system": 80}
 )
-#: Times before and after these are of a clock that was never set, and beyond what calendars of programs hold.
+#: Earlier times are of a clock that was never set; later ones exceed the calendars of some programs.
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
 #: No value is larger: sums and squares of larger ones overflow.
 _LARGEST = 1e30
@@ -43,7 +43,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
 #: Keys of a schema of objects: every member, or the same and at least one.
 _EACH, _SOME = "*", "+"
 _NUMBER = float
-#: What each list or object has to be: in words, and as a schema. A type stands for itself, ``float`` for any number; a
+#: The form of each list or object: in words, and as a schema. A type stands for itself, ``float`` for any number; a
 #: tuple for any of several schemas; a list for a list of items; an object for one with these members, optional with ?.
 _SHAPES: dict[str, tuple[str, Any]] = {
     "nodelist": ("a list of strings", [str]),
@@ -103,7 +103,7 @@ def checked(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse times, and part the valid records from the others.
 
     :param raw: columns of the types of :func:`raw_schema`, ``line``, and any others, which stay as they are.
-    :returns: the valid records; and of each of the others its ``line`` and what is wrong with it.
+    :returns: the valid records; and of each of the others its ``line`` and the cause.
     """
     timed = raw.with_columns(_moment(raw["time"]).alias("moment"))
     good, causes = _parted(timed, "moment")
@@ -181,7 +181,7 @@ def _values(column: pl.Series) -> pl.Series:
 
 
 def _rules(there: Collection[str], time: str) -> list[_Rule]:
-    """Return what can be wrong with a table, the rule that counts first at the beginning.
+    """Return the rules for a table; of those that a row breaks the first counts.
 
     :param there: its columns; :param time: the one with the date-times.
     """
@@ -229,14 +229,14 @@ def _shown(text: str, value: pl.Expr) -> pl.Expr:
 
 
 def _misshapen(texts: pl.Series) -> dict[str, str]:
-    """Return the texts of a column of lists or objects that do not fit its schema, and what is expected."""
+    """Return the texts of a column of lists or objects that do not fit its schema, with the expected form."""
     found = {text: _expected(texts.name, text) for text in texts.unique().drop_nulls()}
     return {text: expected for text, expected in found.items() if expected}
 
 
 @lru_cache(maxsize=512)
 def _expected(name: str, text: str) -> str | None:
-    """Return what a field has to be, in words, if its JSON text is something else; None if it fits."""
+    """Return the expected form of a field in words if its JSON text differs; None if it fits."""
     words, schema = _SHAPES[name]
     try:
         return None if _fits(json.loads(text), schema) else words
