@@ -212,7 +212,7 @@ def test_run_reports(name, folder, capsys):
     assert len(capsys.readouterr().out.splitlines()) <= 60
 
 
-def test_the_latest_run_is_not_shown_as_if_a_broken_report_were_none(folder):
+def test_a_broken_report_of_a_later_run_is_named_with_the_latest(folder):
     (folder / "reports/run-report-1.json").write_text("")
     status, output = run("show", "--results", folder)
     assert status == 1

@@ -183,7 +183,7 @@ def test_every_record_is_read_back_and_a_bad_line_costs_itself_alone(store, ship
     assert " E! " in shipper.log.read_text()  # the bad line
 
 
-def test_nothing_is_lost_with_a_store_that_is_down_a_shipper_that_is_killed_and_files_that_are_rotated(store, shipper):
+def test_nothing_is_lost_by_outages_kills_and_rotated_files(store, shipper):
     path = store.folder / "perflogs/s/p/A.jsonl"
     records = run(0, count=500)
     write(path, records)

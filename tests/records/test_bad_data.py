@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 
+import polars as pl
 import pytest
 
 from fabric_checks.core.errors import RecordError
@@ -212,12 +213,15 @@ def test_a_broken_parquet_file_is_named_and_the_others_are_used(damage, archive)
     assert fault.endswith("archive its records again, or restore it")
 
 
-def test_somebody_elses_parquet_file_is_named(archive):
-    import polars as pl
-
-    bad = parquet_of(archive)[1]
-    pl.DataFrame({"x": [1]}).write_parquet(bad)
-    assert load(archive).faults == (f"{bad}: its column 'format' is not one of an archive's; it is left out",)
+def test_parquet_files_of_other_columns_are_named(archive):
+    more, other = parquet_of(archive)
+    pl.read_parquet(more).with_columns(vendor=1).write_parquet(more)
+    pl.DataFrame({"x": [1]}).write_parquet(other)
+    with pytest.raises(RecordError, match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of"):
+        load(archive)
+    more.unlink()
+    with pytest.raises(RecordError, match="its column 'format' is not one of an archive's; it is left out"):
+        load(archive)
 
 
 def test_temporary_files_of_a_writer_are_no_part_of_an_archive(archive):

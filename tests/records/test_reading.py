@@ -77,8 +77,8 @@ def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
     write(tmp_path / "output/x/notes.jsonl", [b"a file of a check\n"])
     (tmp_path / "perflogs/s/p/A.log").write_text("not ours\n")
     (tmp_path / "perflogs/s/p/.A.jsonl.swp").write_text("an editor's\n")
-    for place in (tmp_path, tmp_path / "perflogs", path):
-        assert (as_records(load(place).frame), load(place).faults) == ([record()], ())
+    for results in (tmp_path, tmp_path / "perflogs", path):
+        assert (as_records(load(results).frame), load(results).faults) == ([record()], ())
 
 
 def test_the_kind_of_a_file_does_not_depend_on_its_name(tmp_path):

@@ -21,7 +21,7 @@ def together(rows, *names):
     def key(row):
         return tuple(str(row[name]) for name in names)
 
-    return {place: list(of) for place, of in groupby(sorted(rows, key=key), key)}
+    return {shared: list(of) for shared, of in groupby(sorted(rows, key=key), key)}
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def records():
 
 def values_by_hand(records):
     measured = sorted((row for row in records.to_dicts() if row["metric"] is not None), key=lambda row: row["time"])
-    return {place: [row["value"] for row in of] for place, of in together(measured, *SERIES).items()}
+    return {key: [row["value"] for row in of] for key, of in together(measured, *SERIES).items()}
 
 
 def values_of(found):
@@ -94,35 +94,35 @@ def gathered_by_hand(records):
     rows = records.to_dicts()
     measured = together([row for row in rows if row["metric"] is not None], "side", *MACHINE, *METRIC)
     found = {
-        place: {
+        key: {
             "values": sorted(row["value"] for row in of),
             **{name: of[-1][name] for name in OF_LATEST},
             "unit": sorted({row["unit"] for row in of}),
             "program_version": sorted({row["program_version"] or "?" for row in of}),
             "evidence": sorted({row["evidence"] or "measured" for row in of}),
         }
-        for place, of in measured.items()
+        for key, of in measured.items()
     }
     cases = together([row for row in rows if row["metric"] is None], "side", *MACHINE, *CASE)
-    return found, {place: (len(of), of[-1]["parameters"], of[-1]["fail_reason"]) for place, of in cases.items()}
+    return found, {key: (len(of), of[-1]["parameters"], of[-1]["fail_reason"]) for key, of in cases.items()}
 
 
 def as_gathered(found):
-    by_place = {}
+    by_key = {}
     for row in found.series.to_dicts():
         values = sorted(row["values"])
         assert row["n"] == len(values) and row["least"] == values[0]
         names = (*OF_LATEST, "unit", "program_version", "evidence")
-        place = tuple(str(row[name]) for name in ("side", *MACHINE, *METRIC))
-        by_place[place] = {"values": values, **{name: row[name] for name in names}}
+        key = tuple(str(row[name]) for name in ("side", *MACHINE, *METRIC))
+        by_key[key] = {"values": values, **{name: row[name] for name in names}}
     failures = {
         tuple(str(row[name]) for name in ("side", *MACHINE, *CASE)): tuple(
             row[name] for name in ("failed", "parameters", "fail_reason")
         )
         for row in found.failed.to_dicts()
     }
-    assert len(by_place) == found.series.height and len(failures) == found.failed.height
-    return by_place, failures
+    assert len(by_key) == found.series.height and len(failures) == found.failed.height
+    return by_key, failures
 
 
 @pytest.mark.parametrize("size", [7, 100, 10_000])
