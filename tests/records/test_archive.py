@@ -125,9 +125,8 @@ def test_small_batches_come_to_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(archiving, "BATCH_B", 10_000)
     outcome = archiving.add(path, tmp_path / "small")
     assert canonical(exported(tmp_path / "small")) == canonical(exported(tmp_path / "large"))
-    assert sorted(outcome.files) == sorted(files(tmp_path / "small")) and "records-1.parquet" not in names(
-        tmp_path / "small"
-    )
+    assert sorted(outcome.files) == sorted(files(tmp_path / "small"))
+    assert "records-1.parquet" not in names(tmp_path / "small")
 
 
 def test_bad_lines_are_named_each_time_until_they_are_mended(tmp_path):

@@ -27,8 +27,6 @@ from fabric_checks.records.table import COLUMNS, REPEATED
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)
-#: How far the time may go back from one line of a file to the next: several sessions write to it at once.
-_BACKWARD = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -182,9 +180,7 @@ def _merged(frames: Iterable[pl.DataFrame], logs: Sequence[Path], faults: Faults
     frame = pl.concat([frame for frame in frames if frame.height] or [pl.DataFrame()], how="diagonal")
     if not frame.height:
         return frame
-    frame = _without_duplicates(frame, logs, faults)
-    _note_backward_clocks(frame, logs, faults)
-    return _by_time(frame)
+    return _by_time(_without_duplicates(frame, logs, faults))
 
 
 def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bool) -> pl.DataFrame:
@@ -317,23 +313,6 @@ def _without_duplicates(frame: pl.DataFrame, files: Sequence[Path], faults: Faul
         )
     rows = frame.with_row_index("row").join(repeated.select("row"), on="row", how="anti", maintain_order="left")
     return rows.drop("row")
-
-
-def _note_backward_clocks(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> None:
-    """Note where in a file the time goes back by more than :data:`_BACKWARD`.
-
-    :param frame: rows of each file in the order of their lines.
-    """
-    back = (pl.col("time").shift() - pl.col("time") > _BACKWARD) & (pl.col("file").shift() == pl.col("file"))
-    steps = frame.select("file", "line", "time").filter(back).group_by("file", maintain_order=True)
-    for file, line, time, count in steps.agg(pl.col("line", "time").first(), pl.len()).iter_rows():
-        more = f", and at {count - 1} later lines" if count > 1 else ""
-        faults.add(
-            files[file],
-            line,
-            f"a clock went backwards: {time:%Y-%m-%dT%H:%M:%SZ} comes after a later time{more}; records are used in "
-            "order of time: check the clock, and sort the lines if the times are right",
-        )
 
 
 def _by_time(frame: pl.DataFrame) -> pl.DataFrame:
