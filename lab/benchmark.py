@@ -437,7 +437,7 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
                 (found if isinstance(found := whole.get(name), pl.Expr) else pl.lit(found)).cast(kind).alias(name)
                 for name, kind in COLUMNS.items()
             ]
-            archiving.write(rows.select(*columns, pl.lit(None, pl.String).alias("extra")), folder, set())
+            archiving.write(rows.select(*columns), folder, set())
 
 
 #: Runs a command, and prints what it used. A process counts as its own memory what it was forked from had, so that none

@@ -11,7 +11,7 @@ from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import quoted
-from fabric_checks.records import jsonlines, table, validation
+from fabric_checks.records import jsonlines, validation
 from fabric_checks.records.record import FIELDS, Record, case_name
 from fabric_offers.bundle_file import Fault
 
@@ -88,9 +88,7 @@ def _records(path: Path, name: str, faults: list[Fault]) -> Iterator[dict[str, A
         faults.append(Fault("record", f"{name}:{line}", cause))
 
     for block in jsonlines.blocks(path, report):
-        good, as_they_were = validation.checked_records(list(jsonlines.records(block, report)), report)
-        for record, row in zip(as_they_were, good.iter_rows(named=True), strict=True):
-            yield {**record, **table.record_of(row)}
+        yield from validation.checked_records(list(jsonlines.records(block, report)), report)
 
 
 def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faults: list[Fault]) -> None:

@@ -59,7 +59,6 @@ def test_json_has_everything(log):
         "field": "mpi",
         "before": ["MPICH 4.2"],
         "after": ["MPICH\x1b[31m 4.3"],
-        "runs_later": 0,
     }
     assert len(event["changes"]) == 5 and event["changes"][0]["change"] == pytest.approx(20, abs=4)
     assert json.loads(changes(log, "--json", "--only", "better").stdout)["events"] == []

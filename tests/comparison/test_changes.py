@@ -6,12 +6,10 @@ from datetime import timedelta
 import numpy as np
 import polars as pl
 import pytest
-import scipy.stats
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison import changes
-from fabric_checks.comparison.changes import Changes, Circumstance, find_changes
-from fabric_checks.comparison.events import events_of
+from fabric_checks.comparison.changes import Changes, Circumstance, events_of, find_changes
 from fabric_checks.report import changes as table
 from tests.builders import FIRST, NOTHING, frame, runs
 
@@ -34,13 +32,12 @@ def only(*records, **options):
 def test_a_change_has_date_size_and_confidence():
     values = noisy([(10, 20), (11, 15)])
     change = only(runs("x", values))
-    assert change.at == FIRST + timedelta(days=20) and change.last_before == FIRST + timedelta(days=19)
-    assert (change.run, change.runs, change.n_before, change.n_after) == (20, 35, 20, 15)
+    assert change.at == FIRST + timedelta(days=20)
+    assert (change.run, change.n_before, change.n_after) == (20, 20, 15)
     assert change.median_before == np.median(values[:20]) and change.median_after == np.median(values[20:])
     assert change.change == pytest.approx(100 * (change.median_after / change.median_before - 1))
     interval = bootstrap.ratio([values[:20]], [values[20:]])
     assert change.change_low == pytest.approx(100 * (interval.low[0] - 1)) and change.change_low == change.at_least
-    assert change.p == scipy.stats.mannwhitneyu(values[:20], values[20:]).pvalue < 1e-5
     assert change.noise == pytest.approx(0.02, rel=0.4)
     assert change.state == "open" and change.machine == "cluster:compute+mpich"
 
@@ -120,20 +117,19 @@ def changed(**fields):
 def test_fields_that_changed_with_the_value_are_circumstances():
     switch = changed(mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH 4.3", jobid=lambda run: str(run))
     assert list(switch) == ["mpi"]
-    assert (switch["mpi"].before, switch["mpi"].after, switch["mpi"].runs_later) == (("MPICH 4.2",), ("MPICH 4.3",), 0)
+    assert (switch["mpi"].before, switch["mpi"].after) == (("MPICH 4.2",), ("MPICH 4.3",))
     hashes = changed(spec_hash=lambda run: None if run < 20 else "abc", compiler=lambda run: f"gcc {11 + (run >= 20)}")
     assert hashes["spec_hash"].before == ("none",) and hashes["compiler"].after == ("gcc 12",)
 
 
-def test_fields_equal_before_and_after_are_no_circumstance():
-    assert changed(mpi=lambda run: ["a", "b"][run % 2]) == {}
+@pytest.mark.parametrize("at", [18, 19, 20, 21, 22])
+def test_noise_may_move_the_change_by_a_run_or_two(at):
+    assert changed(mpi=lambda run: "old" if run < at else "new")["mpi"].after == ("new",)
 
 
-@pytest.mark.parametrize("off", [-2, -1, 1, 2])
-def test_noise_may_move_the_change_by_a_run_or_two(off):
-    found = changed(mpi=lambda run: "old" if run < 20 + off else "new")
-    assert found["mpi"].runs_later == off
+def test_fields_equal_before_and_after_or_changed_later_are_no_circumstance():
     assert changed(mpi=lambda run: "old" if run < 25 else "new") == {}
+    assert changed(mpi=lambda run: ["a", "b"][run % 2]) == changed(collection=lambda run: f"0.2+g{run}") == {}
 
 
 def test_nodes_that_came_and_went():
@@ -145,14 +141,6 @@ def test_nodes_that_came_and_went():
 
     (nodes_changed,) = changed(nodelist=nodes).values()
     assert (nodes_changed.field, nodes_changed.before, nodes_changed.after) == ("nodes", ("n10",), ("n99",))
-
-
-def test_other_cpus_on_other_nodes():
-    def placement(run):
-        cpu = 0 if run < 20 else 16
-        return f'["n{run}:{cpu}", "n{run + 1}:{cpu}"]'
-
-    assert changed(placement=placement)["CPUs"].after == ("16 | 16",)
 
 
 def points(number=12, at=20, **changes):
@@ -212,12 +200,8 @@ def test_two_levels_with_a_median_of_0_differ_by_nothing():
     assert changes._size(level, np.zeros(4), row, 0.95)["at_least"] <= 0
 
 
-@pytest.mark.parametrize(
-    ("runs_later", "text"), [(0, ""), (1, " (1 run later)"), (-1, " (1 run earlier)"), (2, " (2 runs later)")]
-)
-def test_a_circumstance_shows_by_how_many_runs_it_is_off(runs_later, text):
-    change = Circumstance("mpi", ("a", "b"), (), runs_later)
-    assert table.circumstance_text(change) == f"mpi: a, b -> none{text}"
+def test_a_circumstance_is_shown_with_both_values():
+    assert table.circumstance_text(Circumstance("nodes", ("a", "b"), ())) == "nodes: a, b -> none"
 
 
 @pytest.mark.parametrize(("by_chance", "text"), [(0.9, "less than 1"), (1.6, "about 2")])
@@ -240,7 +224,7 @@ def test_a_change_is_open_beyond_two_errors_of_the_medians(now, state):
     assert changes._state(old, -new, -last, {"better": "larger"}, split) == state
 
 
-def test_circumstances_a_run_away_count_with_two_runs_on_each_side():
+def test_circumstances_of_few_runs_count_where_two_thirds_agree():
     between = changes.circumstances_between
     assert [each.field for each in between({"mpi": ["a", "a", "b", "b", "b"]}, 0, 3, 5)] == ["mpi"]
     assert between({"mpi": ["a", "b", "b", "b"]}, 0, 2, 4) == ()

@@ -5,37 +5,31 @@ import numpy as np
 import polars as pl
 
 from fabric_checks.comparison import verdicts
-from fabric_checks.comparison.verdicts import Values, judged
-
-
-def values_of(rows):
-    n = np.array([len(row) for row in rows])
-    return Values(np.concatenate(rows), np.cumsum(n) - n, n)
+from fabric_checks.comparison.verdicts import judged
 
 
 def test_together_as_alone(monkeypatch):
     draw = np.random.default_rng(8)
-    rows, table = [], []
+    rows = []
     for number in range(120):
         sizes = [int(n) for n in draw.choice([0, 1, 4, 5, 6, 20], 2)]
         by_difference = bool(number % 3 == 0)
-        places = [len(table) + place if n else None for place, n in enumerate(sizes)]
-        table += [draw.normal(0 if by_difference else 100, 3, n) for n in sizes]
+        values = [draw.normal(0 if by_difference else 100, 3, n).tolist() if n else None for n in sizes]
         rows.append(
             {
-                "row_baseline": places[0],
-                "row_side": places[1],
+                "values_baseline": values[0],
+                "values_side": values[1],
                 "better": ["smaller", "larger"][number % 2],
                 "unit": ["us", "%"][number % 2],
                 "by_difference": by_difference,
-                "comparable": None not in places and number % 7 != 0,
+                "comparable": None not in values and number % 7 != 0,
             }
         )
-    pairs, values = pl.DataFrame(rows), values_of(table)
+    pairs = pl.DataFrame(rows)
     monkeypatch.setattr(verdicts, "_TOGETHER", 50)
     for repeatable in (None, 0.05):
-        together = judged(pairs, values, 0.95, repeatable)
-        alone = pl.concat([judged(pairs[number], values, 0.95, repeatable) for number in range(len(pairs))])
+        together = judged(pairs, 0.95, repeatable)
+        alone = pl.concat([judged(pairs[number], 0.95, repeatable) for number in range(len(pairs))])
         assert together.equals(alone)
         judged_pairs = together.filter(pl.col("comparable"))
         assert judged_pairs["verdict"].null_count() == 0 and set(judged_pairs["verdict"]) >= {"no difference"}
@@ -48,7 +42,7 @@ def test_together_as_alone(monkeypatch):
 
 def test_single_runs_differ_by_an_interval_of_their_repeatability():
     """Medians that are each within 5 % of what repeats: from 110 / (100 x 1.05) to 110 x 1.05 / 100."""
-    pair = {"row_baseline": 0, "row_side": 1, "better": "smaller", "unit": "us"}
+    pair = {"values_baseline": [100.0], "values_side": [110.0], "better": "smaller", "unit": "us"}
     pairs = pl.DataFrame([pair | {"by_difference": False, "comparable": True}])
-    found = judged(pairs, values_of([[100.0], [110.0]]), 0.95, 0.05).row(0, named=True)
+    found = judged(pairs, 0.95, 0.05).row(0, named=True)
     assert np.allclose([found["change_low"], found["change"], found["change_high"]], [100 / 21, 10, 15.5])

@@ -26,8 +26,8 @@ def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     (line,) = retention.archive_results(folder, archive, "two")
-    assert str(path) in line and "it was moved aside to records.parquet.broken-two" in line
-    assert path.with_name("records.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
+    assert str(path) in line and "it was moved aside to records-1.parquet.broken-two" in line
+    assert path.with_name("records-1.parquet.broken-two").read_bytes() == whole[: len(whole) // 2]
     assert len(list(archiving.export(archive, Faults()))) == 2
     assert retention.archive_results(folder, archive, "three") == []
 

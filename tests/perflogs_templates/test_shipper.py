@@ -1,29 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real log shipper and real stores, where they are here: every record is read back with its value, labels and time.
+"""A real log shipper and a real store, where they are installed: every record is read back as it was written.
 
-Telegraf has to be on PATH, and VictoriaMetrics, Debian's package `victoria-metrics`. FABRIC_TEST_OPENSEARCH is a
-command that starts an OpenSearch, with PORT and DATA where these go.
+Telegraf has to be on PATH, and VictoriaMetrics, Debian's package `victoria-metrics`.
 """
 
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from tests.builders import failed, record
 from tests.conftest import TESTS
 from tests.guard import GUARD_S, wait_for
-from tests.perflogs_templates.examples import failed_case, record
 
 TEMPLATES = TESTS.parent / "perflogs-templates"
 #: Names that a store could stumble over.
@@ -37,11 +34,9 @@ def run(number, check="A", count=100):
     common = {"time": (BEGIN + timedelta(minutes=number)).isoformat(), "session": f"run-{number}", "check": check}
     return [
         record(**common, value=1 / 3, metric="b", reference=-10.0, lower=-0.1, upper=0.2, result="fail"),
-        record(**common, value=12345678901.5, test=HARD, evidence="fitted", reference=None, upper=None, result="xfail"),
-        failed_case(**common, test="failed"),
-        # A store that guesses types takes the first of these for a date, and then refuses the second.
-        record(**common, metric="version", program_version=("2026-01-01", "v1.2")[number % 2]),
-        *(record(**common, metric=f"m{index}", value=float(number + index)) for index in range(count - 4)),
+        record(**common, value=12345678901.5, test=HARD, evidence="fitted", result="xfail"),
+        failed(**common, test="failed"),
+        *(record(**common, metric=f"m{index}", value=float(number + index)) for index in range(count - 3)),
     ]
 
 
@@ -55,19 +50,22 @@ def moment(text):
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
 
 
-class Store:
+class VictoriaMetrics:
     """A store on a port of its own, that can be stopped and started again."""
+
+    LABELS = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit", "better", "evidence")
 
     def __init__(self, folder):
         self.folder = folder
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+            self._port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
         self.start()
 
     def start(self):
-        command = [part.replace("PORT", str(self.port)).replace("DATA", f"{self.folder}/data") for part in self.command]
+        command = ["victoria-metrics", f"-storageDataPath={self.folder}/data", "-dedup.minScrapeInterval=1ms"]
+        command.append(f"-httpListenAddr=127.0.0.1:{self._port}")
         with (self.folder / "store.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
         wait_for(self._answers, f"{command[0]} does not start: {self.folder}/store.log")
@@ -75,41 +73,22 @@ class Store:
     def _answers(self):
         assert self._process.poll() is None, f"{self.folder}/store.log"
         try:
-            self.request(self.ready)
+            self.request("/health")
         except OSError:
             return False
         return True
 
     def stop(self):
-        """Stop it in order: what it took stays."""
+        """Stop it in order: it keeps what it has taken."""
         self._process.terminate()
         self._process.wait()
 
-    def request(self, path, body=None, method=None, **query):
-        request = urllib.request.Request(
-            f"{self.url}{path}?{urllib.parse.urlencode(query)}",
-            body,
-            {"Content-Type": "application/json"},
-            method=method,
-        )
-        with urllib.request.urlopen(request, timeout=GUARD_S) as answer:
+    def request(self, path, **query):
+        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=GUARD_S) as answer:
             return answer.read().decode()
 
-
-class VictoriaMetrics(Store):
-    command = (
-        "victoria-metrics", "-storageDataPath=DATA", "-httpListenAddr=127.0.0.1:PORT", "-dedup.minScrapeInterval=1ms",
-    )  # fmt: skip
-    ready = "/health"
-    example = re.compile(r"    (\w+_over_time\(.*)")
-    configuration, variable = "telegraf-victoriametrics.conf", "VICTORIAMETRICS_URL"
-    LABELS = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit", "better", "evidence")
-
-    @classmethod
-    def missing(cls):
-        return shutil.which(cls.command[0]) is None and "no victoria-metrics here; it is Debian's package of that name"
-
     def wanted(self, records):
+        """Return the points that records should become."""
         found = []
         for each in records:
             labels = sorted((key, each[key]) for key in self.LABELS if each[key] is not None)
@@ -128,6 +107,7 @@ class VictoriaMetrics(Store):
         return json.loads(self.request("/api/v1/query", query=query))["data"]["result"]
 
     def got(self):
+        """Return the points that the store has."""
         self.request("/internal/force_flush")
         found = []
         for line in self.request("/api/v1/export", **{"match[]": '{__name__!=""}'}).splitlines():
@@ -139,70 +119,17 @@ class VictoriaMetrics(Store):
         return sorted(found)
 
 
-class OpenSearch(Store):
-    command = tuple(shlex.split(os.environ.get("FABRIC_TEST_OPENSEARCH", "")))
-    ready = "/_cluster/health"
-    example = re.compile("    GET (fabric-checks-.*)")
-    configuration, variable = "telegraf-opensearch.conf", "OPENSEARCH_URL"
-    TAGS = ("session", "system", "partition", "environ", "check", "test", "layout", "metric")
-
-    @classmethod
-    def missing(cls):
-        return not cls.command and "FABRIC_TEST_OPENSEARCH is not set"
-
-    def __init__(self, folder):
-        super().__init__(folder)
-        self.request(
-            "/_index_template/fabric-checks", (TEMPLATES / "opensearch-template.json").read_bytes(), method="PUT"
-        )
-
-    def wanted(self, records):
-        return sorted(
-            json.dumps(
-                {
-                    "time": moment(each["time"]),
-                    "tag": {key: each[key] for key in self.TAGS if each[key] is not None},
-                    "record": {key: value for key, value in each.items() if key not in self.TAGS and value is not None},
-                },
-                sort_keys=True,
-            )
-            for each in records
-        )
-
-    def ask(self, query):
-        path, _, options = query.partition("?")
-        return json.loads(self.request(f"/{path}", **dict(urllib.parse.parse_qsl(options))))["hits"]["hits"]
-
-    def got(self):
-        self.request("/fabric-checks-*/_refresh", method="POST")
-        try:
-            answer = json.loads(self.request("/fabric-checks-*/_search", size=10000))
-        except urllib.error.HTTPError as error:
-            if error.code == 503:
-                return []  # an index that has just been made
-            raise
-        found = []
-        for hit in answer["hits"]["hits"]:
-            fields = hit["_source"]["record"]
-            lists = {key: json.loads(fields[key]) for key in ("nodelist", "sizes_B", "findings", "not_offered")}
-            # JSON of another writer: 2.0 may be 2.
-            floats = {key: float(fields[key]) for key in ("reference", "lower", "upper", "value") if key in fields}
-            found.append({"time": moment(hit["_source"]["@timestamp"]), "tag": hit["_source"]["tag"]})
-            found[-1]["record"] = fields | lists | floats
-        return sorted(json.dumps(each, sort_keys=True) for each in found)
-
-
 class Shipper:
-    """Telegraf with the configuration of a store; what it waits for are seconds, and it reads 100 lines ahead."""
+    """Telegraf with the shipped configuration; it waits for seconds only, and reads 100 lines ahead."""
 
     def __init__(self, store):
-        text = (TEMPLATES / store.configuration).read_text()
+        text = (TEMPLATES / "telegraf-victoriametrics.conf").read_text()
         for old, new in (('"10s"', '"1s"'), ("max_undelivered_lines = 1000", "max_undelivered_lines = 100")):
             assert old in text
             text = text.replace(old, new)
         self._file, self.log = store.folder / "telegraf.conf", store.folder / "telegraf.log"
         self._file.write_text(text)
-        self._env = os.environ | {"FABRIC_RESULTS": str(store.folder), store.variable: store.url}
+        self._env = os.environ | {"FABRIC_RESULTS": str(store.folder), "VICTORIAMETRICS_URL": store.url}
         self.start()
 
     def start(self):
@@ -216,21 +143,21 @@ class Shipper:
         self._process.wait()
 
 
-@pytest.fixture(params=[VictoriaMetrics, OpenSearch])
-def store(request, tmp_path):
-    """A store that is running; its folder is also that of the results."""
-    if shutil.which("telegraf") is None:
-        pytest.skip("no telegraf here (go install github.com/influxdata/telegraf/cmd/telegraf@v1.37.2)")
-    if why := request.param.missing():
-        pytest.skip(why)
-    made = request.param(tmp_path)
+@pytest.fixture
+def store(tmp_path):
+    """Return a store that is running; its folder is also that of the results."""
+    for program, source in (("telegraf", "go install github.com/influxdata/telegraf/cmd/telegraf@v1.37.2"),
+                            ("victoria-metrics", "Debian's package of that name")):  # fmt: skip
+        if shutil.which(program) is None:
+            pytest.skip(f"no {program} here ({source})")
+    made = VictoriaMetrics(tmp_path)
     yield made
     made.stop()
 
 
 @pytest.fixture
 def shipper(store):
-    """A shipper that is running."""
+    """Return a shipper that is running."""
     made = Shipper(store)
     yield made
     made.kill()
@@ -253,10 +180,10 @@ def test_every_record_is_read_back_and_a_bad_line_costs_itself_alone(store, ship
         out.write('{"format": 1, "unfin\n')
     write(path, run(1))
     arrive(store, run(0) + run(1))
-    assert " E! " in shipper.log.read_text()  # the line is told
+    assert " E! " in shipper.log.read_text()  # the bad line
 
 
-def test_nothing_is_lost_with_a_store_that_is_down_a_shipper_that_is_killed_and_files_that_are_rotated(store, shipper):
+def test_nothing_is_lost_by_outages_kills_and_rotated_files(store, shipper):
     path = store.folder / "perflogs/s/p/A.jsonl"
     records = run(0, count=500)
     write(path, records)
@@ -285,11 +212,11 @@ def test_nothing_is_lost_with_a_store_that_is_down_a_shipper_that_is_killed_and_
 
 def test_the_queries_of_the_readme_find_what_they_are_for(store, shipper):
     records = run(0)
-    records.append(record(time=BEGIN.isoformat(), check="OsuLatency"))
+    records.append(record(time=BEGIN.isoformat(), check="OsuLatency", metric="latency_0B"))
     records.append(record(time=BEGIN.isoformat(), check="Rotate", metric="faults", value=1.0))
     write(store.folder / "perflogs/s/p/A.jsonl", records)
     arrive(store, records)
-    queries = store.example.findall((TEMPLATES / "README.md").read_text())
+    queries = re.findall(r"    (\w+_over_time\(.*)", (TEMPLATES / "README.md").read_text())
     assert len(queries) > 1
     for query in queries:
         assert 0 < len(store.ask(query)) < 5, query

@@ -4,66 +4,15 @@
 import json
 import os
 import shutil
-import sqlite3
 import time
 
+import polars as pl
 import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines
-from tests.builders import START, failed, load, record, write
-
-
-def without(name, **changes):
-    values = record(**changes)
-    del values[name]
-    return values
-
-
-def raw(text, **changes):
-    """Return the line of a record with a piece of JSON text in the place of a value, as nobody's writer would."""
-    (name,) = changes
-    return json.dumps(record(**{name: "@"})).replace('"@"', text).encode() + b"\n"
-
-
-LINES = {
-    "cut in the middle": (json.dumps(record()).encode()[:300] + b"\n", "not a JSON object (Unterminated string"),
-    "two in one": (json.dumps(record()).encode() * 2 + b"\n", "not a JSON object (Extra data)"),
-    "garbage": (b"\x1b[2J*** boot ***\n", "not a JSON object: '\\x1b[2J*** boot ***'"),
-    "a list": (b"[1, 2]\n", "not a JSON object: '[1, 2]'"),
-    "a number": (b"17\n", "not a JSON object: '17'"),
-    "null": (b"null\n", "not a JSON object: 'null'"),
-    "an empty object": (b"{}\n", "the record has no 'format'"),
-    "another format": (record(format=1), "format '1' belongs to a different release"),
-    "no system": (without("system"), "the record has no 'system'"),
-    "no time": (without("time"), "the record has no 'time'"),
-    "a time without zone": (record(time="2026-01-31T12:00:00"), "the time '2026-01-31T12:00:00' is not of the form"),
-    "no such day": (record(time="2026-02-30T12:00:00+00:00"), "the time '2026-02-30T12:00:00+00:00' is not"),
-    "a time in words": (record(time="noon \x1b[31m\n"), "the time 'noon ?[31m ' is not of the form"),
-    "a time as number": (record(time=1769860800), "the time '1769860800' is not of the form"),
-    "NaN": (raw("NaN", value=1), "NaN is not a JSON number"),
-    "-Infinity": (raw("-Infinity", value=1), "-Infinity is not a JSON number"),
-    "infinite": (raw("1e999", value=1), "'value' is 'inf', not a finite number"),
-    "a huge integer": (raw("1" + "0" * 400, value=1), "not a finite number"),
-    "text for a value": (record(value="1.5"), "'value' is '1.5', not a finite number"),
-    "true for a value": (record(value=True), "'value' is 'True', not a finite number"),
-    "a list for a value": (record(value=[1.5]), "'value' is '[1.5]', not a finite number"),
-    "half a node": (record(nodes=1.5), "'nodes' is '1.5', not an integer"),
-    "more nodes than there are": (raw(str(2**63), nodes=1), "not an integer"),
-    "a metric without value": (record(value=None), "the record has a metric but no value"),
-    "a value without metric": (record(metric=None), "the record has a value but no metric"),
-    "no unit": (record(unit=None), "the record has no 'unit'"),
-    "another unit": (record(unit="furlongs"), "unknown unit 'furlongs'; known units are us, s, MB/s"),
-    "an object for a name": (record(system={"a": 1}), "'system' is '{\"a\": 1}' where a name is expected"),
-    "a list for a name": (record(metric=["a"]), "'metric' is '[\"a\"]' where a name is expected"),
-    "text for a list": (record(nodelist="n1"), "'nodelist' is 'n1' where a list or an object is expected"),
-    "not UTF-8": (raw('"caf\xe9"', mpi=1).decode("utf-8").encode("latin-1"), "not UTF-8 text"),
-    "NUL bytes": (b"\0" * 1000 + b"\n", "not a JSON object: '\\x00"),
-    "nested deep": (raw("[" * 100_000 + "]" * 100_000, findings=1), "nested too deeply"),
-    "objects nested deep": (raw('{"a":' * 100_000 + "1" + "}" * 100_000, findings=1), "nested too deeply"),
-    "nested deep, unknown": (raw("[" * 100_000 + "]" * 100_000, unknown=1), "nested too deeply"),
-    "never closed": (b'{"format": ' + b"[" * 100_000 + b"\n", "not a JSON object"),
-}
+from tests.builders import failed, load, record, write
+from tests.records.bad_lines import LINES
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -78,7 +27,7 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
 
 
 def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
-    bad = [LINES[name][0] for name in ("NaN", "no time", "another unit", "a list for a name")]
+    bad = [LINES[name][0] for name in ("NaN", "no time", "an unknown unit", "a session, an object")]
     path = write(tmp_path / "a.jsonl", [record(), *bad])
     assert load(path, ["value"]).faults == load(path).faults
 
@@ -124,28 +73,10 @@ def test_records_that_differ_in_one_field_are_no_duplicates(change, tmp_path):
     assert (loaded.frame.height, loaded.faults) == (2, ())
 
 
-def test_a_clock_that_went_backwards_is_named_once_a_file(tmp_path):
-    (fault,) = load(write(tmp_path / "b.jsonl", [record(1), record(0)])).faults
-    assert "comes after a later time; records are used" in fault
+def test_records_are_used_in_the_order_of_time_whatever_that_of_their_lines(tmp_path):
     records = [record(1), record(0), record(2), record(1, jobid="9"), record(3)]
-    path = write(tmp_path / "a.jsonl", records)
-    loaded = load(path)
-    assert loaded.frame["value"].to_list() == [1.5, 2.5, 2.5, 3.5, 4.5]
-    (fault,) = loaded.faults
-    assert fault.startswith(
-        f"{path}:2: a clock went backwards: {START:%Y-%m-%dT%H:%M:%SZ} comes after a later time, and at 1 later lines"
-    )
-
-
-def test_sessions_at_once_may_write_out_of_order_by_a_minute(tmp_path):
-    records = [record(time="2026-01-01T00:01:00+00:00"), record(time="2026-01-01T00:00:00+00:00")]
-    assert load(write(tmp_path / "a.jsonl", records)).faults == ()
-
-
-def test_two_files_may_overlap_in_time(tmp_path):
-    write(tmp_path / "a.jsonl", [record(5)])
-    write(tmp_path / "b.jsonl", [record(0)])
-    assert load(tmp_path).faults == ()
+    loaded = load(write(tmp_path / "a.jsonl", records))
+    assert loaded.frame["value"].to_list() == [1.5, 2.5, 2.5, 3.5, 4.5] and loaded.faults == ()
 
 
 GARBAGE = {
@@ -264,41 +195,17 @@ def test_a_broken_parquet_file_is_named_and_the_others_are_used(damage, archive)
     assert fault.endswith("archive its records again, or restore it")
 
 
-def test_somebody_elses_parquet_file_is_named(archive):
-    import polars as pl
-
-    bad = parquet_of(archive)[1]
-    pl.DataFrame({"x": [1]}).write_parquet(bad)
-    assert load(archive).faults == (f"{bad}: its column 'format' is not one of an archive's; it is left out",)
+def test_parquet_files_of_other_columns_are_named(archive):
+    more, other = parquet_of(archive)
+    pl.read_parquet(more).with_columns(vendor=1).write_parquet(more)
+    pl.DataFrame({"x": [1]}).write_parquet(other)
+    with pytest.raises(RecordError, match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of"):
+        load(archive)
+    more.unlink()
+    with pytest.raises(RecordError, match="its column 'format' is not one of an archive's; it is left out"):
+        load(archive)
 
 
 def test_temporary_files_of_a_writer_are_no_part_of_an_archive(archive):
     shutil.copy(parquet_of(archive)[0], parquet_of(archive)[0].with_name(".records.parquet.17"))
     assert load(archive).frame.height == 2
-
-
-def test_a_database_that_another_process_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr("fabric_checks.records.database.PATIENCE_S", 0.1)
-    path = tmp_path / "results.db"
-    holder = sqlite3.connect(path)
-    holder.execute("CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, json_blob TEXT)")
-    holder.commit()
-    holder.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(RecordError, match=r"results.db: another process has held it for 0.1 s; try again"):
-        load(path)
-    holder.close()
-
-
-@pytest.mark.parametrize("damage", ["cut", "zeros", "no tables"])
-def test_a_broken_database(damage, tmp_path):
-    path = tmp_path / "results.db"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE sessions(uuid TEXT, session_start_unix REAL, json_blob TEXT)")
-        database.execute("INSERT INTO sessions VALUES('u', 1, ?)", ["x" * 20_000])
-    data = path.read_bytes()
-    path.write_bytes({"cut": data[:5000], "zeros": data[:100] + b"\0" * 9000, "no tables": data}[damage])
-    if damage == "no tables":
-        with sqlite3.connect(path) as database:
-            database.execute("DROP TABLE sessions")
-    with pytest.raises(RecordError, match=r"results.db: .*(a broken database|is it a database of ReFrame's results)"):
-        load(path)

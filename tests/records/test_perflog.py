@@ -218,9 +218,9 @@ def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
         writer.join()
         *lines, last = path.read_bytes().split(b"\n")
         cut += last != b""
-        for place, line in enumerate(lines):
+        for number, line in enumerate(lines):
             found = json.loads(line)
-            assert (found["number"], found["line"]) == divmod(place, 10), trial
+            assert (found["number"], found["line"]) == divmod(number, 10), trial
     report_table("writers killed at any moment", [f"20 kills, {cut} of them in the middle of a line"])
 
 

@@ -40,10 +40,9 @@ def at(*date):
         # What exists is a path, whatever is in it.
         ("a=b", ("a=b", "a=b", None, None, {})),
         ("l=a=b,unit=us", ("l", "a=b", None, None, {"unit": "us"})),
+        ("./a=b,unit=us", (None, "a=b", None, None, {"unit": "us"})),
         ("c@d", ("c@d", "c@d", None, None, {})),
-        ("c@d@..2026-01-01", (None, "c@d", None, at(2026, 1, 2), {})),
         ("e,system=x", ("e,system=x", "e,system=x", None, None, {})),
-        ("e,system=x,system=y", (None, "e,system=x", None, None, {"system": "y"})),
         ("x=y@2026-01-01..,z", ("x=y@2026-01-01..,z", "x=y@2026-01-01..,z", None, None, {})),
         ("two words=results", ("two words", "results", None, None, {})),
     ],

@@ -10,8 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from fabric_checks.comparison import aggregate
-from fabric_checks.comparison.compare import COLUMNS, compare
+from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, select
 from fabric_checks.core.text import csv_text
 from fabric_checks.report import comparison as forms
 from tests.builders import parts, runs
@@ -19,8 +18,8 @@ from tests.builders import parts, runs
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
 
-def page_of(comparison, verdicts=(), order="verdict", **options):
-    return forms.page(comparison, aggregate.select(comparison.frame, verdicts, order), **options)
+def page_of(comparison, verdicts=(), **options):
+    return forms.page(comparison, select(comparison.frame, verdicts), **options)
 
 
 def curve(side, factor=1.0, sizes=(1, 2, 4, 8, 16), **changes):
@@ -96,22 +95,14 @@ def test_thousands_of_values_stay_readable():
     assert len(rows(compared(records))) == 10
 
 
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        ("verdict", ["worse", "worse", "missing", "better", "no difference"]),
-        ("change", ["better", "worse", "worse", "no difference", "missing"]),
-        ("test", ["no difference", "worse", "better", "missing", "worse"]),
-    ],
-)
-def test_order(order, expected):
+def test_the_worst_is_first():
     factors = {"a": 1.0, "b": 1.2, "c": 0.5, "d": None, "e": 1.1}
     records = []
     for name, factor in factors.items():
         own = {"test": name, "check": name}
         records += runs("A", TIGHT, **own)
         records += [] if factor is None else runs("B", [factor * value for value in TIGHT], **own)
-    assert [row[0] for row in rows(compared(records), order=order)] == expected
+    assert [row[0] for row in rows(compared(records))] == ["worse", "worse", "missing", "better", "no difference"]
 
 
 def test_only_some_verdicts_and_the_counts_of_all():
@@ -212,5 +203,5 @@ def test_json_has_everything():
 
 def test_folding_keeps_every_value():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
-    folded = aggregate.aggregate(aggregate.select(comparison.frame))
+    folded = aggregate(select(comparison.frame))
     assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])

@@ -23,7 +23,6 @@ _EPILOG = """
 Examples:
   fabric-checks archive ~/fabric-archive                     the results of this clone
   fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from another place
-  fabric-checks archive ~/.reframe/results.db ~/fabric-archive
   fabric-checks archive --export ~/fabric-archive > all.jsonl
 """
 
@@ -35,11 +34,11 @@ Examples:
 def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     """Add results to an archive.
 
-    RESULTS is a folder of results or perflogs, a file of JSON lines, a database of ReFrame, or another archive; without
-    it, the results of this clone. FOLDER holds the archive: Parquet files for each month of each system. No part of a
-    record is lost. What the archive already has is not added again, so the command can be run as often as you like, and
-    again after an interruption; from JSON lines that were added before, only what is new is read. The results
-    themselves are not changed. Every command that reads results reads archives too.
+    RESULTS is a folder of results or perflogs, a file of JSON lines, or another archive; without it, the results of
+    this clone. FOLDER holds the archive: a Parquet file for each month of each system, with all fields of a record and
+    times in UTC. What the archive already has is not added again, so the command can be run as often as you like, and
+    again after an interruption. The results themselves are not changed. Every command that reads results reads archives
+    too.
     """
     if len(paths) > (1 if export else 2):
         raise click.UsageError("too many paths; --export takes one: the archive" if export else "too many paths")

@@ -9,8 +9,7 @@ import click
 from rich.progress import Progress
 
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
-from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, find_changes
-from fabric_checks.comparison.events import events_of
+from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.records import reading

@@ -6,8 +6,8 @@ from __future__ import annotations
 import click
 
 from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
-from fabric_checks.comparison import aggregate, gate
-from fabric_checks.comparison.compare import compare
+from fabric_checks.comparison import gate
+from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
@@ -57,9 +57,6 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     metavar="VERDICTS",
     help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
 )
-@click.option(
-    "--sort", "order", type=click.Choice(("verdict", "change", "test")), default="verdict", help="Order of the rows."
-)
 @click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(
     sources: tuple[str, ...],
@@ -70,7 +67,6 @@ def command(
     gates: tuple[Gate, ...],
     form: str,
     only: str | None,
-    order: str,
     every_point: bool,
 ) -> None:
     """Compare sets of results with the first one.
@@ -96,7 +92,7 @@ def command(
         across_versions=across_versions,
     )
     objections = gate.objections(found, gates)
-    rows = aggregate.select(found.frame, verdicts, order)
+    rows = select(found.frame, verdicts)
     if form == "json":
         console.print_json(forms.as_json(found, rows, objections, faults))
     elif form == "csv":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -122,7 +123,8 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
             raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them")
     console.warn(loaded.faults)
     if form == "json":
-        console.print_json(json.dumps({"nodes": [node.as_dict() for node in found], "faults": loaded.faults}, indent=1))
+        content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
+        console.print_json(json.dumps(content, indent=1, default=datetime.isoformat))
     elif name is None:
         console.print_rich([node_tables.listed(found)])
     else:

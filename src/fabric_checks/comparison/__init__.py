@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sets of results side by side: what is better, what is worse, what cannot be compared, and why."""
+"""Compare sets of results, find changes over time, and summarize nodes."""

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find changes of series over time: when, by how much, how certain, and what else changed then."""
+"""Find changes of series over time: their date, size and certainty, and the circumstances that changed with them.
+
+Changes of the series of one case at about one time are an event.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -16,16 +20,17 @@ import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.verdicts import by_difference
+from fabric_checks.core.text import signed, size_text, test_text
 from fabric_checks.records.record import SERIES, machine_name
 from fabric_checks.records.series import series
 
 Row = Mapping[str, Any]
 
-#: It is worse since, and still is.
+#: The series is worse since, and still is.
 OPEN = "open"
-#: It was worse, and went back to the level before or a better one, as far as noise lets tell.
+#: The series was worse, and returned to the level before or a better one, within the noise.
 CLOSED = "closed"
-#: It is better since.
+#: The series is better since.
 BETTER = "better"
 
 STATES = (OPEN, BETTER, CLOSED)
@@ -33,7 +38,7 @@ STATES = (OPEN, BETTER, CLOSED)
 #: The fields of records that may explain a change, in the order in which they are listed.
 CIRCUMSTANCES = (
     *("mpi", "compiler", "program", "program_version", "stack", "spec_hash", "spack", "binding", "collection"),
-    *("reframe", "reference", "nodelist", "placement"),
+    *("reframe", "reference", "nodelist"),
 )
 #: The columns of records that a search needs.
 FIELDS = (
@@ -44,27 +49,27 @@ FIELDS = (
 #: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured by
 #: tests/analysis/statistics/test_change_points.py with normal noise; with a long tail there are more.
 FALSE_ALARMS = (0.025, 0.008)
-#: So many runs on each side are compared: further away, too much else has changed.
-_WINDOW = 5
-#: Noise moves the position of a change by as many runs; then at least so many are compared on each side.
-_OFFSETS = (0, -1, 1, -2, 2)
-_FEWEST = 2
+#: The number of runs on each side whose circumstances are compared: further away, too much else has changed.
+_WINDOW = 7
+#: The share of these runs that has to agree. Noise moves the position of a change by a run or two, so not all do.
+_USUAL = 2 / 3
+
+
+#: Changes of one case that are so many runs apart or less are one event: noise moves where a change is seen.
+NEAR_RUNS = 2
 
 
 @dataclass(frozen=True)
 class Circumstance:
     """A field of the records that is not the same on both sides of a change.
 
-    :param field: such as ``mpi``; ``nodes`` for nodes that all runs of one side used and none of the other.
-    :param before: its values in the last runs before, in order of appearance; :param after: in the first ones after.
-    :param runs_later: by how many runs it changed later than the value, or earlier if negative: noise moves where the
-        change of a value is seen.
+    :param field: such as ``mpi``; ``nodes`` for nodes that most runs of one side used and few of the other.
+    :param before: its usual value in the last runs before; :param after: in the first ones after.
     """
 
     field: str
     before: tuple[str, ...]
     after: tuple[str, ...]
-    runs_later: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,17 +78,16 @@ class Change:
 
     :param system: with :param partition, environ, check, test, layout, metric, unit: which series.
     :param parameters, quantity, size_B, better, evidence: as in its latest record, the parameters as JSON text.
-    :param at: time of the first run after the change; :param last_before: of the last run before.
-    :param run: which run of the series that is, counted from 0; :param runs: how many the series has.
+    :param at: time of the first run after the change.
+    :param run: which run of the series that is, counted from 0.
     :param n_before: how many runs the level before held; :param n_after: the level after.
     :param median_before: in ``unit``; :param median_after: in ``unit``.
     :param by_difference: whether ``change`` is in ``unit``, because the value can be 0, or else in per cent.
     :param change: from before to after; :param change_low, change_high: the ends of its interval from the bootstrap.
-    :param at_least: by how much it is worse for certain, see :func:`fabric_checks.comparison.verdicts.judged`.
-    :param p: of a Mann-Whitney U test of the two levels. It does not count that the place was looked for.
+    :param at_least: by how much it is certainly worse, see :func:`fabric_checks.comparison.verdicts.judged`.
     :param noise: of one run, a share, or of values compared by difference in ``unit``; 0 if they repeat exactly.
     :param state: one of :data:`STATES`.
-    :param circumstances: what else changed then.
+    :param circumstances: fields that changed at the same time.
     """
 
     system: str
@@ -100,9 +104,7 @@ class Change:
     better: str
     evidence: str | None
     at: datetime
-    last_before: datetime
     run: int
-    runs: int
     n_before: int
     n_after: int
     median_before: float
@@ -112,7 +114,6 @@ class Change:
     change_low: float
     change_high: float
     at_least: float
-    p: float
     noise: float
     state: str
     circumstances: tuple[Circumstance, ...] = ()
@@ -154,51 +155,26 @@ def find_changes(
     """
     measured = frame.drop("side", strict=False).filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
     measured = measured.sort("time", maintain_order=True)
-    gathered = series(measured, SERIES).with_columns(
+    kept = [name for name in CIRCUMSTANCES if name in measured.columns]
+    gathered = series(measured, SERIES, each=kept).with_columns(
         by_difference=by_difference(pl.col("can_be_zero"), pl.col("values").list.min())
     )
     long_enough = gathered.filter(pl.col("n") >= change_points.MIN_RUNS)
-    splits: list[tuple[Row, change_points.Split]] = []
+    changes: list[Change] = []
     by_chance = 0.0
     for number, row in enumerate(long_enough.iter_rows(named=True), 1):
         split = change_points.split(row["values"], in_shares=not row["by_difference"])
         if split.noise > 0:
             by_chance += FALSE_ALARMS[row["n"] >= 100]
-        if split.starts:
-            splits.append((row, split))
+        changes += _changes_of(row, split, confidence)
         if progress is not None:
             progress(number, long_enough.height)
-    columns = _columns_of(measured, [row for row, _ in splits])
-    changes = [
-        change
-        for row, split in splits
-        for change in _changes_of(row, split, columns[_key(row)], confidence)
-        if since is None or change.at >= since
-    ]
+    changes = [change for change in changes if since is None or change.at >= since]
     changes.sort(key=lambda change: (change.at, change.machine, change.test, change.metric))
     return Changes(tuple(changes), long_enough.height, gathered.height - long_enough.height, by_chance)
 
 
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in SERIES)
-
-
-def _columns_of(measured: pl.DataFrame, rows: list[Row]) -> dict[tuple[Any, ...], Row]:
-    """Return the circumstances of the records of some series, by series: lists in the order of time."""
-    if not rows:
-        return {}
-    wanted = pl.DataFrame(rows, schema=dict.fromkeys(SERIES, pl.String))
-    records = measured.with_columns(pl.col(SERIES).cast(pl.String))
-    records = records.join(wanted, on=list(SERIES), how="semi", nulls_equal=True)
-    names = [name for name in CIRCUMSTANCES if name in records.columns]
-    return {_key(row): row for row in series(records, SERIES, each=names, latest=()).iter_rows(named=True)}
-
-
-def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: float) -> list[Change]:
-    if not split.starts:
-        return []
-    from scipy.stats import mannwhitneyu  # noqa: PLC0415  (slow to import, and needed where there is a change)
-
+def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list[Change]:
     edges = [0, *split.starts, row["n"]]
     segments = [np.asarray(row["values"][start:end], dtype=np.float64) for start, end in pairwise(edges)]
     out = []
@@ -208,19 +184,16 @@ def _changes_of(row: Row, split: change_points.Split, columns: Row, confidence: 
             Change(
                 **{name: row[name] for name in (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")},
                 at=row["times"][middle],
-                last_before=row["times"][middle - 1],
                 run=middle,
-                runs=row["n"],
                 n_before=len(before),
                 n_after=len(after),
                 median_before=float(np.median(before)),
                 median_after=float(np.median(after)),
                 by_difference=row["by_difference"],
                 **_size(before, after, row, confidence),
-                p=float(mannwhitneyu(before, after).pvalue),
                 noise=split.noise,
                 state=_state(before, after, segments[-1], row, split),
-                circumstances=circumstances_between(columns, edges[number], middle, edges[number + 2]),
+                circumstances=circumstances_between(row, edges[number], middle, edges[number + 2]),
             )
         )
     return out
@@ -258,52 +231,134 @@ def _state(
 def circumstances_between(
     columns: Mapping[str, Sequence[object]], start: int, middle: int, end: int
 ) -> tuple[Circumstance, ...]:
-    """Return the fields that have no value in common just before and just after a change.
+    """Return the fields whose usual value just before a change differs from that just after it.
 
     :param columns: the fields of a series' records, of each a list in the order of time; some may be missing.
     :param start: where the level before begins; :param middle: the first run after; :param end: where its level ends.
     """
     found = []
-    for field in CIRCUMSTANCES:
-        for offset in _OFFSETS if field in columns else ():
-            place = middle + offset
-            before = columns[field][max(start, place - _WINDOW) : place]
-            after = columns[field][place : min(end, place + _WINDOW)]
-            enough = offset == 0 or min(place - start, end - place) >= _FEWEST
-            if enough and (circumstance := _difference(field, before, after, offset)):
-                found.append(circumstance)
-                break
+    for field in (name for name in CIRCUMSTANCES if name in columns):
+        before = [_items(field, value) for value in columns[field][max(start, middle - _WINDOW) : middle]]
+        after = [_items(field, value) for value in columns[field][middle : min(end, middle + _WINDOW)]]
+        gone, come = _only_in(before, after), _only_in(after, before)
+        if (gone and come) or (field == "nodelist" and (gone or come)):
+            found.append(Circumstance("nodes" if field == "nodelist" else field, gone, come))
     return tuple(found)
 
 
-def _difference(field: str, before: Sequence[object], after: Sequence[object], offset: int) -> Circumstance | None:
-    if field == "nodelist":
-        return _nodes(before, after, offset)
-    if field == "placement":
-        field, before, after = "CPUs", [_cpus(value) for value in before], [_cpus(value) for value in after]
-    return None if set(before) & set(after) else Circumstance(field, _texts(before), _texts(after), offset)
-
-
-def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys("none" if value is None else str(value) for value in values))
-
-
-def _nodes(before: Iterable[object], after: Iterable[object], offset: int) -> Circumstance | None:
-    """Return the nodes that each run of one side used and no run of the other; batch systems move jobs around."""
-    old, new = [_items(value) for value in before], [_items(value) for value in after]
-    if not old or not new:
-        return None
-    gone = set.intersection(*old) - {node for nodes in new for node in nodes}
-    come = set.intersection(*new) - {node for nodes in old for node in nodes}
-    return Circumstance("nodes", tuple(sorted(gone)), tuple(sorted(come)), offset) if gone or come else None
-
-
-def _items(value: object) -> set[str]:
+def _items(field: str, value: object) -> set[str]:
+    """Return the value of a field; of nodes, which batch systems combine anew for each job, each of them."""
+    if field != "nodelist":
+        return {"none" if value is None else str(value)}
     listed = json.loads(value) if isinstance(value, str) else value
-    return {str(item) for item in listed} if isinstance(listed, list) else set()
+    return set(map(str, listed)) if isinstance(listed, list) else set()
 
 
-def _cpus(value: object) -> str | None:
-    """Return the CPUs of each rank in a placement such as ``["n1:0-1", "n2:0-1"]``, without the names of nodes."""
-    listed = json.loads(value) if isinstance(value, str) else value
-    return " | ".join(str(place).rsplit(":", 1)[-1] for place in listed) if isinstance(listed, list) else None
+def _only_in(runs: Sequence[set[str]], others: Sequence[set[str]]) -> tuple[str, ...]:
+    """Return the items that most of some runs have, and few of the others."""
+    here, there = (Counter(item for items in each for item in items) for each in (runs, others))
+    usual, rare = _USUAL * len(runs), (1 - _USUAL) * len(others)
+    return tuple(sorted(item for item, count in here.items() if count >= usual and there[item] <= rare))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Changes of the series of one case at about one time, all for the better or all for the worse.
+
+    :param changes: at least one, in the order of quantity and size.
+    :param at: the time of the run at which most of them are seen.
+    """
+
+    changes: tuple[Change, ...]
+    at: datetime
+
+    @property
+    def state(self) -> str:
+        """Return the state that all share."""
+        return self.changes[0].state
+
+    @property
+    def circumstances(self) -> tuple[Circumstance, ...]:
+        """Return the circumstances of the changes that are seen at that run."""
+        return next(change.circumstances for change in self.changes if change.at == self.at)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Return the kinds of simulation that the values are from; empty if they were measured."""
+        return tuple(sorted({change.evidence for change in self.changes if change.evidence}))
+
+    def size_text(self) -> str:
+        """Return from how much to how much they changed, such as ``worse by 9 % to 12 %``."""
+        word = "better" if self.state == BETTER else "worse"
+        units = {_unit(change) for change in self.changes}
+        parts = []
+        for unit in sorted(units):
+            sizes = [abs(change.change) for change in self.changes if _unit(change) == unit]
+            low, high = signed(min(sizes))[1:] or "0", signed(max(sizes))[1:] or "0"
+            parts.append(f"{low} {unit}" if low == high else f"{low} to {high} {unit}")
+        return f"{word} by {' and '.join(parts)}"
+
+    def metrics_text(self) -> str:
+        """Return which metrics these are: curves with their sizes, and others by name."""
+        if len(self.changes) == 1:
+            return self.changes[0].metric
+        sizes: dict[str, list[int]] = {}
+        for change in self.changes:
+            sizes.setdefault(change.quantity, [])
+            if change.size_B is not None:
+                sizes[change.quantity].append(change.size_B)
+        return ", ".join(_curve(name, sorted(listed)) for name, listed in sizes.items())
+
+    def sentence(self, *, with_state: bool = True) -> str:
+        """Return the event in one sentence, without its circumstances."""
+        first = self.changes[0]
+        many = "1 series" if len(self.changes) == 1 else f"{len(self.changes)} series"
+        state = f", {self.state}" if with_state else ""
+        evidence = f" ({', '.join(self.evidence)})" if self.evidence else ""
+        return (
+            f"{many} of {test_text(first.check, first.parameters)} {first.layout} on {first.machine}{evidence} from "
+            f"{self.at:%Y-%m-%d %H:%M}: {self.size_text()}{state}: {self.metrics_text()}"
+        )
+
+
+def _unit(change: Change) -> str:
+    if not change.by_difference:
+        return "%"
+    return "points" if change.unit == "%" else change.unit
+
+
+def _curve(name: str, sizes_B: list[int]) -> str:
+    if not sizes_B:
+        return name
+    texts = [size_text(size) for size in sizes_B]
+    listed = " ".join(texts) if len(texts) <= 4 else f"{len(texts)} sizes {texts[0]} .. {texts[-1]}"
+    return f"{name} {listed} B"
+
+
+def events_of(changes: Iterable[Change]) -> list[Event]:
+    """Gather changes into events, in the order of time."""
+    by_case: dict[tuple[str, ...], list[Change]] = {}
+    for change in changes:
+        case = (change.machine, change.check, change.test, change.layout, change.state)
+        by_case.setdefault(case, []).append(change)
+    found = [_event(group) for case in by_case.values() for group in _near(case)]
+    return sorted(found, key=lambda event: (event.at, event.changes[0].machine, event.changes[0].test, event.state))
+
+
+def _near(changes: list[Change]) -> Iterator[list[Change]]:
+    """Split the changes of a case where runs without any lie between."""
+    ordered = sorted(changes, key=lambda change: change.run)
+    group = ordered[:1]
+    for change in ordered[1:]:
+        if change.run - group[-1].run > NEAR_RUNS:
+            yield group
+            group = []
+        group.append(change)
+    yield group
+
+
+def _event(group: list[Change]) -> Event:
+    counted = Counter(change.at for change in group)
+    at = min(counted, key=lambda time: (-counted[time], time))
+    ordered = sorted(group, key=lambda change: (change.quantity, change.size_B or 0, change.metric))
+    return Event(tuple(ordered), at)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare sets of results: every metric of each with the same of the first."""
+"""Compare sets of results, every metric of each with the same of the first, and aggregate values that agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 import polars.selectors as cs
 
-from fabric_checks.comparison import comparability, verdicts
+from fabric_checks.comparison import verdicts
+from fabric_checks.comparison.verdicts import BETTER, MISSING, NOT_COMPARABLE, VERDICTS, WORSE
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
@@ -27,8 +28,8 @@ COLUMNS = (
     *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
     *("verdict", "why", "note"),
 )
-
-
+#: The fields that rows share which :func:`aggregate` combines.
+_CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
 
@@ -98,7 +99,7 @@ def compare(
         )
         for side in labels[1:]
     ]
-    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), found.values, confidence, repeatable)
+    pairs = verdicts.judged(pl.concat(rows, how="diagonal_relaxed"), confidence, repeatable)
     out = pairs.with_columns(
         verdict=pl.coalesce("why_not", "verdict"),
         **{
@@ -122,9 +123,8 @@ def _two(
     """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be compared."""
     pairs = _matched(series, baseline, side, key)
     pairs = _with_failures(pairs, failed, key, baseline, side)
-    pairs = _with_layouts(pairs, key)
     kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
-    for when, kind, text in reversed(comparability.reasons_against(baseline, side, across_versions)):
+    for when, kind, text in reversed(_obstacles(baseline, side, across_versions)):
         kinds = pl.when(when).then(pl.lit(kind)).otherwise(kinds)
         texts = pl.when(when).then(text).otherwise(texts)
     return pairs.with_columns(
@@ -132,12 +132,67 @@ def _two(
         side=pl.lit(side),
         why_not=kinds,
         why=texts,
-        note=comparability.notes(baseline, side),
+        note=_notes(baseline, side),
         comparable=kinds.is_null(),
         by_difference=verdicts.by_difference(pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")),
         unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
         better=pl.coalesce("better_baseline", "better_side").list.first(),
     )
+
+
+def _obstacles(baseline: str, side: str, across_versions: bool) -> list[tuple[pl.Expr, str, pl.Expr]]:
+    """Return the obstacles to comparing a pair: condition, verdict and reason; the first that holds counts.
+
+    :param baseline, side: the labels of the sides.
+    :param across_versions: whether programs and their releases may differ.
+    """
+    sides = ((baseline, "baseline"), (side, "side"))
+    lacking = [pl.col(f"n_{name}").is_null() for _, name in sides]
+    causes = [
+        pl.when(pl.col(f"failed_{name}").is_null())
+        .then(pl.lit(f"missing in {label}"))
+        .otherwise(
+            pl.concat_str(
+                pl.lit(f"its case failed in {label}: "),
+                pl.col(f"fail_reason_{name}").fill_null("the reason is not recorded"),
+            )
+        )
+        for label, name in sides
+    ]
+    why = [pl.when(lacks).then(cause) for lacks, cause in zip(lacking, causes, strict=True)]
+    found = [(pl.any_horizontal(lacking), MISSING, pl.concat_str(why, separator="; ", ignore_nulls=True))]
+    fields = [("unit", "unit"), ("better", "which direction is better")]
+    if not across_versions:
+        fields += [("program", "program"), ("program_version", "program version")]
+    for field, words in fields:
+        lists = [pl.col(f"{field}_{name}") for _, name in sides]
+        differ = lists[0] != lists[1]
+        if field in ("unit", "better"):
+            differ |= lists[0].list.len() > 1
+        found.append((differ, NOT_COMPARABLE, _against(words, field, baseline, side)))
+    return found
+
+
+def _notes(baseline: str, side: str) -> pl.Expr:
+    """Return remarks on a pair that hold whatever its verdict is; null if there are none."""
+    notes = []
+    both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
+    for field, words in (("program", "program"), ("program_version", "program version")):
+        differ = pl.col(f"{field}_baseline") != pl.col(f"{field}_side")
+        notes.append(pl.when((both & differ).fill_null(False)).then(_against(words, field, baseline, side)))
+    for label, name in ((baseline, "baseline"), (side, "side")):
+        evidence, failed = pl.col(f"evidence_{name}"), pl.col(f"failed_{name}")
+        text = pl.concat_str(pl.lit(f"{label} is a simulation: "), evidence.list.join(", "))
+        notes.append(pl.when((evidence != ["measured"]).fill_null(False)).then(text))
+        text = pl.concat_str(failed, pl.lit(f" runs without values in {label}"))
+        notes.append(pl.when(pl.col(f"n_{name}").is_not_null() & failed.is_not_null()).then(text))
+    text = pl.concat_str(notes, separator="; ", ignore_nulls=True)
+    return pl.when(text != "").then(text)
+
+
+def _against(words: str, field: str, baseline: str, side: str) -> pl.Expr:
+    one, two = (pl.col(f"{field}_{name}").list.join(", ") for name in ("baseline", "side"))
+    return pl.concat_str(pl.lit(f"{words}: "), one, pl.lit(f" in {baseline}, "), two, pl.lit(f" in {side}"))
 
 
 def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
@@ -176,8 +231,8 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
         :func:`machine_key` returns.
     :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
         :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each ``where`` (as
-        in ``local:node+mpich``), ``row``, ``n``, ``least`` and the lists, with ``_baseline`` or ``_side`` appended to
-        the name.
+        in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with ``_baseline`` or ``_side``
+        appended to the name.
     """
     halves = []
     on = (*key, *METRIC)
@@ -214,11 +269,52 @@ def _with_failures(
     return pl.concat([pairs, alone], how="diagonal_relaxed") if alone.height else pairs
 
 
-def _with_layouts(pairs: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Add of each side the ``layouts`` at which it has values of the test, whatever its layout is in this row."""
-    on = [*key, "check", "parameters"]
-    layouts = pairs.group_by(on).agg(
-        pl.col("layout").filter(pl.col(f"n_{side}").is_not_null()).unique().sort().alias(f"layouts_{side}")
-        for side in ("baseline", "side")
+def select(frame: pl.DataFrame, verdicts: Collection[str] = ()) -> pl.DataFrame:
+    """Return the rows with one of some verdicts, the worst first.
+
+    :param frame: :attr:`Comparison.frame`.
+    :param verdicts: those that are wanted; none: all.
+    """
+    if verdicts:
+        frame = frame.filter(pl.col("verdict").is_in(list(verdicts)))
+    rank = pl.col("verdict").replace_strict(
+        dict(zip(VERDICTS, range(len(VERDICTS)), strict=True)), return_dtype=pl.Int8
     )
-    return pairs.join(layouts, on=on, how="left", nulls_equal=True)
+    names = [pl.col(name) for name in ("check", "test", "layout", "quantity", "size_B", "metric")]
+    return frame.sort([rank, -pl.col("at_least").abs(), *names], nulls_last=True, maintain_order=True)
+
+
+def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame:
+    """Return a row for all metrics of a quantity that are better or worse, and one for all others of a case.
+
+    :param frame: as :func:`select` returns it; the order of the first rows is kept.
+    :param every_point: whether each metric has a row of its own, in the same form.
+    :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
+        ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of ``sizes_B``;
+        ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
+        columns of numbers the least and the greatest, with ``_min`` and ``_max`` appended to the name.
+    """
+    differs = pl.col("verdict").is_in([WORSE, BETTER])
+    which = pl.int_range(pl.len()) if every_point else pl.when(differs).then(pl.col("quantity"))
+    measure = (
+        pl.when(pl.col("by_difference") & pl.col("change").is_not_null()).then(pl.col("unit")).alias("change_unit")
+    )
+    key = [*_CASE, "verdict", "why", "note", "which", "change_unit"]
+    numbers: tuple[str, ...] = ("change", "change_low", "change_high", "detectable")
+    numbers += tuple(f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side"))
+    one_unit = pl.col("unit").n_unique() == 1
+    return (
+        frame.with_columns(measure, which=which)
+        .group_by(key, maintain_order=True)
+        .agg(
+            pl.len().alias("values"),
+            pl.col("parameters").first(),
+            pl.col("metric").alias("metrics"),
+            pl.when(pl.col("quantity").n_unique() == 1).then(pl.col("quantity").first()).alias("quantity"),
+            pl.when(one_unit).then(pl.col("unit").first()).alias("unit"),
+            pl.col("size_B").drop_nulls().unique().sort().alias("sizes_B"),
+            pl.any_horizontal(pl.col("evidence_baseline", "evidence_side") != "measured").any().alias("simulated"),
+            *(pl.col(name).min().alias(f"{name}_min") for name in numbers),
+            *(pl.col(name).max().alias(f"{name}_max") for name in numbers),
+        )
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gates: the conditions under which a comparison fails."""
+"""Define gates, the conditions under which a comparison fails."""
 
 from __future__ import annotations
 
@@ -55,12 +55,6 @@ def parse(text: str) -> Gate:
     return Gate(kind, 100 * share(margin) if colon else 0.0)
 
 
-def failing(comparison: Comparison, gate: Gate) -> pl.DataFrame:
-    """Return the rows of a comparison that fail a gate."""
-    rows = comparison.frame.filter(pl.col("verdict") == KINDS[gate.kind])
-    return rows.filter(pl.col("at_least") >= gate.margin_percent) if gate.kind == "worse" else rows
-
-
 def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
     """Return why a comparison fails, a line each; empty if it passes.
 
@@ -68,12 +62,13 @@ def objections(comparison: Comparison, gates: Sequence[Gate]) -> list[str]:
     """
     lines = []
     for gate in gates:
-        count = failing(comparison, gate).height
-        words = {"worse": f"worse by at least {gate.margin_percent:g} % for certain"}.get(gate.kind, KINDS[gate.kind])
-        if gate.kind == "worse" and gate.margin_percent == 0:
-            words = WORSE
-        if count:
-            lines.append(f"{count} {words}")
+        rows = comparison.frame.filter(pl.col("verdict") == KINDS[gate.kind])
+        words = KINDS[gate.kind]
+        if gate.margin_percent:
+            rows = rows.filter(pl.col("at_least") >= gate.margin_percent)
+            words += f" by at least {gate.margin_percent:g} % for certain"
+        if rows.height:
+            lines.append(f"{rows.height} {words}")
     judged = sum(comparison.count(verdict) for verdict in (WORSE, BETTER, NO_DIFFERENCE))
     if any(gate.kind == "worse" for gate in gates) and not judged:
         lines.append("no metric could be compared")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histories: the runs of a series with their references, and what changed between them."""
+"""Collect the runs of a series with their references, and the circumstances that changed between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import polars as pl
 from fabric_checks.records.record import SERIES, bounds, case_name
 from fabric_checks.records.series import records_by_series
 
-#: What may change between two runs, and the field that tells.
+#: Circumstances that may change between two runs, and the fields that record them.
 _CHANGES = {
     "MPI": "mpi",
     "compiler": "compiler",
@@ -35,7 +35,7 @@ _COLLECTION = "collection"
 
 @dataclass(frozen=True)
 class Difference:
-    """A change of ``what`` before the run at position ``at``."""
+    """A change of a circumstance, named ``what``, before the run at position ``at``."""
 
     at: int
     what: str
@@ -57,7 +57,7 @@ class Line:
     series: Mapping[str, Any]
     better: str
     sessions: tuple[str, ...]
-    times: tuple[datetime | None, ...]
+    times: tuple[datetime, ...]
     values: tuple[float, ...]
     references: tuple[float | None, ...]
     low: tuple[float | None, ...]
@@ -100,7 +100,7 @@ def _line(series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], faile
     return Line(
         series=series,
         better=records[-1]["better"],
-        sessions=tuple(record["session"] or "" for record in records),
+        sessions=tuple(record["session"] for record in records),
         times=tuple(record["time"] for record in records),
         values=tuple(record["value"] for record in records),
         references=tuple(references),
@@ -125,28 +125,22 @@ def _changes(records: Sequence[Mapping[str, Any]]) -> list[Difference]:
 
 
 def as_json(line: Line) -> dict[str, Any]:
-    """Return a series for a program: the runs, and what changed before which."""
+    """Return a series as plain data: the runs, with the changes before each."""
+    runs = [
+        {"session": session, "time": time.isoformat(), "value": value, "reference": reference, "low": low, "high": high}
+        for session, time, value, reference, low, high in zip(
+            line.sessions, line.times, line.values, line.references, line.low, line.high, strict=True
+        )
+    ]
+    for at, run in enumerate(runs):
+        run["missed"] = at in line.missed
+        changes = [change for change in line.changes if change.at == at]
+        run["changes"] = [{"what": each.what, "before": each.before, "after": each.after} for each in changes]
     return {
         **line.series,
         "better": line.better,
         "evidence": line.evidence,
         "median": line.median,
         "cases_failed_without_figures": line.failed,
-        "runs": [
-            {
-                "session": line.sessions[at],
-                "time": when.isoformat() if (when := line.times[at]) else None,
-                "value": line.values[at],
-                "reference": line.references[at],
-                "low": line.low[at],
-                "high": line.high[at],
-                "missed": at in line.missed,
-                "changes": [
-                    {"what": change.what, "before": change.before, "after": change.after}
-                    for change in line.changes
-                    if change.at == at
-                ],
-            }
-            for at in range(len(line.values))
-        ],
+        "runs": runs,
     }

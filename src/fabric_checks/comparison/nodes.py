@@ -21,7 +21,7 @@ COLUMNS = (
 )
 #: Intervals of shares cover so much; for one of many nodes, as much for all of them together.
 CONFIDENCE = 0.95
-#: Which records are of one run of a case.
+#: Records that agree in these are of one run of a case.
 _RUN = ("side", "session", "system", "partition", "environ", "test")
 
 
@@ -30,7 +30,7 @@ class Event:
     """A case in which a node was blamed, or which failed on it.
 
     :param time: when it ended; :param case: its name; :param blamed: whether it was named.
-    :param text: what was said of it.
+    :param text: the finding that names it, or why the case failed.
     """
 
     time: datetime
@@ -51,7 +51,7 @@ class Node:
     :param errors: by ``port counter``, by how much it grew in all cases; :param since: the first of them.
     :param low: the least and :param high: the greatest share of bad cases that its cases are compatible with.
     :param others: the share of all other nodes of the system together; None where there are none.
-    :param stands_out: whether its share is above theirs for certain.
+    :param stands_out: whether its share is significantly above theirs.
     """
 
     system: str
@@ -73,14 +73,6 @@ class Node:
     def bad(self) -> int:
         """Return in how many cases it was blamed, or which failed without a node being named."""
         return self.blamed + self.failed
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            name: value.isoformat() if isinstance(value, datetime) else value
-            for name, value in vars(self).items()
-            if name != "events"
-        } | {"events": [vars(event) | {"time": event.time.isoformat()} for event in self.events]}
 
 
 def nodes_of(frame: pl.DataFrame) -> list[Node]:
@@ -110,17 +102,18 @@ def _data(row: Mapping[str, Any], name: str) -> Any:
     return json.loads(row[name]) if row[name] else None
 
 
-def _add(node: Node, row: Mapping[str, Any], said: Sequence[str], has_failed: bool) -> None:
+def _add(node: Node, row: Mapping[str, Any], findings: Sequence[str], has_failed: bool) -> None:
+    """Count a case in which a node was, with the texts of the findings that name the node alone."""
     node.cases += 1
     node.last_seen = max(node.last_seen, row["time"])
-    if said:
+    if findings:
         node.blamed += 1
     elif has_failed:
         node.failed += 1
     else:
         return
     reason = str(row["fail_reason"] or "it failed").splitlines()[0]
-    node.events.append(Event(row["time"], case_name(row), bool(said), "; ".join(said) or reason))
+    node.events.append(Event(row["time"], case_name(row), bool(findings), "; ".join(findings) or reason))
 
 
 def _add_ports(node: Node, ports: Mapping[str, Mapping[str, Any]]) -> None:
@@ -130,8 +123,8 @@ def _add_ports(node: Node, ports: Mapping[str, Mapping[str, Any]]) -> None:
         for key in ("sent_B", "received_B"):
             known[key] += port.get(key) or 0
         for counter, growth in port.get("errors", {}).items():
-            what = f"{name} {counter}"
-            node.errors[what] = node.errors.get(what, 0) + growth
+            key = f"{name} {counter}"
+            node.errors[key] = node.errors.get(key, 0) + growth
 
 
 def _compare(nodes: Sequence[Node]) -> None:

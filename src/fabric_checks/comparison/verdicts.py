@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judge pairs of series: better, worse, no difference, or too few runs to tell."""
+"""Judge pairs of series: better, worse, no difference, or too few runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
-from fabric_checks.records.series import Floats, Values
+from fabric_checks.analysis.statistics.bootstrap import Floats
 
 Masks = npt.NDArray[np.bool_]
 
@@ -24,7 +24,7 @@ MISSING = "missing"
 #: All verdicts, in the order in which a reader wants to see them.
 VERDICTS = (WORSE, MISSING, NOT_COMPARABLE, TOO_FEW, BETTER, NO_DIFFERENCE)
 
-#: So many values are judged together, or those of one pair: a table of all would be as large again as they are.
+#: The most values that are judged in one table, unless a single pair has more: bounds the memory for copies.
 _TOGETHER = 4_000_000
 
 #: Fewer runs on a side show no spread.
@@ -32,7 +32,7 @@ MIN_RUNS = 5
 
 
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
-    """Return which values are compared by their difference: those that can be 0, where a ratio means little.
+    """Return the condition that values are compared by their difference: those that can be 0 have no useful ratio.
 
     :param can_be_zero: as the records say, or null: see :attr:`fabric_checks.core.metrics.Metric.can_be_zero`.
     :param least: their least value: of 0 or less there is no ratio, whatever was declared.
@@ -40,23 +40,23 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
     return (can_be_zero | (least <= 0)).fill_null(False)
 
 
-def judged(pairs: pl.DataFrame, values: Values, confidence: float, repeatable: float | None) -> pl.DataFrame:
+def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> pl.DataFrame:
     """Compare series in numbers.
 
     Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the baseline; of
     one that can be 0 or negative (``by_difference``) their difference, in its unit.
 
-    :param pairs: a row a pair, with ``row_baseline`` and ``row_side``, the rows of ``values`` or null where a side has
-        none; ``better``, ``unit``, ``by_difference``, and ``comparable``.
+    :param pairs: a row a pair, with ``values_baseline`` and ``values_side``, lists or null where a side has none;
+        ``better``, ``unit``, ``by_difference``, and ``comparable``.
     :param confidence: such as 0.95.
     :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
-        ``change_high``; ``at_least``, by how much it is worse for certain (negative: not), in per cent of the baseline
+        ``change_high``; ``at_least``, by how much it is certainly worse (negative: not), in per cent of the baseline
         (of a metric that can be 0: of the larger median; of shares in per cent: in points); ``detectable``, the
         smallest change that could have been detected; ``bootstrapped``, whether an interval comes from the bootstrap
         and not from ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.
     """
-    sides = [_Side(values, pairs[f"row_{name}"]) for name in ("baseline", "side")]
+    sides = [_Side(pairs[f"values_{name}"]) for name in ("baseline", "side")]
     by_difference = pairs["by_difference"].to_numpy().astype(bool)
     comparable = pairs["comparable"].to_numpy().astype(bool)
     enough = comparable & (sides[0].n >= MIN_RUNS) & (sides[1].n >= MIN_RUNS)
@@ -105,18 +105,16 @@ def _verdicts(comparable: Masks, worse_low: Floats, worse_high: Floats) -> list[
 
 
 class _Side:
-    """The values of one side of pairs; null where there are none."""
+    """The values of one side of pairs, a list for each pair; null where there are none."""
 
-    def __init__(self, values: Values, rows: pl.Series) -> None:
-        none, of = rows.is_null().to_numpy(), rows.fill_null(0).to_numpy()
-        self.n, self.starts = (np.zeros(len(rows), np.int64) for _ in range(2))
-        self.n[~none], self.starts[~none] = values.n[of[~none]], values.starts[of[~none]]
-        self.flat = values.flat
+    def __init__(self, values: pl.Series) -> None:
+        self._values = values
+        self.n: npt.NDArray[np.intp] = values.list.len().fill_null(0).to_numpy().astype(np.intp)
 
     def rows(self, which: npt.NDArray[np.intp]) -> Floats:
-        """Return the values of rows that have as many, as a table."""
-        picked: Floats = self.flat[self.starts[which][:, None] + np.arange(self.n[which[0]])]
-        return picked
+        """Return the values of pairs that have equally many, as a table."""
+        flat: Floats = self._values.gather(which).explode(empty_as_null=False).to_numpy()
+        return flat.reshape(len(which), -1)
 
     def medians(self, confidence: float) -> tuple[Floats, Floats, Floats]:
         """Return the median of each row and, of those with enough runs, the ends of its interval; else NaN."""

@@ -15,8 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import FIELDS, OPEN, Change, find_changes
-from fabric_checks.comparison.events import Event, events_of
+from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes
 from fabric_checks.core.text import first_of
 from fabric_checks.nightly.model import Finding
 from fabric_checks.records import reading
@@ -101,5 +100,5 @@ def _circumstances(events: Iterable[Event]) -> Iterable[str]:
     return dict.fromkeys(
         f"at the same time {each.field} changed from {', '.join(each.before)} to {', '.join(each.after)}"
         for each in fields
-        if each.field not in ("nodelist", "placement", "collection")
+        if each.field != "collection"
     )

@@ -68,7 +68,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def durations(frame: pl.DataFrame) -> dict[str, float]:
-    """Return how long each case worked on its nodes, in seconds, by name: the median of its latest runs.
+    """Return the duration of each case on its nodes in seconds, by name: the median of its latest runs.
 
     :param frame: records with :data:`COLUMNS`. A case that failed before it had values ended early and does not count.
     """
@@ -88,9 +88,8 @@ class Estimate:
     """The estimated cost of a run: jobs one after the other, without waiting in the queue.
 
     :param nodes: the most that a job has.
-    :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times.
-    :param bounded_node_minutes: the part of these that rests on time limits, an upper bound, as
-        :param bounded_job_minutes: is of ``job_minutes``.
+    :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times. Both are of the
+        jobs with a recorded duration or a time limit.
     :param timed_jobs: jobs of cases with recorded durations; :param bounded_jobs: with time limits only.
     """
 
@@ -100,8 +99,6 @@ class Estimate:
     nodes: int
     node_minutes: float
     job_minutes: float
-    bounded_node_minutes: float
-    bounded_job_minutes: float
     timed_jobs: int
     bounded_jobs: int
 
@@ -112,31 +109,22 @@ class Estimate:
 
 
 def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
-    """Estimate the cost of a run.
+    """Estimate the cost of a run: of each case its duration, or else its time limit.
 
-    :param past: how long cases took, see :func:`durations`.
+    :param past: how long cases took in seconds, see :func:`durations`.
     """
-    timed = [(case.nodes, past[name]) for case in plan.cases if (name := case_name(asdict(case))) in past]
-    bounded = [
-        (case.nodes, case.limit_s)
-        for case in plan.cases
-        if case.limit_s is not None and case_name(asdict(case)) not in past
-    ]
-
-    def minutes(jobs: Sequence[tuple[int, float]], *, of_nodes: bool) -> float:
-        return round(plan.passes * sum((nodes if of_nodes else 1) * seconds for nodes, seconds in jobs) / 60, 3)
-
+    durations_s = [past.get(case_name(asdict(case)), case.limit_s) for case in plan.cases]
+    known = [(case.nodes, time_s) for case, time_s in zip(plan.cases, durations_s, strict=True) if time_s is not None]
+    timed = sum(case_name(asdict(case)) in past for case in plan.cases)
     return Estimate(
         plan.system,
         plan.passes,
         jobs=len(plan.cases) * plan.passes,
         nodes=max((case.nodes for case in plan.cases), default=0),
-        node_minutes=minutes([*timed, *bounded], of_nodes=True),
-        job_minutes=minutes([*timed, *bounded], of_nodes=False),
-        bounded_node_minutes=minutes(bounded, of_nodes=True),
-        bounded_job_minutes=minutes(bounded, of_nodes=False),
-        timed_jobs=len(timed) * plan.passes,
-        bounded_jobs=len(bounded) * plan.passes,
+        node_minutes=round(plan.passes * sum(nodes * time_s for nodes, time_s in known) / 60, 3),
+        job_minutes=round(plan.passes * sum(time_s for _, time_s in known) / 60, 3),
+        timed_jobs=timed * plan.passes,
+        bounded_jobs=(len(known) - timed) * plan.passes,
     )
 
 
@@ -158,7 +146,7 @@ class Cost:
 
 
 def cost_of(session: str, records: Iterable[Record]) -> Cost | None:
-    """Return what a session took by its records, None if it has none."""
+    """Return the cost of a session from its records; None if it has none."""
     jobs: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         jobs.setdefault((case_name(record), record["time"], record["jobid"]), []).append(record)
@@ -177,7 +165,7 @@ def cost_of(session: str, records: Iterable[Record]) -> Cost | None:
 
 
 def _nodes(job: Sequence[Record]) -> int:
-    """Return how many nodes a job had: those of its layout, and of those that are compared with it in the same job."""
+    """Return the nodes of a job: of its layout, or of a larger one that was compared with it in the same job."""
     if any(record["evidence"] for record in job):
         return 1  # a simulation: the host
     layouts = {layout for record in job for layout in (record["compared"] or {}).get("values", ())}
@@ -185,7 +173,7 @@ def _nodes(job: Sequence[Record]) -> int:
 
 
 def costs(frame: pl.DataFrame) -> list[Cost]:
-    """Return what each session took, in the order of the first record of each.
+    """Return the cost of each session, in the order of the first record of each.
 
     :param frame: records with :data:`COLUMNS`.
     """

@@ -111,7 +111,7 @@ def _end_of_block(descriptor: int, start: int, size: int) -> int:
 
 
 def _settled_size(descriptor: int) -> int:
-    """Return the size of a file between two writes: what is written while it is read does not look half-written."""
+    """Return the size of a file between two writes, so that no line is taken that is being written."""
     for _ in range(100):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -160,12 +160,12 @@ def _is_deep(data: bytes) -> bool:
     whole = np.frombuffer(data, np.uint8)
     # [ and { differ in one bit, and so do ] and }.
     folded = whole | 0x20
-    places = np.flatnonzero((folded == ord("{")) | (folded == ord("}")) | (whole == ord("\n")))
-    signs = folded[places]
+    at = np.flatnonzero((folded == ord("{")) | (folded == ord("}")) | (whole == ord("\n")))
+    signs = folded[at]
     depth = np.cumsum((signs == ord("{")).astype(np.int64) - (signs == ord("}")))
     # Every line begins anew.
-    ends = np.flatnonzero(whole[places] == ord("\n"))
-    before = np.repeat(np.concatenate([[0], depth[ends]]), np.diff(np.concatenate([[0], ends + 1, [len(places)]])))
+    ends = np.flatnonzero(whole[at] == ord("\n"))
+    before = np.repeat(np.concatenate([[0], depth[ends]]), np.diff(np.concatenate([[0], ends + 1, [len(at)]])))
     return bool((depth - before).max(initial=0) > _DEEPEST)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write records: as JSON lines, the perflog, and as CSV for spreadsheets; one file a check class.
+"""Write the perflog: records as JSON lines, one file for each check class.
 
 A record is one line. All lines of a case go out in one write under a lock, so that several writers do not mix; if not
 all of them can be written, none stays.
@@ -8,9 +8,7 @@ all of them can be written, none stays.
 from __future__ import annotations
 
 import contextlib
-import csv
 import fcntl
-import io
 import json
 import logging
 import os
@@ -20,12 +18,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import text
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
 
-#: The file in the folder of a perflog whose lock its writers hold. Readers could hold that of the perflog for ever.
+#: The lock file of a folder's writers. The perflog itself would not do: a reader could hold its lock for ever.
 LOCK = ".lock"
 
 
@@ -42,7 +39,7 @@ class JsonLinesHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write the records of one case.
 
-        :raises RecordError: with the file and the cause, if they cannot be written; then none of them is.
+        :raises RecordError: with the file and the cause, if they cannot be written; then none of them stays.
         """
         attributes = record.__dict__
         if not attributes.get("check_facts"):
@@ -83,7 +80,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not common["time"] and "created" in attributes:
         # The case failed before its output was looked at: its time is that of the log.
         common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(timespec="seconds")
-    # The ranks know where they ran; what accounting tells soon after a short job may be half of it.
+    # The ranks know where they ran; accounting may be incomplete just after a short job.
     common["nodelist"] = common["nodelist"] or list(attributes["check_job_nodelist"] or [])
     records = []
     for key, (value, reference, lower, upper, unit, result) in (attributes["check_perfvalues"] or {}).items():
@@ -91,18 +88,18 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue  # the case failed before its values were taken
         name = key.split(":")[-1]
         of_metric = metrics.get(name, {})
-        held_to = None if of_metric.get("no_reference") else reference
-        records.append(common | of_metric | asdict(Judgement(name, value, unit, held_to, lower, upper, result)))
+        known = None if of_metric.get("no_reference") else reference
+        records.append(common | of_metric | asdict(Judgement(name, value, unit, known, lower, upper, result)))
     return records or [common]
 
 
 def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = False) -> None:
     """Append records to a file of JSON lines.
 
-    A kill in the midst of the one write may leave half a line. The next writer closes it.
+    A writer that is killed within its single write may leave half a line, which the next writer terminates.
 
-    :param cut: whether half a line is cut off instead: its writer never came to say that it was written.
-    :raises LockedError: if another writer has the lock for longer than may be.
+    :param cut: whether half a line is removed instead, because nothing depends on it yet.
+    :raises LockedError: if another writer holds the lock for too long.
     :raises OSError: if the file cannot be written, as on a full disk.
     :raises ValueError: if a value is not finite; JSON has no such number.
     """
@@ -124,54 +121,6 @@ def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = Fals
             _write_whole(descriptor, data, end, path)
         finally:
             os.close(descriptor)
-
-
-def append_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Append records to a CSV file whose header names :data:`fabric_checks.records.record.FIELDS`.
-
-    Half a line that an earlier crash left is removed. A file with another header, as of another release, is left as it
-    is, under the name ``CHECK.1.csv``, ``CHECK.2.csv`` ...
-
-    :raises LockedError: if another writer has the lock for longer than may be.
-    :raises OSError: if the file cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    header = _csv_lines([FIELDS])
-    data = _csv_lines([[csv_cell(record[field]) for field in FIELDS] for record in records])
-    with exclusive(path.with_name(LOCK), WRITER_WAIT_S):
-        descriptor = _open_csv(path, header)
-        try:
-            whole = _start_of_last_line(descriptor, os.lseek(descriptor, 0, os.SEEK_END))
-            os.ftruncate(descriptor, whole)
-            _write_whole(descriptor, data if whole else header + data, whole, path)
-        finally:
-            os.close(descriptor)
-
-
-def csv_cell(value: object) -> object:
-    """Return a value for a cell: lists and objects as JSON, text so that a spreadsheet takes it for text."""
-    return text.cell(json.dumps(value) if isinstance(value, list | dict) else value)
-
-
-def _csv_lines(rows: Sequence[Sequence[object]]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue().encode()
-
-
-def _open_csv(path: Path, header: bytes) -> int:
-    """Return a descriptor of a file that is empty or has this header; one with another is moved away."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        start = os.pread(descriptor, len(header), 0)
-        # A header that a crash left unfinished is written anew.
-        if start == header or (b"\n" not in start and header.startswith(start)):
-            return descriptor
-        os.close(descriptor)
-        number = 1
-        while (free := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
-            number += 1
-        path.rename(free)
 
 
 def _start_of_last_line(descriptor: int, end: int) -> int:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -22,12 +23,10 @@ from fabric_checks.records import archive, jsonlines, validation
 from fabric_checks.records.record import FIELDS, MEASUREMENT
 from fabric_checks.records.series import aggregated
 from fabric_checks.records.sources import LEFT_OUT, Faults, Files, Source, condition, files_of, limits_text
-from fabric_checks.records.table import COLUMNS, REPEATED, record_of
+from fabric_checks.records.table import COLUMNS, REPEATED
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)
-#: How far the time may go back from one line of a file to the next: several sessions write to it at once.
-_BACKWARD = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,14 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
     :raises RecordError: if a source does not exist or has no record at all.
     """
     wanted = _in_order(columns)
-    frames: dict[int, pl.DataFrame] = {}
+    frames: list[pl.DataFrame] = []
     faults: list[str] = []
-    for parts in _by_path(sources):
+    for source in sources:
         noted = Faults()
-        for source, frame, lines in _parts(_files_of(parts, noted), parts, columns, noted):
-            faults += lines
-            frames[id(source)] = _side(frame, source.label, wanted, compact=compact)
-    return Loaded(pl.concat(frames[id(source)] for source in sources), tuple(dict.fromkeys(faults)))
+        frame = _by_time(pl.concat(_records(source, columns, noted)))
+        frames.append(_side(frame, source.label, wanted, compact=compact))
+        faults += noted.lines()
+    return Loaded(pl.concat(frames), tuple(dict.fromkeys(faults)))
 
 
 def load_aggregated(
@@ -79,33 +78,36 @@ def load_aggregated(
     :raises RecordError: as :func:`load`.
     """
     wanted = _in_order(columns)
-    for parts in _by_path(sources):
+    for source in sources:
         noted = Faults()
-        files = _files_of(parts, noted)
-        if files.json_lines or files.databases:
-            for source, frame, lines in _parts(files, parts, columns, noted):
-                faults += [line for line in lines if line not in faults]
-                yield source.label, aggregated(frame.select(wanted))
-            continue
-        for source in parts:
-            nothing = True
-            for paths in _months(files.parquet, [source]):
-                month = _aggregated_month(paths, source, wanted, noted)
-                if month.height:
-                    nothing = False
-                    yield source.label, month
-            lines = list(noted.lines())
-            if nothing:
-                raise RecordError(_nothing(source, lines))
-            faults += [line for line in lines if line not in faults]
+        for frame in _records(source, columns, noted):
+            yield source.label, aggregated(frame.select(wanted))
+        faults += [line for line in noted.lines() if line not in faults]
+
+
+def parts(files: Files, faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield the valid records of files with all fields, a part at a time; repeated text is in categories.
+
+    Records that occur twice are not removed.
+
+    :param faults: gets the records and files that are left out.
+    """
+    everything = Source("", Path())
+    frames = chain(
+        _json_lines(files.json_lines, FIELDS, everything, faults),
+        (_parquet([path], FIELDS, everything, faults) for path in files.parquet),
+    )
+    for frame in frames:
+        if frame.height:
+            yield frame.select(FIELDS)
 
 
 def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -> list[dict[str, Any]]:
     """Read the records of one session from the perflogs in a folder of results, with all their fields.
 
     :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
-    :param faults: gets what is left out, also lines that may be of another session; valid ones of others are not
-        parsed, which would take long.
+    :param faults: gets the lines and files that are left out. A line that is no record may be of another session;
+        valid lines of other sessions are not parsed, for speed.
     """
     found: list[dict[str, Any]] = []
     if not (results / "perflogs").is_dir():
@@ -131,11 +133,9 @@ def _of_session(path: Path, session: str, faults: Faults) -> Iterator[dict[str, 
         ours = [
             each for each in records if each[1].get("session") == session or not isinstance(each[1].get("session"), str)
         ]
-        good, as_they_were = validation.checked_records(ours, report)
-        for record, row in zip(as_they_were, good.iter_rows(named=True), strict=True):
-            if row["session"] == session:
-                # Fields that this release does not know are kept, and those it knows are of their types.
-                yield {**record, **record_of(row)}
+        for record in validation.checked_records(ours, report):
+            if record["session"] == session:
+                yield record
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -145,72 +145,48 @@ def _in_order(columns: Collection[str]) -> list[str]:
     return [name for name in FIELDS if name in columns]
 
 
-def _by_path(sources: Sequence[Source]) -> list[list[Source]]:
-    by_path: dict[Path, list[Source]] = {}
-    for source in sources:
-        by_path.setdefault(source.path.absolute(), []).append(source)
-    return list(by_path.values())
+def _records(source: Source, columns: Collection[str], faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield the records of a source: an archive month by month, anything else as a whole.
 
-
-def _files_of(sources: Sequence[Source], faults: Faults) -> Files:
-    if not sources[0].path.exists():
-        raise RecordError(f"{sources[0].path}: there is no such file or folder")
-    return files_of(sources[0].path, faults)
-
-
-def _parts(
-    files: Files, sources: Sequence[Source], columns: Collection[str], faults: Faults
-) -> Iterator[tuple[Source, pl.DataFrame, list[str]]]:
-    """Read the sources of one path, such as before and after a date; yield the records and the faults of each.
-
-    :raises RecordError: if one has no records.
+    :param columns: those that are wanted; the frames may have more.
+    :returns: frames in the order of time, with repeated text in categories; at least one, and none is empty.
+    :raises RecordError: if the source does not exist or has no records.
     """
-    wanted = _needed(columns, sources)
-    if len(sources) == 1 or not (files.json_lines or files.databases):
-        # An archive gives each source its own part.
-        for source in sources:
-            yield source, _one([source], files, wanted, faults), list(faults.lines())
-        return
-    whole = _one(sources, files, wanted, faults)
-    for source in sources:
-        wanted_rows = condition([source])
-        frame, lines = whole if wanted_rows is None else whole.filter(wanted_rows), list(faults.lines())
-        if not frame.height:
-            raise RecordError(_nothing(source, lines))
-        yield source, frame, lines
+    if not source.path.exists():
+        raise RecordError(f"{source.path}: there is no such file or folder")
+    files = files_of(source.path, faults)
+    # The records of an archive were checked, and freed of duplicates, when it was written.
+    always = validation.ALWAYS if files.json_lines else ()
+    needed = [name for name in FIELDS if name in {"time", *columns, *source.where, *always}]
+    parts: Iterable[pl.DataFrame]
+    parts = (_parquet(month, needed, source, faults) for month in _months(files.parquet, source))
+    if files.json_lines:
+        lines = _json_lines(files.json_lines, needed, source, faults)
+        parts = [_merged([*lines, *parts], files.json_lines, faults)]
+    nothing = True
+    for part in parts:
+        if part.height:
+            nothing = False
+            yield part
+    if nothing:
+        raise RecordError(_nothing(source, list(faults.lines())))
 
 
-def _needed(columns: Collection[str], sources: Sequence[Source]) -> list[str]:
-    """Return the columns that have to be read."""
-    needed = {"time", *columns, *(name for source in sources for name in source.where)}
-    return [name for name in FIELDS if name in needed]
+def _merged(frames: Iterable[pl.DataFrame], logs: Sequence[Path], faults: Faults) -> pl.DataFrame:
+    """Return the records of several frames, each once, in the order of time.
+
+    :param logs: the files of JSON lines, which the column ``file`` counts.
+    """
+    frame = pl.concat([frame for frame in frames if frame.height] or [pl.DataFrame()], how="diagonal")
+    if not frame.height:
+        return frame
+    return _by_time(_without_duplicates(frame, logs, faults))
 
 
 def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bool) -> pl.DataFrame:
     text = pl.Categorical() if compact else pl.String()
     columns = [pl.col(name).cast(text) if name in REPEATED else pl.col(name) for name in wanted]
     return frame.select(pl.lit(label, text).alias("side"), *columns)
-
-
-def _one(sources: Sequence[Source], files: Files, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
-    """Read what any of some sources wants, in the order of time; the columns that repeat are categories."""
-    only_archive = not (files.json_lines or files.databases)
-    # The records of an archive were checked, and freed of duplicates, when it was written.
-    columns = [name for name in FIELDS if name in wanted or (name in validation.ALWAYS and not only_archive)]
-    logs = [*files.json_lines, *files.databases]
-    frames = list(_json_lines(files.json_lines, columns, sources, faults))
-    for number, file in enumerate(files.databases, len(files.json_lines)):
-        frames.append(_database(file, number, columns, sources, faults))
-    frames += (_parquet(month, columns, sources, faults) for month in _months(files.parquet, sources))
-    frames = [frame for frame in frames if frame.height]
-    if not frames:
-        raise RecordError(_nothing(sources[0], list(faults.lines())))
-    frame = pl.concat(frames, how="diagonal")
-    del frames
-    if not only_archive:
-        frame = _without_duplicates(frame, logs, faults)
-        _note_backward_clocks(frame, logs, faults)
-    return _by_time(frame.select(wanted))
 
 
 def _nothing(source: Source, faults: Sequence[str]) -> str:
@@ -221,8 +197,8 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 
-def _compact(frame: pl.DataFrame, sources: Sequence[Source]) -> pl.DataFrame:
-    wanted = condition(sources)
+def _compact(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
+    wanted = condition(source)
     if wanted is not None:
         frame = frame.filter(wanted)
     return frame.with_columns(pl.col(name).cast(pl.Categorical()) for name in REPEATED if name in frame.columns)
@@ -238,7 +214,7 @@ class _Part:
 
 
 def _json_lines(
-    paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults
+    paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults
 ) -> Iterator[pl.DataFrame]:
     """Read files of JSON lines, several blocks at once; at most a few blocks are in memory."""
     schema = validation.raw_schema(columns)
@@ -262,7 +238,7 @@ def _json_lines(
         for number, path in enumerate(paths):
             try:
                 for span in jsonlines.spans(path):
-                    waiting.append((number, pool.submit(_part, path, span, schema, sources)))
+                    waiting.append((number, pool.submit(_part, path, span, schema, source)))
                     if len(waiting) > _THREADS + 1:
                         yield finished()
             except OSError as error:
@@ -271,7 +247,7 @@ def _json_lines(
             yield finished()
 
 
-def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], sources: Sequence[Source]) -> _Part:
+def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], source: Source) -> _Part:
     causes: list[tuple[int, str]] = []
 
     def report(line: int, cause: str) -> None:
@@ -279,29 +255,14 @@ def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], 
 
     block = jsonlines.read(path, span, report)
     good, unsound = validation.checked(jsonlines.parse(block, schema, report))
-    return _Part(_compact(good, sources), len(block.ends), causes + unsound)
+    return _Part(_compact(good, source), len(block.ends), causes + unsound)
 
 
-def _database(
-    path: Path, number: int, columns: Sequence[str], sources: Sequence[Source], faults: Faults
-) -> pl.DataFrame:
-    from fabric_checks.records import database  # noqa: PLC0415  (few have one)
-
-    found: list[tuple[int, dict[str, Any]]] = []
-    report = faults.reporter(path, "; it is left out")
-    try:
-        found += database.records(path, report)
-    except FileError as error:
-        faults.add(error.path, 0, error.cause)
-    good, _ = validation.checked_records(found, report, columns, any_unit=True)
-    return _compact(good, sources).with_columns(pl.lit(number, pl.Int32).alias("file"))
-
-
-def _months(files: Sequence[Path], sources: Sequence[Source]) -> list[list[Path]]:
-    """Return the files of an archive that may have records of the sources, by their folders; a list for each month."""
+def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
+    """Return the files of an archive that may have records of a source, by their folders; a list for each month."""
     months: dict[str, list[Path]] = {}
     for path in files:
-        if any(_may_have(path, source) for source in sources):
+        if _may_have(path, source):
             months.setdefault(path.parent.name, []).append(path)
     return [months[month] for month in sorted(months)]
 
@@ -320,31 +281,16 @@ def _may_have(path: Path, source: Source) -> bool:
     return not (source.since and first + timedelta(days=32) <= source.since)
 
 
-def _parquet(paths: Sequence[Path], columns: Sequence[str], sources: Sequence[Source], faults: Faults) -> pl.DataFrame:
+def _parquet(paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults) -> pl.DataFrame:
     """Read the files of a month; in the order of time, so that the whole need not be sorted."""
     frames = []
     for path in paths:
         try:
             report = faults.reporter(path, archive.ROW_LEFT_OUT)
-            frames.append(archive.read(path, columns, report, condition(sources)))
+            frames.append(archive.read(path, columns, report, condition(source)))
         except FileError as error:
             faults.add(error.path, 0, error.cause)
     return _by_time(pl.concat(frames)) if frames else pl.DataFrame()
-
-
-def _aggregated_month(paths: Sequence[Path], source: Source, wanted: Sequence[str], faults: Faults) -> pl.DataFrame:
-    """Read the files of a month; its text is checked after aggregation, when there is little of it."""
-    columns, wanted_rows = _needed(wanted, [source]), condition([source])
-    try:
-        frame = pl.concat(archive.read_unchecked(path, columns, wanted_rows, compact=False) for path in paths)
-        kinds = aggregated(_by_time(frame).select(wanted))
-        names = [name for name in wanted if name not in ("time", "value")]
-        if validation.is_sound(frame, kinds.select(names)):
-            return kinds
-    except FileError:
-        pass  # named by the reading of each file below
-    frame = _parquet(paths, columns, [source], faults)
-    return aggregated(frame.select(wanted)) if frame.width else frame
 
 
 def _without_duplicates(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> pl.DataFrame:
@@ -367,23 +313,6 @@ def _without_duplicates(frame: pl.DataFrame, files: Sequence[Path], faults: Faul
         )
     rows = frame.with_row_index("row").join(repeated.select("row"), on="row", how="anti", maintain_order="left")
     return rows.drop("row")
-
-
-def _note_backward_clocks(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> None:
-    """Note where in a file the time goes back by more than :data:`_BACKWARD`.
-
-    :param frame: rows of each file in the order of their lines.
-    """
-    back = (pl.col("time").shift() - pl.col("time") > _BACKWARD) & (pl.col("file").shift() == pl.col("file"))
-    steps = frame.select("file", "line", "time").filter(back).group_by("file", maintain_order=True)
-    for file, line, time, count in steps.agg(pl.col("line", "time").first(), pl.len()).iter_rows():
-        more = f", and at {count - 1} later lines" if count > 1 else ""
-        faults.add(
-            files[file],
-            line,
-            f"a clock went backwards: {time:%Y-%m-%dT%H:%M:%SZ} comes after a later time{more}; records are used in "
-            "order of time: check the clock, and sort the lines if the times are right",
-        )
 
 
 def _by_time(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Define the record: its fields, who fills them, and the few questions that every reader asks of one.
+"""Define the record: its fields, the parts of a check that fill them, and helpers that every reader needs.
 
 A perflog has a record for each metric of a case, and one for a case that failed before it had values; then all of
 :class:`MetricFacts` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the
@@ -52,18 +52,18 @@ class Judgement:
 class MetricFacts:
     """Describe a metric: what its check declares of it, and its reference."""
 
-    # What it declares: ResultsMixin.
+    # Declared by the check: RecordMixin.
     quantity: str  # the curve a metric is a point of
     size_B: int | None = None  # message size of that point
     better: str | None = None  # smaller or larger
     one_way: bool | None = None  # whether a rate counts one direction only, so that the link's rate bounds it
-    headline: dict[str, Any] | None = None  # what of it belongs among the values asked for first: metrics.Headline
-    can_be_zero: bool | None = None  # whether 0 or less is a sound value, so that two are compared by their difference
-    # Of a ratio or difference, metric, quantity, unit and values by layout of what it comes from: PpnRatioMixin, and
+    headline: dict[str, Any] | None = None  # whether and how it is shown among the headline values: metrics.Headline
+    can_be_zero: bool | None = None  # whether 0 or less is valid, so that two values are compared by their difference
+    # Of a ratio or difference: metric, quantity, unit and values by layout that it was computed from. PpnRatioMixin and
     # LammpsPpnSeries.
     compared: dict[str, Any] | None = None
     # Its reference: ReferencesMixin.
-    no_reference: str | None = None  # why there is none
+    no_reference: str | None = None  # why it has none
     evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated
     reference_source: str | None = None  # the document, and where in it the reference stands
 
@@ -78,18 +78,18 @@ class _Finding(TypedDict):
 
 
 class Finding(_Finding, total=False):
-    """Name a cause that an analysis found. Each kind may have more members."""
+    """Describe a cause that an analysis found. Each kind may have more members."""
 
-    fault: bool  # whether the hosts, or the path between them, are slow for certain
-    hosts: list[str]  # the hosts concerned
+    fault: bool  # whether the hosts, or the path between them, are certainly slow
+    hosts: list[str]
 
 
 @dataclass(slots=True)
 class Facts:
-    """Collect what a check notes of its run: the mixins named fill it, and ReFrame logs it as plain data."""
+    """Collect the facts of a run of a check. The mixins that are named fill them; ReFrame logs them as plain data."""
 
-    # ResultsMixin, when the case is set up.
-    session: str  # which run this belongs to
+    # RecordMixin, when the case is set up.
+    session: str  # the run of ReFrame
     check: str  # the class
     family: str | None = None  # the section of a report: core.families
     parameters: dict[str, Any] | None = None  # of the test but its layout, by name
@@ -100,18 +100,18 @@ class Facts:
     nodes: int | None = None
     ppn: int | None = None
     tasks: int | None = None
-    sizes_B: list[int] | None = None  # all message sizes that were asked for
+    sizes_B: list[int] | None = None  # all message sizes that were requested
     not_offered: dict[str, str] | None = None  # suites that the environment lacks, and why
     # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
     # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
     output: str | None = None
     metrics: dict[str, MetricFacts] = field(default_factory=dict)  # by metric
-    # ResultsMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
+    # RecordMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
     time: str | None = None
-    # JobMixin, when the job has ended.
-    job_state: str | None = None  # as its scheduler calls it
-    job_began: str | None = None  # ISO 8601 with time zone; null if it never did, or nobody can tell
-    node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, take no jobs
+    job_state: str | None = None  # in the words of the scheduler
+    job_began: str | None = None  # ISO 8601 with time zone; null if it never began, or if that is unknown
+    node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, are out of service
+    elapsed_s: float | None = None  # how long the job ran on its nodes, without the queue
     # ProgramMixin, or OwnProgram of checks/fabric.
     program: str | None = None
     program_version: str | None = None
@@ -120,7 +120,7 @@ class Facts:
     spec: str | None = None
     spec_hash: str | None = None
     spack: str | None = None
-    # PlacementMixin.
+    # EvidenceMixin.
     mpi: str | None = None  # as the library itself reports it
     compiler: str | None = None
     nodelist: list[str] | None = (
@@ -128,11 +128,9 @@ class Facts:
     )
     placement: list[str] | None = None  # node and allowed CPUs of each rank
     binding: str | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
-    # CostMixin.
-    elapsed_s: float | None = None  # how long the job worked on its nodes, without the queue
-    # PortsMixin: the traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
+    # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
-    # From the checks themselves, ProgramMixin and PortsMixin.
+    # The checks themselves, ProgramMixin and EvidenceMixin.
     findings: list[Finding] | None = None
 
     def as_data(self) -> dict[str, Any]:
@@ -156,7 +154,7 @@ def never_began(record: Record) -> bool:
 
 
 def machine_name(of: Mapping[str, Any]) -> str:
-    """Return where something was measured, as in ``local:node+mpich``, given system, partition and environ."""
+    """Return the system, partition and environment of a measurement, as in ``local:node+mpich``."""
     return f"{of['system']}:{of['partition']}+{of['environ']}"
 
 

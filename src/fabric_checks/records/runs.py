@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs: sessions from ReFrame's run report, its log and the records, and whether they were a success.
+"""Read runs: sessions from ReFrame's run report, its log and the records, and judge whether they were a success.
 
 A run report is one JSON object, so of a truncated one nothing is left; a malformed case in it costs that case only. An
 archive has records alone: there the cases of a session are known by their records.
@@ -42,7 +42,7 @@ class RunReport:
 
     :param runs: the well-formed cases of each pass, as ReFrame writes them, with ``metrics``, the names of those that
         have a value.
-    :param faults: a line for each of the others: file, place and cause.
+    :param faults: a line for each malformed case: file, position and cause.
     :param elapsed_s: how long the session took, None if the report does not say.
     """
 
@@ -127,9 +127,9 @@ def read_report(path: Path, within: Path | None = None) -> RunReport:
     except RecursionError:
         raise RecordError(f"{path}: nested too deeply to be a run report; delete it") from None
     except ValueError as error:
-        place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise RecordError(
-            f"{path}: not a complete run report{place}, for example because a disk was full: its cases are unknown; "
+            f"{path}: not a complete run report{where}, for example because a disk was full: its cases are unknown; "
             "delete it, or run them again"
         ) from None
     runs = data.get("runs") if isinstance(data, dict) else None
@@ -149,9 +149,9 @@ def _cases_of_pass(path: Path, number: int, run: Any, faults: list[str]) -> tupl
         faults.append(f"{path}: run {number} has no list 'testcases'; it is left out")
         return ()
     found: list[dict[str, Any]] = []
-    for place, case in enumerate(listed, 1):
+    for position, case in enumerate(listed, 1):
         if cause := _fault(case):
-            faults.append(f"{path}: run {number}, case {place}: {cause}; it is left out")
+            faults.append(f"{path}: run {number}, case {position}: {cause}; it is left out")
         else:
             values = case.get("perfvalues") or {}
             metrics = frozenset(key.split(":")[-1] for key, each in values.items() if each[0] is not None)
@@ -160,7 +160,7 @@ def _cases_of_pass(path: Path, number: int, run: Any, faults: list[str]) -> tupl
 
 
 def _fault(case: Any) -> str | None:
-    """Return what is wrong with a case, or None."""
+    """Return the fault of a case, or None."""
     if not isinstance(case, dict):
         return "not a JSON object"
     if not (case.get("display_name") or case.get("name")):
@@ -414,7 +414,7 @@ def resolved(path: Path, given: str) -> str:
 
 
 def verdict(session: Session) -> list[str]:
-    """Return everything that keeps a session from being a success, one line each; empty if it is one.
+    """Return all reasons why a session is no success, one line each; empty if it is one.
 
     A success ran at least one case, passed them all, and left a record of every metric.
     """
@@ -427,7 +427,7 @@ def failed(session: Session) -> list[Case]:
 
 
 def other_faults(session: Session) -> list[str]:
-    """Return what keeps a session from being a success, apart from failed cases, one line each."""
+    """Return the reasons apart from failed cases why a session is no success, one line each."""
     cases = [case for case in session.cases if not case.fixture]
     faults = [*session.passed_over, *session.report_faults]
     if session.report is None and session.records and not session.archived:

@@ -10,14 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.records.record import SERIES
-
-Floats = npt.NDArray[np.float64]
 
 #: Where a value was measured. Two sets of results may differ in these and still be compared.
 MACHINE = ("system", "partition", "environ")
@@ -55,9 +51,7 @@ def series(
         ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
     """
     measured = _in_order(frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame)
-    return grouped(
-        measured,
-        by,
+    found = measured.group_by(by, maintain_order=True).agg(
         pl.col("value").alias("values"),
         pl.col("time").alias("times"),
         pl.len().cast(pl.Int64).alias("n"),
@@ -66,6 +60,7 @@ def series(
         *(pl.col(name) for name in each),
         *(pl.col(name).last() for name in latest if name in frame.columns and name not in (*by, *each)),
     )
+    return found.with_columns(cs.categorical().cast(pl.String))
 
 
 def records_by_series(frame: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -99,24 +94,19 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
         them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the number of the last record's
         row, from 0. Categories become text.
     """
-    return grouped(
-        frame.with_row_index("_row"),
-        [name for name in frame.columns if name not in ("time", "value")],
-        pl.col("value").alias("values"),
-        pl.len().cast(pl.Int64).alias("n"),
-        pl.col("time").first().alias("first_time"),
-        pl.col("time").last().alias("last_time"),
-        pl.col("_row").last().cast(pl.Int64).alias("last"),
+    kind = [name for name in frame.columns if name not in ("time", "value")]
+    found = (
+        frame.with_row_index("_row")
+        .group_by(kind, maintain_order=True)
+        .agg(
+            pl.col("value").alias("values"),
+            pl.len().cast(pl.Int64).alias("n"),
+            pl.col("time").first().alias("first_time"),
+            pl.col("time").last().alias("last_time"),
+            pl.col("_row").last().cast(pl.Int64).alias("last"),
+        )
     )
-
-
-@dataclass(frozen=True)
-class Values:
-    """The values of many series: ``flat``, one series after the other; where each ``starts`` there, and its ``n``."""
-
-    flat: Floats
-    starts: npt.NDArray[np.int64]
-    n: npt.NDArray[np.int64]
+    return found.with_columns(cs.categorical().cast(pl.String))
 
 
 @dataclass(frozen=True)
@@ -124,17 +114,14 @@ class Gathered:
     """The series of several sets of results, to be compared.
 
     :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
-        :data:`OF_LATEST`; ``row``, the number of its values in
-        ``values``, ``n``, how many they are, and ``least``; and of unit, better, program, program_version and evidence
-        the sorted list of all that it has.
-    :param values: of all series.
+        :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better, program,
+        program_version and evidence the sorted list of all that it has.
     :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters`` and
         ``fail_reason`` of the last one.
     :param machines: the values of :data:`MACHINE` that each side has.
     """
 
     series: pl.DataFrame
-    values: Values
     failed: pl.DataFrame
     machines: pl.DataFrame
 
@@ -145,11 +132,10 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     :param parts: side and records of each part, as :func:`aggregated` returns them, with the columns
         :data:`COMPARED`; parts need not be in the order of time.
     """
-    found, values = [], []
+    found = []
     for number, (side, part) in enumerate(parts):
-        own = part.select(pl.lit(side).alias("side"), *_KIND, "n", "first_time", "last_time", "last")
+        own = part.select(pl.lit(side).alias("side"), *_KIND, "values", "n", "first_time", "last_time", "last")
         found.append(own.with_columns(cs.string().cast(pl.Categorical), part=number))
-        values.append(part["values"])
     rows = pl.concat(found).with_row_index("row")
     # Ranked by the first record of each; the latest comes last.
     rows = rows.sort("first_time", "row").with_row_index("rank").sort("last_time", "part", "last")
@@ -159,7 +145,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
         .group_by("side", *MACHINE, *METRIC)
         .agg(
             pl.col("rank").min(),
-            pl.col("row").sort().alias("rows"),
+            pl.col("values").sort_by("row").explode(empty_as_null=False),
             pl.col("n").sum(),
             pl.col(OF_LATEST).last(),
             pl.col(_EXPECTED_ONE).cast(pl.String).unique(),
@@ -169,11 +155,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
             pl.col(name).list.eval(pl.element().fill_null(text)).list.sort() for name, text in unknown.items()
         )
     )
-    flat = pl.concat(values).gather(series["rows"].explode(empty_as_null=False)).explode(empty_as_null=False).to_numpy()
-    n = series["n"].to_numpy().astype(np.int64)
-    table = Values(flat, np.cumsum(n) - n, n)
-    least = np.minimum.reduceat(flat, table.starts) if series.height else np.empty(0)
-    series = series.drop("rank", "rows").with_columns(least=pl.Series(least)).with_row_index("row")
+    series = series.drop("rank").with_columns(least=pl.col("values").list.min())
     failed = (
         rows.filter(pl.col("metric").is_null())
         .group_by("side", *MACHINE, *CASE)
@@ -183,31 +165,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     )
     machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
     text = cs.categorical().cast(pl.String)
-    return Gathered(series.with_columns(text), table, failed.with_columns(text), machines.with_columns(text))
-
-
-def grouped(frame: pl.DataFrame, by: Sequence[str], *aggregations: pl.Expr) -> pl.DataFrame:
-    """Return what ``frame.group_by(by, maintain_order=True).agg(aggregations)`` does, in half the memory.
-
-    :returns: the columns ``by`` and those of the aggregations; categories become text.
-    """
-    # Rows are grouped by one number instead of many columns, and another number, of 64 bits too, makes sure of it.
-    alike = frame.select(pl.col(name).eq_missing(pl.col(name).first()).all() for name in by)
-    keys = [name for name in by if not alike[name].item()] or by[:1]
-    numbers = [frame.select(keys).hash_rows(seed=seed).alias(f"_hash{seed}") for seed in (1, 2)]
-    unsure = (pl.col("_hash2").min() != pl.col("_hash2").max()).alias("_unsure")
-    firsts = [pl.col(name).first().alias(f"_key_{name}") for name in keys]
-    # Columns that are not asked for cost as much as others.
-    needed = dict.fromkeys([*keys, *(name for each in aggregations for name in each.meta.root_names())])
-    rows = frame.select(*needed, *numbers)
-    out = rows.group_by("_hash1", maintain_order=True).agg(*firsts, *aggregations, unsure)
-    if out["_unsure"].any():
-        out = frame.group_by(by, maintain_order=True).agg(*aggregations)
-    else:
-        same = (pl.lit(frame[name].first(), frame.schema[name]).alias(name) for name in by if name not in keys)
-        out = out.rename({f"_key_{name}": name for name in keys}).with_columns(same)
-        out = out.select(*by, pl.exclude(*by, "_hash1", "_unsure"))
-    return out.with_columns(cs.categorical().cast(pl.String))
+    return Gathered(series.with_columns(text), failed.with_columns(text), machines.with_columns(text))
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,7 @@ def new_session_id() -> str:
 
 
 def started(name: str) -> datetime | None:
-    """Return when a session started, from its name; None for a name that does not tell."""
+    """Return the start of a session, from its name; None for a name of another form."""
     try:
         return datetime.strptime(name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sets of results: how users name them, which of their records are meant, their files, and what is wrong with those.
+"""Sets of results: how users name them, the records that they select, their files, and the faults of these.
 
 The form is ``[LABEL=]PATH[@FROM..TO][,FIELD=VALUE ...]``.
 """
@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -36,8 +36,8 @@ class Source:
     """A set of results.
 
     :param label: its name in tables.
-    :param path: a folder of results or of perflogs, a file of JSON lines, an archive, or a database of ReFrame.
-        A bundle is unpacked, and this is its folder.
+    :param path: a folder of results or of perflogs, a file of JSON lines, or an archive. A bundle is unpacked, and
+        this is its folder.
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
     :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is a list or
         an object must have the value as one of its items.
@@ -59,21 +59,19 @@ def default() -> Source:
 def parse(text: str) -> Source:
     """Parse a set of results as a user names it.
 
-    An empty PATH means the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
-    no offset, and either may be left out; a day as TO is part of the range, a moment is not. What exists as a path is a
-    path, also with ``@``, ``,`` or ``=`` in it.
+    An empty PATH is the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
+    no offset, and either may be left out; a day as TO is part of the range, a moment is not. A path with ``@`` or ``,``
+    in it goes without label and limits.
 
-    :raises RecordError: if it is not of the form above, a field does not exist, or nothing is there.
+    :raises RecordError: if it is not of the form above, or the path or a field does not exist.
     """
     if not text.strip():
         raise RecordError(f"an empty set of results: the form is {_FORM}")
-    for label, name, rest in _readings(text):
-        path = Path(name).expanduser() if name else paths.results()
-        if path.exists():
-            since, until, where = _limits(text, rest)
-            return Source(_sound(label or text), _folder_of(path), since, until, where)
-    label, name, rest = _plain(text)
-    raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+    label, name, rest = _split(text)
+    path = Path(name).expanduser() if name else paths.results()
+    if not path.exists():
+        raise RecordError(f"{quoted(text)}: there is no file or folder {quoted(name)}; the form is {_FORM}")
+    return Source(_sound(label or text), _folder_of(path), *_limits(text, rest))
 
 
 def _folder_of(path: Path) -> Path:
@@ -87,19 +85,10 @@ def _sound(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _readings(text: str) -> Iterator[tuple[str, str, str]]:
-    """Return all ways to read a text as label, path and rest: the longest path first, and first without a label."""
-    ends = [len(text), *(i for i in range(len(text) - 1, -1, -1) if text[i] in "@,")]
-    label, equals, _ = text.partition("=")
-    has_label = bool(equals) and re.fullmatch(r"[^/@,]+", label)
-    for end in ends:
-        if end or text[0] in "@,":
-            yield "", text[:end], text[end:]
-        if has_label and end > len(label):
-            yield label, text[len(label) + 1 : end], text[end:]
-
-
-def _plain(text: str) -> tuple[str, str, str]:
+def _split(text: str) -> tuple[str, str, str]:
+    """Return label, path and limits of a text; all of one that exists is a path."""
+    if Path(text).expanduser().exists():
+        return "", text, ""
     found = re.fullmatch(r"(?:([^/@,=]+)=)?([^@,]*)(.*)", text, re.DOTALL)
     return (found[1] or "", found[2], found[3]) if found else ("", text, "")
 
@@ -147,14 +136,8 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
         ) from None
 
 
-def condition(sources: Sequence[Source]) -> pl.Expr | None:
-    """Return the condition that records of any of some sources fulfil, or None if all records do."""
-    each = [_condition(source) for source in sources]
-    wanted = [one for one in each if one is not None]
-    return pl.any_horizontal(wanted) if len(wanted) == len(each) else None
-
-
-def _condition(source: Source) -> pl.Expr | None:
+def condition(source: Source) -> pl.Expr | None:
+    """Return the condition that the records of a source fulfil, or None if all records do."""
     rules = [_has(name, value) for name, value in source.where.items()]
     if source.since:
         rules.append(pl.col("time") >= source.since)
@@ -164,7 +147,7 @@ def _condition(source: Source) -> pl.Expr | None:
 
 
 def _has(name: str, value: str) -> pl.Expr:
-    """Return whether a field has a value that a user wrote; a list or an object must have it as an item."""
+    """Return the condition that a field has a given value; a list or an object must have it as an item."""
     column = pl.col(name)
     if name in NESTED:
         return column.str.contains(json.dumps(value, ensure_ascii=False), literal=True)
@@ -200,7 +183,7 @@ class Faults:
     def add(self, file: object, line: int, cause: str) -> None:
         """Note a line that is left out.
 
-        :param line: from 1; 0 for what concerns the whole file.
+        :param line: from 1; 0 for a fault of the whole file.
         """
         kept = self._by_file.setdefault(str(file), [])
         if len(kept) < _LINES_A_FILE:
@@ -209,15 +192,14 @@ class Faults:
             self._others[str(file)] += 1
 
     def reporter(self, file: object, remedy: str = LEFT_OUT) -> Report:
-        """Return a function that notes the lines of one file, given their number and what is wrong with them."""
+        """Return a function that notes lines of one file, given their numbers and causes."""
         return lambda line, cause: self.add(file, line, cause + remedy)
 
     def lines(self) -> Iterator[str]:
         """Return a line for each fault that was kept, and one for those of a file that were only counted."""
         for file in sorted(self._by_file):
             for line, cause in sorted(self._by_file[file]):
-                place = f"{file}:{line}" if line else file
-                yield one_line(f"{place}: {cause}")
+                yield one_line(f"{file}:{line}: {cause}" if line else f"{file}: {cause}")
             if self._others[file]:
                 yield one_line(f"{file}: and {self._others[file]} more lines that are not sound records")
 
@@ -228,17 +210,16 @@ class Files:
 
     json_lines: list[Path] = field(default_factory=list)
     parquet: list[Path] = field(default_factory=list)
-    databases: list[Path] = field(default_factory=list)
 
 
 def files_of(path: Path, faults: Faults) -> Files:
-    """Find the files of a set of results; their content tells their kind, not their name.
+    """Find the files of a set of results; their kind is that of their content, whatever their name.
 
-    Links are followed within the folder only: results from elsewhere must not show files of who reads them.
+    Links are followed within the folder only: results of somebody else must not disclose files of their reader.
 
     :param path: a folder of results, of perflogs, or an archive; or one file.
-    :param faults: gets what cannot be read.
-    :raises RecordError: if nothing is there.
+    :param faults: gets the files and folders that cannot be read.
+    :raises RecordError: if there is no file.
     """
     found = Files()
     if not path.is_dir():
@@ -257,11 +238,11 @@ def files_of(path: Path, faults: Faults) -> Files:
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):
                 _sort_in(Path(parent, name), path, found, faults)
             logs |= name.endswith(".log")
-    if not (found.json_lines or found.parquet or found.databases) and not list(faults.lines()):
+    if not (found.json_lines or found.parquet) and not list(faults.lines()):
         hint = "; its .log files are ReFrame's own perflogs, which are not read" if logs else ""
         raise RecordError(
             f"{path}: no results here: no file *.jsonl or *.parquet in it or below it{hint}; start a run with ci/run, "
-            "or name a folder of results, a file of JSON lines, an archive, or ReFrame's database"
+            "or name a folder of results, a file of JSON lines, or an archive"
         )
     return found
 
@@ -284,16 +265,14 @@ def _sort_in(path: Path, within: Path | None, found: Files, faults: Faults) -> N
     """Add a file to those of its kind, by its first bytes."""
     try:
         with files.opened(path, within) as file:
-            first = file.read(16)
+            first = file.read(4)
     except files.UnfitError as error:
         faults.add(path, 0, f"{error.strerror}; it is left out")
         return
     except OSError as error:
         _note(error, faults)
         return
-    if first == b"SQLite format 3\0":
-        found.databases.append(path)
-    elif first.startswith(b"PAR1") or path.suffix == ".parquet":
+    if first == b"PAR1" or path.suffix == ".parquet":
         found.parquet.append(path)
     else:
         found.json_lines.append(path)

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records as rows of tables, and back without loss.
+"""Turn records into rows of tables, and rows into records.
 
-A column holds what its type can. Lists and objects are JSON text. What the columns of an archive cannot hold is in one
-more, ``extra``, a JSON object, null for most records: ``other``, the fields whose value is not what their column says,
-such as one that this release does not know, a time with another offset, or an integer where the column has a float; and
-``absent``, the fields that the record did not have.
+A column has the type of its field, lists and objects are JSON text, and times are in UTC.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -21,7 +17,7 @@ import polars as pl
 from fabric_checks.core.errors import quoted
 from fabric_checks.records.record import FIELDS, TYPES
 
-#: Is called with the number of a line or row, and what is wrong with it.
+#: Is called with the number of a line or row, and its fault.
 Report = Callable[[int, str], None]
 
 _KINDS: dict[type, pl.DataType] = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.String()}
@@ -88,27 +84,9 @@ def cell(name: str, kind: pl.DataType, value: Any) -> Any:
     raise ValueError(f"'{name}' is {quoted(str(value), 40)}, not {_WANTED[type(kind)]}")
 
 
-def extra_of(record: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:
-    """Return what of a record its row in an archive does not hold, the cell of ``extra``.
-
-    :param row: the values of the columns: ``time`` is a date-time, nested values are JSON text.
-    """
-    absent = [name for name in FIELDS if name not in record]
-    other = {
-        name: value
-        for name, value in record.items()
-        if name not in COLUMNS or not _same(value, _value_of(name, row[name]))
-    }
-    extra = ({"absent": absent} if absent else {}) | ({"other": other} if other else {})
-    return json.dumps(extra) if extra else None
-
-
 def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a row; its fields are in the order of :data:`fabric_checks.records.record.FIELDS`."""
-    extra = json.loads(row["extra"]) if row.get("extra") else {}
-    absent = set(extra.get("absent", ()))
-    record = {name: _value_of(name, row.get(name)) for name in FIELDS if name not in absent}
-    return {**record, **extra.get("other", {})}
+    return {name: _value_of(name, row.get(name)) for name in FIELDS}
 
 
 def _value_of(name: str, cell: Any) -> Any:
@@ -117,16 +95,3 @@ def _value_of(name: str, cell: Any) -> Any:
     if name == "time":
         return datetime.isoformat(cell)
     return json.loads(cell) if name in NESTED else cell
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Tell whether two values of JSON are the same also in kind: 1 is not 1.0, and 0.0 not -0.0."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, float):
-        return bool(one == other) and math.copysign(1, one) == math.copysign(1, other)
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(_same(a, b) for a, b in zip(one, other, strict=True))
-    return bool(one == other)

@@ -15,7 +15,7 @@ import polars.selectors as cs
 
 from fabric_checks.core.metrics import UNITS
 from fabric_checks.records.record import FIELDS, FORMAT, MEASUREMENT
-from fabric_checks.records.table import COLUMNS, NESTED, Report, frame_of
+from fabric_checks.records.table import COLUMNS, NESTED, Report, frame_of, record_of
 
 #: Fields that every record has.
 REQUIRED = ("format", "session", "time", "system", "partition", "environ", "check", "test")
@@ -30,7 +30,7 @@ _LONGEST_B = (
     | dict.fromkeys(_NAMES, 1000)
     | {"system": 80}
 )
-#: Times before and after these are of a clock that was never set, and beyond what calendars of programs hold.
+#: Earlier times are of a clock that was never set; later ones exceed the calendars of some programs.
 _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 2201))
 #: No value is larger: sums and squares of larger ones overflow.
 _LARGEST = 1e30
@@ -43,7 +43,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
 #: Keys of a schema of objects: every member, or the same and at least one.
 _EACH, _SOME = "*", "+"
 _NUMBER = float
-#: What each list or object has to be: in words, and as a schema. A type stands for itself, ``float`` for any number; a
+#: The form of each list or object: in words, and as a schema. A type stands for itself, ``float`` for any number; a
 #: tuple for any of several schemas; a list for a list of items; an object for one with these members, optional with ?.
 _SHAPES: dict[str, tuple[str, Any]] = {
     "nodelist": ("a list of strings", [str]),
@@ -84,8 +84,6 @@ _SHAPES: dict[str, tuple[str, Any]] = {
             "carried_B?": {_EACH: _NUMBER},
         },
     ),
-    # Of the rows of an archive, see fabric_checks.records.table.
-    "extra": ("an object with the list 'absent' and the object 'other'", {"absent?": [str], "other?": dict}),
 }
 
 
@@ -107,15 +105,14 @@ def raw_schema(columns: Collection[str]) -> dict[str, pl.DataType]:
     return raw | {"time": pl.String()}
 
 
-def checked(raw: pl.DataFrame, *, any_unit: bool = False) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+def checked(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse times, and part the valid records from the others.
 
     :param raw: columns of the types of :func:`raw_schema`, ``line``, and any others, which stay as they are.
-    :param any_unit: whether to accept units that this collection does not use, as of somebody else's checks.
-    :returns: the valid records; and of each of the others its ``line`` and what is wrong with it.
+    :returns: the valid records; and of each of the others its ``line`` and the cause.
     """
     timed = raw.with_columns(_moment(raw["time"]).alias("moment"))
-    good, causes = _parted(timed, "moment", any_unit=any_unit)
+    good, causes = _parted(timed, "moment")
     return good.with_columns(pl.col("moment").alias("time")).drop("moment"), causes
 
 
@@ -125,40 +122,27 @@ def checked_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[int, str
     :param frame: some columns of records, and ``line``.
     :returns: as :func:`checked`.
     """
-    good, causes = _parted(frame.with_columns(cs.categorical().cast(pl.String)), "time", any_unit=True)
+    good, causes = _parted(frame.with_columns(cs.categorical().cast(pl.String)), "time")
     return good.cast(frame.collect_schema()), causes
 
 
-def checked_records(
-    records: Sequence[tuple[int, dict[str, Any]]],
-    report: Report,
-    columns: Collection[str] = FIELDS,
-    *,
-    any_unit: bool = False,
-) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
-    """Return the valid ones of some records, as a table and as they were.
+def checked_records(records: Sequence[tuple[int, dict[str, Any]]], report: Report) -> list[dict[str, Any]]:
+    """Return the valid ones of some records, each field of the type of its column; fields of later releases are kept.
 
-    :param records: each with its number. :param report: is called for each of the others.
-    :param columns: those of the table, which has their numbers in ``line``.
+    :param records: each with a number of its own.
+    :param report: is called with the number of each other, and the cause.
     """
-    # A database has several records of one number: they are counted anew here.
-    counted = ((place, record) for place, (_, record) in enumerate(records))
-    table = frame_of(counted, raw_schema(columns), lambda place, cause: report(records[place][0], cause))
-    good, causes = checked(table, any_unit=any_unit)
-    for place, cause in causes:
-        report(records[place][0], cause)
-    as_they_were = [records[place][1] for place in good["line"]]
-    numbers = pl.Series("line", [records[place][0] for place in good["line"]], pl.Int64)
-    return good.with_columns(numbers), as_they_were
+    good, causes = checked(frame_of(records, raw_schema(FIELDS), report))
+    for number, cause in causes:
+        report(number, cause)
+    given = dict(records)
+    return [{**given[row["line"]], **record_of(row)} for row in good.iter_rows(named=True)]
 
 
-def is_sound(frame: pl.DataFrame, kinds: pl.DataFrame | None = None) -> bool:
-    """Tell whether all rows of an archive are valid, as far as the columns show that were read.
-
-    :param kinds: the values of some of the columns, each at least once, if that is known: cheaper to check than these.
-    """
-    return not any(_broken(frame, _rules(frame.columns, "time", any_unit=True), kinds)) and not any(
-        _misshapen(_values(frame, kinds, name)) for name in _SHAPES if name in frame.columns
+def is_sound(frame: pl.DataFrame) -> bool:
+    """Tell whether all rows of an archive are valid, as far as the columns show that were read."""
+    return not any(_broken(frame, _rules(frame.columns, "time"))) and not any(
+        _misshapen(_values(frame[name])) for name in _SHAPES if name in frame.columns
     )
 
 
@@ -171,9 +155,9 @@ def _moment(text: pl.Series) -> pl.Series:
     return text.str.to_datetime(_TIME, time_unit="us", time_zone="UTC", strict=False)
 
 
-def _parted(frame: pl.DataFrame, time: str, *, any_unit: bool) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+def _parted(frame: pl.DataFrame, time: str) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Part the rows that break no rule from the others, and say which rule each of these breaks first."""
-    broken = list(_broken(frame, _rules(frame.columns, time, any_unit=any_unit)))
+    broken = list(_broken(frame, _rules(frame.columns, time)))
     for name in (name for name in _SHAPES if name in frame.columns):
         if found := _misshapen(frame[name]):
             wanted = pl.col(name).replace_strict(list(found), list(found.values()), default=None)
@@ -187,25 +171,23 @@ def _parted(frame: pl.DataFrame, time: str, *, any_unit: bool) -> tuple[pl.DataF
     return frame.filter(~wrong), causes
 
 
-def _broken(frame: pl.DataFrame, rules: Sequence[_Rule], kinds: pl.DataFrame | None = None) -> Iterator[_Rule]:
+def _broken(frame: pl.DataFrame, rules: Sequence[_Rule]) -> Iterator[_Rule]:
     """Yield the rules that some row breaks."""
     for rule in rules:
+        columns = frame.select(rule.columns)
         if len(rule.columns) == 1:
-            columns = _values(frame, kinds, rule.columns[0]).to_frame()
-        else:
-            columns = frame.select(rule.columns)
+            columns = _values(columns.to_series()).to_frame()
         if columns.select(rule.is_wrong.any()).item():
             yield rule
 
 
-def _values(frame: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
+def _values(column: pl.Series) -> pl.Series:
     """Return the values of a column; of categories, each once, as text."""
-    column = (kinds if kinds is not None and name in kinds.columns else frame)[name]
     return column.unique().cast(pl.String) if column.dtype == pl.Categorical else column
 
 
-def _rules(there: Collection[str], time: str, *, any_unit: bool) -> list[_Rule]:
-    """Return what can be wrong with a table, the rule that counts first at the beginning.
+def _rules(there: Collection[str], time: str) -> list[_Rule]:
+    """Return the rules for a table; of those that a row breaks the first counts.
 
     :param there: its columns; :param time: the one with the date-times.
     """
@@ -225,10 +207,9 @@ def _rules(there: Collection[str], time: str, *, any_unit: bool) -> list[_Rule]:
     rule("moment", pl.col("moment").is_null(), other)
     rule("metric value", measured & pl.col("value").is_null(), "the record has a metric but no value")
     rule("metric value", ~measured & pl.col("value").is_not_null(), "the record has a value but no metric")
-    if not any_unit:
-        rule("metric unit", measured & pl.col("unit").is_null(), "the record has no 'unit'")
-        other = _shown(f"unknown unit {{}}; known units are {', '.join(UNITS)}", pl.col("unit"))
-        rule("unit", ~pl.col("unit").is_in(UNITS), other)
+    rule("metric unit", measured & pl.col("unit").is_null(), "the record has no 'unit'")
+    other = _shown(f"unknown unit {{}}; known units are {', '.join(UNITS)}", pl.col("unit"))
+    rule("unit", ~pl.col("unit").is_in(UNITS), other)
     rule(time, ~pl.col(time).is_between(_FIRST, _END, closed="left"), "the time is not in the years 1970 to 2200")
     for name in _NAMES:
         nested = pl.col(name).str.starts_with("{") | pl.col(name).str.starts_with("[")
@@ -254,14 +235,14 @@ def _shown(text: str, value: pl.Expr) -> pl.Expr:
 
 
 def _misshapen(texts: pl.Series) -> dict[str, str]:
-    """Return the texts of a column of lists or objects that do not fit its schema, and what is expected."""
+    """Return the texts of a column of lists or objects that do not fit its schema, with the expected form."""
     found = {text: _expected(texts.name, text) for text in texts.unique().drop_nulls()}
     return {text: expected for text, expected in found.items() if expected}
 
 
 @lru_cache(maxsize=512)
 def _expected(name: str, text: str) -> str | None:
-    """Return what a field has to be, in words, if its JSON text is something else; None if it fits."""
+    """Return the expected form of a field in words if its JSON text differs; None if it fits."""
     words, schema = _SHAPES[name]
     try:
         return None if _fits(json.loads(text), schema) else words

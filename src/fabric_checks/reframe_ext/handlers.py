@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's log handlers ``jsonlines``, whose failure fails a case, and ``csv``, which only warns."""
+"""Register ReFrame's log handler ``jsonlines``, whose failure fails a case."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import os
 from pathlib import Path
 
 from reframe.core.exceptions import LoggingError
-from reframe.core.logging import getlogger, register_log_handler
+from reframe.core.logging import register_log_handler
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.core.locks import LockedError
-from fabric_checks.records.perflog import JsonLinesHandler, append_csv, records_of
+from fabric_checks.records.perflog import JsonLinesHandler
 from fabric_checks.reframe_ext.internals import check_of
 
 
@@ -38,34 +37,3 @@ class PerflogHandler(JsonLinesHandler):
             if hasattr(check, "unwritten"):
                 check.unwritten = str(error)
             raise LoggingError(str(error)) from None
-
-
-@register_log_handler("csv")
-def create_csv_handler(site_config, config_prefix):
-    """Return the handler that writes CSV files."""
-    return CsvHandler(Path(site_config.get(f"{config_prefix}/basedir")))
-
-
-class CsvHandler(logging.Handler):
-    """Append the records of a finished case to ``basedir/SYSTEM/PARTITION/CHECK.csv``."""
-
-    def __init__(self, basedir: Path) -> None:
-        super().__init__()
-        self.basedir = basedir
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write the records of one case, or warn: an exception would keep ReFrame from its other handlers."""
-        attributes = record.__dict__
-        if not attributes.get("check_facts"):
-            return  # a build
-
-        records = records_of(attributes)
-        folder = self.basedir / str(attributes["check_system"]) / str(attributes["check_partition"])
-        path = folder / f"{records[0]['check']}.csv"
-        try:
-            append_csv(path, records)
-        except (OSError, LockedError) as error:
-            why = error.strerror if isinstance(error, OSError) else None
-            getlogger().warning(
-                f"{path}: {why or error}: {len(records)} records are not in it; they are in the JSON lines"
-            )

@@ -10,9 +10,8 @@ from dataclasses import asdict
 from rich.text import Text
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes, Circumstance
-from fabric_checks.comparison.events import Event
-from fabric_checks.core.text import clean, count_text, shortened
+from fabric_checks.comparison.changes import BETTER, OPEN, STATES, Changes, Circumstance, Event
+from fabric_checks.core.text import clean, shortened
 from fabric_checks.report.texts import plain
 
 #: The colour of a state.
@@ -34,9 +33,7 @@ def render(found: Changes, events: Sequence[Event]) -> list[Text]:
 def circumstance_text(circumstance: Circumstance) -> str:
     """Return a change of a circumstance, as in ``mpi: MPICH 4.2 -> MPICH 4.3``."""
     before, after = (shortened(", ".join(each) or "none", 70) for each in (circumstance.before, circumstance.after))
-    moved = circumstance.runs_later
-    when = f" ({count_text(abs(moved), 'run')} {'later' if moved > 0 else 'earlier'})" if moved else ""
-    return f"{circumstance.field}: {before} -> {after}{when}"
+    return f"{circumstance.field}: {before} -> {after}"
 
 
 def counts(found: Changes, events: Sequence[Event]) -> list[str]:

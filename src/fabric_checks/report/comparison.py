@@ -15,8 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from fabric_checks.comparison import verdicts
-from fabric_checks.comparison.aggregate import aggregate
-from fabric_checks.comparison.compare import Comparison
+from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
 from fabric_checks.core.text import clean, markdown, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
@@ -65,7 +64,7 @@ class Page:
 def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
     """Return a comparison as texts.
 
-    :param chosen: its rows to show, see :func:`fabric_checks.comparison.aggregate.select`. The counts are of all.
+    :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of all.
     :param every_point: a row a value, instead of one for all values that agree.
     """
     notes = Footnotes()

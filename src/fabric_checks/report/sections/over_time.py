@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fabric_checks.comparison.changes import find_changes
-from fabric_checks.comparison.events import Event, events_of
+from fabric_checks.comparison.changes import Event, events_of, find_changes
 from fabric_checks.core.text import clean, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
 from fabric_checks.report.changes import circumstance_text

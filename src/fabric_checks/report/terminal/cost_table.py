@@ -19,29 +19,27 @@ def estimated(estimate: Estimate) -> list[Text]:
     head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
     if not estimate.jobs:
         return [plain(head), plain("no case matches the selection; ci/run -l lists the cases")]
-    node_minutes = _sum(estimate, estimate.node_minutes, estimate.bounded_node_minutes)
-    job_minutes = _sum(estimate, estimate.job_minutes, estimate.bounded_job_minutes)
+    node_minutes, job_minutes = _sum(estimate, estimate.node_minutes), _sum(estimate, estimate.job_minutes)
     lines = [
         head,
         f"  nodes:        at most {estimate.nodes} in a job",
         f"  node-minutes: {node_minutes}",
         f"  job minutes:  {job_minutes} (one after the other, without waiting in a queue)",
-        f"  based on:     recorded durations of {count_text(estimate.timed_jobs, 'job')}, time limits of "
-        f"{count_text(estimate.bounded_jobs, 'job')}",
+        f"  based on:     recorded durations of {count_text(estimate.timed_jobs, 'job')}, time limits (upper bounds) "
+        f"of {count_text(estimate.bounded_jobs, 'job')}",
     ]
     if estimate.untimed_jobs:
         lines.append(f"  unknown:      {count_text(estimate.untimed_jobs, 'job')} without record and time limit")
     return [plain(line) for line in lines]
 
 
-def _sum(estimate: Estimate, minutes: float, bounded: float) -> str:
-    """Return a sum, with the part that is only an upper bound by itself."""
+def _sum(estimate: Estimate, minutes: float) -> str:
+    """Return a sum, and whether it is only a bound."""
     if estimate.untimed_jobs == estimate.jobs:
         return "unknown"
     if estimate.untimed_jobs:
-        return f"no less than {value_text(minutes - bounded)}"
-    more = f", and at most {value_text(bounded)} more by time limits" if bounded else ""
-    return f"{value_text(minutes - bounded)}{more}"
+        return f"{value_text(minutes)}, without {count_text(estimate.untimed_jobs, 'job')}"
+    return f"{'at most ' if estimate.bounded_jobs else ''}{value_text(minutes)}"
 
 
 def listed(costs: Sequence[Cost]) -> Table:
