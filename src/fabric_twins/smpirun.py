@@ -42,10 +42,6 @@ FLAGS = (
     "--cfg=smpi/gather:ompi_binomial",
 )
 
-#: For programs that do not poll: asking for a message takes the same each time. Without it each rank that finds nothing
-#: makes all ranks wait longer when they ask next, which took up to 4 % from pairs of rotate on 1,024 nodes.
-STEADY = ("--cfg=smpi/grow-injected-times:no",)
-
 #: Options of our programs that sample times. Nothing disturbs a simulated clock, so few samples say as much as many. A
 #: sample of 50 us rather than 200 us still makes the reading of the clock, which takes 0.1 us of simulated time, less
 #: than half a per cent of a value.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The flat file that describes a twin, for the plugin of SimGrid (twin.cpp) and for the flows (flows.cpp).
+ * The flat file that describes a twin, for the plugin of SimGrid (twin.cpp).
  *
  * The file is lines of words; `#` begins a comment line. Sizes are bytes, times seconds, rates bytes/s.
  * Links, switches and hosts are counted from 0 in the order of their lines, and referred to by that number.
@@ -45,7 +45,7 @@
 #include <utility>
 #include <vector>
 
-/* Each of the two programs that include this is one file, and the plugin shares a process with SimGrid's names. */
+/* The plugin shares a process with SimGrid's names. */
 namespace {
 
 /*
