@@ -306,7 +306,7 @@ def _times(table: Table, factor: float) -> Table:
 def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[str]:
     """Return the results as lines for a terminal."""
     heads = ("", "layout", "run time", "communication", "against 1 a node, on", "")
-    rows = [heads, ("", "", "s", "%", "as many nodes, %", "as many processes, %")]
+    rows: list[tuple[str, ...]] = [heads, ("", "", "s", "%", "as many nodes, %", "as many processes, %")]
     for series in found:
         for layout, point in series.points.items():
             longer = (series.gap_percent(layout), series.spread_percent(layout))
