@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,10 +65,6 @@ class Checked:
     records: int = 0
     runs: int = 0
     values: int = 0
-
-    def count(self) -> Counter[str]:
-        """Return how many objections there are of each kind."""
-        return Counter(each.kind for each in self.objections)
 
 
 def check(
