@@ -8,7 +8,6 @@ import pytest
 
 from fabric_twins import smpirun
 from fabric_twins.errors import TwinError
-from fabric_twins.model import platform_file
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
 LAST = r"# complete: \d+ \w+"
@@ -157,12 +156,3 @@ def test_a_plugin_that_was_not_built(simulator, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
     assert cause == f"{tmp_path}/twin.so is not there; build or write it first"
-
-
-@simgrid
-def test_a_platform_file_of_another_format(simulator):
-    twin = shipped("cbc")
-    platform = platform_file.platform(twin).replace("platform 1", "platform 2")
-    done = simulator.run(twin, 2, 1, SOURCES / "streaming.c", platform=platform)
-    cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
-    assert "cbc.platform:1: this is no platform file of format 1; write it with" in cause

@@ -80,9 +80,7 @@ public:
 
 void set_policy(s4u::Link* link, const LinkLine& line)
 {
-    if (line.policy == "fatpipe") {
-        link->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
-    } else if (line.policy == "several") {
+    if (line.rate_of_several > 0.0) {
         const double share = line.rate_of_several / line.rate;
         link->set_sharing_policy(s4u::Link::SharingPolicy::NONLINEAR, [share](double capacity, int flows) {
             return flows > 1 ? capacity * share : capacity;
@@ -217,11 +215,10 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
         long_messages.begin(&model->get_started_action_set()->back(), payload(size), src, dst, seconds);
         return seconds / nominal_latency;
     };
-    const auto bandwidth = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
-                                        const std::vector<s4u::Link*>& /*links*/,
-                                        const std::unordered_set<s4u::NetZone*>& /*zones*/) {
-        return costs_between(platform, src, dst).bandwidth(payload(size));
-    };
+    // SimGrid's own factors are those of another cluster.
+    const auto bandwidth = [](double /*size*/, const s4u::Host* /*src*/, const s4u::Host* /*dst*/,
+                              const std::vector<s4u::Link*>& /*links*/,
+                              const std::unordered_set<s4u::NetZone*>& /*zones*/) { return 1.0; };
     zone->get_network_model()->set_lat_factor_cb(latency);
     zone->get_network_model()->set_bw_factor_cb(bandwidth);
 }
@@ -295,7 +292,6 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
         }
         static Platform platform;
         platform = read_platform(name);
-        require_ways(name, platform);
         build(platform);
     } catch (const std::exception& error) {
         std::fflush(stdout);
