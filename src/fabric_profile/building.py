@@ -26,7 +26,8 @@ def build(mpicc: str, folder: Path) -> Path:
     """
     source = folder / "src"
     shutil.copytree(OWN_SOURCES, source)
-    done = subprocess.run(build_own(mpicc), cwd=source, capture_output=True, text=True, errors="replace", check=False)
+    command = build_own(mpicc, profiler=True)
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, errors="replace", check=False)
     library = source / "profile.so"
     if done.returncode or not library.exists():
         lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]

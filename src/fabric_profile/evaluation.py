@@ -72,15 +72,12 @@ def values(profile: Profile) -> dict[str, float]:
 
 def is_message(calls: Calls) -> bool:
     """Return whether these sent messages: from one rank to another, not those within a collective."""
-    return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in _NO_MESSAGE
+    return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in ("Start", "Startall")
 
 
 def moves_in_a_collective(calls: Calls) -> bool:
     """Return whether these are collectives with data: not `MPI_Barrier`, and no initialisations."""
     return calls.kind == "collective" and not calls.call.endswith("_init") and "arrier" not in calls.call
-
-
-_NO_MESSAGE = ("Pready", "Pready_range", "Pready_list", "Start", "Startall")
 
 
 def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tuple[int, int]]:

@@ -15,35 +15,24 @@ _FIRST = re.compile(r"# fabric-checks profile (\S+)")
 _LAST = re.compile(r"# complete: ([0-9]{1,9}) ranks")
 FORMAT = "1"
 
-_SENDS = {"Send", "Bsend", "Ssend", "Rsend", "Psend"}
+_SENDS = ("Send", "Bsend", "Ssend", "Rsend")
 _COLLECTIVES = (
     *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall"),
     *("Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter"),
     *("Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw"),
 )
-_ONE_SIDED = ("Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap")
 _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
-#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, ``one-sided``
-#: with its synchronisation, and ``making`` of communicators and windows.
+#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, and ``making`` of
+#: communicators and windows.
 KINDS: dict[str, str] = {
     **{f"{name}{end}": "send" for name in _SENDS for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "send" for name in _SENDS},
-    **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace"), "send"),
-    **dict.fromkeys(("Pready", "Pready_range", "Pready_list", "Start", "Startall"), "send"),
-    **dict.fromkeys(("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start", "Precv_init"), "receive"),
-    **dict.fromkeys(("Precv_start", "Parrived", "Probe", "Iprobe", "Mprobe", "Improbe"), "receive"),
+    **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace", "Start", "Startall"), "send"),
+    **dict.fromkeys(("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start"), "receive"),
+    **dict.fromkeys(("Probe", "Iprobe", "Mprobe", "Improbe"), "receive"),
     **dict.fromkeys(_WAITS, "wait"),
     **{f"{name}{end}": "collective" for name in _COLLECTIVES for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "collective" for name in _COLLECTIVES},
-    **dict.fromkeys(_ONE_SIDED, "one-sided"),
-    **{f"R{name.lower()}": "one-sided" for name in _ONE_SIDED[:4]},
-    **{
-        f"Win_{name}": "one-sided"
-        for name in (
-            *("fence", "start", "complete", "post", "wait", "test", "lock", "lock_all", "unlock", "unlock_all"),
-            *("flush", "flush_all", "flush_local", "flush_local_all", "sync"),
-        )
-    },
     **{f"Win_{name}": "making" for name in ("create", "allocate", "allocate_shared", "create_dynamic")},
     **{
         f"Comm_{name}": "making"
@@ -59,7 +48,7 @@ class Calls:
     """Calls of one kind, by one rank, on communicators of one size, of sizes between two powers of two.
 
     :param call: without ``MPI_``. ``Send_start`` are the starts of what ``Send_init`` made.
-    :param comm_size: processes of the communicator or window; 0 where the call knows of none, such as ``Waitall``.
+    :param comm_size: processes of the communicator; 0 where the call knows of none, such as ``Waitall``.
     :param is_inter: whether it is an inter-communicator, whose own group ``comm_size`` counts.
     :param power: 0 if the size is 0; otherwise sizes are from ``2**(power - 1)`` to ``2**power - 1`` bytes. The size
         is that of a message; of a block, in a collective; of the buffer that a receive offers.
