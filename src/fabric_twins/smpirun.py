@@ -78,7 +78,6 @@ def command(
     :param flags: in addition to :data:`FLAGS`.
     """
     eager = twin.eager_below_B
-    hears_calls = bool(twin.inter_node.needs_calls or twin.inter_node.register_us)
     waits = twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
     return [
         smpirun,
@@ -89,8 +88,8 @@ def command(
         f"--cfg=smpi/coll-selector:{twin.collectives}",
         # A message that waits for its turn has a long latency, which no window of TCP has to cover.
         *(["--cfg=network/TCP-gamma:0"] if waits else []),
-        # It intercepts the calls of MPI only if it is loaded before SimGrid.
-        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if hears_calls else []),
+        # It intercepts calls of MPI only if it is loaded before SimGrid.
+        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if twin.inter_node.needs_calls else []),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),

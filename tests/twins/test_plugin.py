@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fabric_checks.core.metrics import half_octaves
-from fabric_checks.parsers import buffer_reuse, overlap, rotate, streaming
+from fabric_checks.parsers import overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
 from fabric_twins.smpirun import FEWEST
 from tests.conftest import TESTS
@@ -200,36 +200,3 @@ def test_a_message_all_of_which_needs_calls_goes_on_where_it_was(waits_us):
 def test_a_host_has_time_for_messages_while_one_of_its_ranks_waits(waits_us, part):
     _, left_us = waits_us(part, "accompanied")
     assert left_us == pytest.approx(0, abs=1)
-
-
-@pytest.fixture
-def first_use_us(simulator, small):
-    """Return a function that tells how much longer messages take by the share of new buffers, in %.
-
-    What a buffer costs at first is 10 us, and as much again for 64 KiB. When a message is over, both hosts register at
-    once: one what it sends next, the other what it receives.
-    """
-
-    def of(size, added=""):
-        twin = small(("receive_us: 1", "receive_us: 1\n  register_us: {0: 10, 65536: 20}"), added=added)
-        text = simulator.output(
-            twin, 2, 1, SOURCES / "buffer_reuse.c", "--min-size", str(size), "--max-size", str(size), *FEWEST
-        )
-        times_us = buffer_reuse.parse(text, [size]).times_us("latency", size_B=size)
-        return {100 - percent: times_us[percent] - times_us[100] for percent in (75, 50, 25, 0)}
-
-    return of
-
-
-@pytest.mark.parametrize(("size", "cost_us"), [(16384, 12.5), (65536, 20)])
-def test_memory_is_registered_when_a_message_first_uses_it(first_use_us, size, cost_us):
-    found = first_use_us(size)
-    assert found == pytest.approx({share: share / 100 * cost_us for share in (25, 50, 75, 100)}, abs=0.02)
-
-
-def test_memory_of_short_messages_is_not_registered(first_use_us):
-    assert set(first_use_us(4096).values()) == {0}
-
-
-def test_a_slow_host_registers_slowly(first_use_us):
-    assert first_use_us(65536, "faults: [{host: n0, fraction: 0.5}]\n")[100] == pytest.approx(40, abs=0.02)

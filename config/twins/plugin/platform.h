@@ -14,8 +14,6 @@
  *                                               has left; what the host sends next waits for it, and what comes in
  *   calls begin|whole SIZE                      messages from SIZE on begin, or move at all, only while their hosts are
  *                                               within calls of MPI
- *   register SIZE COUNT BYTES VALUE ...         of messages from SIZE on, what their hosts take to register so many
- *                                               bytes of memory that were not
  *   table inter|intra KIND COUNT SIZE VALUE ... linear between the points, level outside; two points a byte
  *                                               apart make a jump. KIND: send, receive, latency
  *   link NAME RATE shared|several RATE2 TO
@@ -38,7 +36,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -125,8 +122,6 @@ struct Platform {
     double adapter_below = 0.0;
     std::string calls; // begin, whole or empty
     double calls_from = 0.0;
-    Table registration{{{0.0, 0.0}}}; // by bytes
-    double registers_from = std::numeric_limits<double>::infinity();
     std::vector<LinkLine> links;
     size_t switches = 0;
     std::vector<HostLine> hosts;
@@ -305,9 +300,6 @@ bool read_line(Line& line, Platform& platform, size_t lines_before)
     } else if (what == "calls") {
         platform.calls = line.next<std::string>();
         platform.calls_from = line.number();
-    } else if (what == "register") {
-        platform.registers_from = line.number();
-        platform.registration = line.table();
     } else if (what == "table") {
         read_table_line(line, platform);
     } else if (what == "link") {

@@ -66,8 +66,6 @@ class Costs:
         and from incoming ones; LogGP's gap.
     :param needs_calls: the part of a message that is not eager which moves only within calls of MPI on both sides: one
         of :data:`NEEDS_CALLS`, or empty for nothing.
-    :param register_us: time of the processor for bytes of memory that a message which is not eager is the first to use;
-        empty if it needs none. It applies to messages within a node, too.
     """
 
     send_us: Table
@@ -79,7 +77,6 @@ class Costs:
     in_turn_below_B: int | None = None
     adapter_us: float = 0.0
     needs_calls: str = ""
-    register_us: Table = ()
 
 
 @dataclass(frozen=True)
@@ -239,7 +236,6 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
             in_turn_below_B=section.count("in_turn_below_B", 0, default=None),
             adapter_us=section.number("adapter_us", default=0.0),
             needs_calls=section.choice("needs_calls", NEEDS_CALLS, default=""),
-            register_us=section.table("register_us", default=()),
         )
     else:
         costs = replace(costs, several_MBps=section.number("several_MBps", default=None))

@@ -175,10 +175,8 @@ class Section:
         except ValueError as error:
             raise self.error(key, str(error)) from None
 
-    def table(self, key: str, *, default: Table = _REQUIRED) -> Table:
+    def table(self, key: str) -> Table:
         """Return a table by message size in bytes, linear between its points; a bare number is one for all sizes."""
-        if self._is_left_out(key, default):
-            return default
         value = self._sourced(key, "a number, or a table such as {0: 0.4, 65536: 2.1} by size in bytes")
         if not isinstance(value, dict):
             return ((0, self._number(key, value, 0.0, above=False)),)
