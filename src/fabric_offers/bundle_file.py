@@ -7,7 +7,7 @@ change of a byte is found. Whoever writes the whole file anew can make all of th
 
 What is read is hostile. Python's tarfile reads the headers; the members are written here, and only those that the
 manifest names, as new files below one folder: nothing else of a tar archive (links, devices, pipes, sparse files,
-absolute paths, ``..``) has an effect, and nothing grows beyond what the manifest says, whose sum is bounded.
+absolute paths, ``..``) has an effect, and nothing grows beyond its size in the manifest, whose sum is bounded.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _PART = 2**20
 class Fault:
     """A fault of a bundle.
 
-    :param kind: what the list of objections calls it; :param place: the member; :param text: what is wrong.
+    :param kind: its kind in the list of objections; :param location: the member; :param text: the cause.
     """
 
     kind: str
-    place: str
+    location: str
     text: str
 
 
@@ -93,7 +93,9 @@ def folder_of(path: Path) -> Path | None:
         opened = unpack(path, folder)
         if opened.faults:
             first = opened.faults[0]
-            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks offers check`")
+            raise RecordError(
+                f"{path}: {first.location}: {first.text}; it is not read: see `fabric-checks offers check`"
+            )
         if opened.manifest["kind"] != OFFER:
             raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
         _UNPACKED[path.resolve()] = scratch
@@ -309,23 +311,23 @@ class _Reader:
             if cause:
                 target.unlink()
         except (FileExistsError, NotADirectoryError):
-            cause = "another file is in its place"
+            cause = "another file has its name"
         for _ in parts:
             pass
         if cause:
             self._fault("changed", name, f"{cause}; it is left out")
 
-    def _fault(self, kind: str, place: str, text: str) -> None:
-        self.opened.faults.append(Fault(kind, place, text))
+    def _fault(self, kind: str, location: str, text: str) -> None:
+        self.opened.faults.append(Fault(kind, location, text))
 
 
 def _copy(parts: Iterable[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> str | None:
-    """Write a member, and no more of it than its entry says; return what is wrong with it."""
+    """Write a member, and no more of it than its entry says; return its fault, or None."""
     sha, left = hashlib.sha256(), entry["bytes"]
     for part in parts:
         left -= len(part)
         if left < 0:
-            return f"it is larger than the {entry['bytes']} bytes that the manifest says"
+            return f"it is larger than the {entry['bytes']} bytes of the manifest"
         sha.update(part)
         file.write(part)
     if left or sha.hexdigest() != entry["sha256"]:

@@ -113,7 +113,9 @@ def _request(path: Path) -> Mapping[str, Any]:
         opened = bundle_file.unpack(path, Path(folder))
     if opened.faults or opened.manifest["kind"] != bundle_file.REQUEST:
         what = (
-            f"{opened.faults[0].place}: {opened.faults[0].text}" if opened.faults else "it is a bundle that came back"
+            f"{opened.faults[0].location}: {opened.faults[0].text}"
+            if opened.faults
+            else "it is a bundle that came back"
         )
         raise RecordError(f"{path}: not the request that was sent out: {what}")
     return opened.manifest
@@ -175,7 +177,7 @@ def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked,
     found.objections += _counted(every, {tuple(case) for case in recomputed["cases"]}, asked.level)
     # As the checks declare it: a record that says otherwise would double the rate that passes.
     one_way = {
-        (run.place, metric)
+        (run.folder, metric)
         for run, came in zip(measured, recomputed["runs"], strict=True)
         for metric, facts in ({} if "error" in came else came["facts"]["metrics"]).items()
         if facts["one_way"]
@@ -344,7 +346,7 @@ def as_json(path: Path, found: Checked) -> str:
         "records": found.records,
         "runs": found.runs,
         "recomputed": found.values,
-        "objections": [{"kind": each.kind, "place": each.place, "text": each.text} for each in found.objections],
+        "objections": [{"kind": each.kind, "location": each.location, "text": each.text} for each in found.objections],
         "notes": found.notes,
         "not_proved": list(UNPROVED),
     }

@@ -120,7 +120,7 @@ def pack(path: Path, *, system: str, level: str, results: Path | None, only: tup
 
 @command.command("check", epilog=_CHECK)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@_level(help="The level that was asked for.  [default: as the request says, or the file itself]")
+@_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
     "--signers", type=click.Path(path_type=Path), help="File of those who may sign; the bundle must then be signed."
@@ -159,7 +159,7 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
     else:
         console.print(f"{path}: {many} files, as they were packed")
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
-        listed = [f"  {each.place}: {each.text}" for each in group]
+        listed = [f"  {each.location}: {each.text}" for each in group]
         console.print("", f"{len(listed)} {checking.KINDS[kind]}:", *listed[:_MOST])
         if len(listed) > _MOST:
             console.print(f"  and {len(listed) - _MOST} more, which --json lists")

@@ -3,7 +3,7 @@
 
 It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors are the
 program's. As many simulations run at once as there are processors, and the time that each may take is processor time:
-what else goes on changes neither its values nor whether it ends. SimGrid's exit status tells little (a deadlock and
+what else goes on changes neither its values nor whether it ends. SimGrid's exit status is no evidence (a deadlock and
 MPI_Abort end with 0), so that of this command is 0 only if no message reports a failure; the cause is the last
 line on standard error.
 """

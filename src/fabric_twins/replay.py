@@ -32,7 +32,7 @@ from fabric_twins.processes import run_all, slot
 from fabric_twins.simulate import Bounds, bounded, require_end
 from fabric_twins.smpirun import failure
 
-#: Computation takes its time, and SimGrid says at the end what time it is.
+#: Computation takes its time, and SimGrid prints the time at its end.
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 

@@ -121,5 +121,5 @@ def _run(command: Sequence[str], folder: str, failed: str, remedy: str) -> None:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["nothing"]
-        telling = next((line for line in lines if "error:" in line), lines[0])
-        raise TwinError(f"{failed} says {quoted(telling, 160)}{remedy}")
+        first_error = next((line for line in lines if "error:" in line), lines[0])
+        raise TwinError(f"{failed} says {quoted(first_error, 160)}{remedy}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the command line of a simulation, and find out whether it ended well.
 
-SimGrid's exit status tells little: after MPI_Abort and after a deadlock it is 0. A simulation has ended well only if
+SimGrid's exit status is no evidence: after MPI_Abort and after a deadlock it is 0. A simulation has ended well only if
 the program printed its last line.
 """
 
@@ -147,7 +147,7 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
 
     :param status: the exit status, negative or above 128 for a signal.
     :param last_line: a regular expression for what the program prints last, such as ``# complete: \\d+ rows``; None if
-        the caller does not know it. Then an end with status 0 is good unless SimGrid says something else.
+        the caller does not know it. Then an end with status 0 is good unless a message of SimGrid reports a failure.
     :returns: cause and remedy in one line.
     """
     lines = [line for line in stdout.splitlines() if line.strip()]
@@ -167,4 +167,4 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
         )
     last = next((line for line in reversed((stdout + "\n" + stderr).splitlines()) if line.strip()), "nothing")
     how = "ended" if status == 0 else f"ended with status {status}"
-    return f"the simulation {how} before the program's last line; the last thing it said is {quoted(last.strip(), 160)}"
+    return f"the simulation {how} before the program's last line; its last line is {quoted(last.strip(), 160)}"

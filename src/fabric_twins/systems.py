@@ -54,7 +54,7 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     """
     simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])
     not_compiled = (
-        "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py says how to name one that is)"
+        "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name one that is)"
     )
     base = {
         "name": ENVIRONMENT,

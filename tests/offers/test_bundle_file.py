@@ -32,7 +32,7 @@ def unpacked(path, folder):
     """Return what is wrong with a bundle; the folder has what came out of it."""
     folder.mkdir()
     try:
-        return [(each.kind, each.place) for each in bundle_file.unpack(path, folder).faults]
+        return [(each.kind, each.location) for each in bundle_file.unpack(path, folder).faults]
     except RecordError as error:
         return [("no bundle", str(error))]
 

@@ -74,9 +74,9 @@ def test_a_program_knows_its_options(name):
 def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
     assert smpirun.failure("x\n# complete: 3 rows\n\n", "", 0, LAST) is None
     cause = smpirun.failure("1 2\n3 4\n", "", 0, LAST)
-    assert cause == "the simulation ended before the program's last line; the last thing it said is '3 4'"
+    assert cause == "the simulation ended before the program's last line; its last line is '3 4'"
     assert "with status 2" in smpirun.failure("# complete: 3 rows\n", "", 2, LAST)
-    assert "before the program's last line; the last thing it said is 'nothing'" in smpirun.failure("", "", 0, LAST)
+    assert "before the program's last line; its last line is 'nothing'" in smpirun.failure("", "", 0, LAST)
 
 
 @pytest.mark.parametrize("status", [-9, 137])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Statements of the documents without a number that compare clusters: direction and rough factor, on their twins.
 
-Statements about one cluster are references of its twin (`said` in config/twins).
+Statements about one cluster are references of its twin (`statements` in config/twins).
 """
 
 from functools import cache

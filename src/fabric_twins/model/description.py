@@ -3,7 +3,7 @@
 
 See :mod:`fabric_twins.model.reading` for how a value and its source are written. The top level of a file has
 
-- ``name``, ``about`` (a line that says what it stands for), ``nodes``, ``cpus_per_node``;
+- ``name``, ``about`` (the cluster that it stands for, in one line), ``nodes``, ``cpus_per_node``;
 - ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``: messages
   below this size leave at once;
 - ``intra_node``, optional: the same within a node, without ``eager_below_B``;
@@ -16,7 +16,7 @@ See :mod:`fabric_twins.model.reading` for how a value and its source are written
   ``program`` (which of ours measures it on a twin, see :mod:`fabric_twins.measured`), ``layout``, ``parameters`` where
   the check has more, and ``metrics``: by the name of a metric, with its unit at the end, the value, where it is
   ``published``, and ``twin``: fitted or predicted, or ``not_reproduced`` and why;
-- ``said``, optional: statements of the documents without a number, each as a bound on a metric of a check.
+- ``statements``, optional: those of the documents without a number, each as a bound on a metric of a check.
 
 Costs are numbers or tables by message size in bytes, linear between the points and level outside.
 """
@@ -217,7 +217,7 @@ def describe(top: Section) -> Twin:
         read_faults(top),
         top.choice("collectives", SELECTORS, default=SELECTORS[0]),
         tuple(map(_case, top.items("values", default=()))),
-        tuple(map(_statement, top.items("said", default=()))),
+        tuple(map(_statement, top.items("statements", default=()))),
         top.sources,
     )
     top.finish()
@@ -284,7 +284,7 @@ def _published_value(name: str, section: Section) -> PublishedValue:
 
 
 def _statement(section: Section) -> Statement:
-    """Read a statement: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, said: ...}``."""
+    """Read a statement: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, text: ...}``."""
     section.source = source = Source("published", section.text("published"))
     given = [bound for bound in BOUNDS if section.optional(bound)]
     if len(given) != 1:
@@ -297,7 +297,7 @@ def _statement(section: Section) -> Statement:
         section.text("unit"),
         given[0],
         section.number(given[0]),
-        section.text("said"),
+        section.text("text"),
         source,
         section.text("not_reproduced", default=""),
         section.choice("twin", (FITTED,), default="") == FITTED,

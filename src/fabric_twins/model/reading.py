@@ -92,13 +92,13 @@ class Section:
         given = self._rest.pop("source", None)
         self.source = inherited if given is None else self._read_source("source", given)
 
-    def place(self, key: str = "") -> str:
+    def location(self, key: str = "") -> str:
         """Return file and full key for a message."""
         return f"{self.file}: {self.key(key)}" if self.key(key) else str(self.file)
 
     def error(self, key: str, text: str) -> TwinError:
         """Return the error of a key; the text says what is wrong with it, and the remedy."""
-        return TwinError(f"{self.place(key)}: {text}")
+        return TwinError(f"{self.location(key)}: {text}")
 
     def key(self, key: str = "") -> str:
         """Return the full name of a key: ``inter_node.rate_MBps``."""
