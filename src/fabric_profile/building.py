@@ -13,8 +13,8 @@ from fabric_checks.software.programs import OWN_SOURCES, build_own
 #: The variable that preloads the library, and the one that names the file which it writes.
 PRELOAD, FILE = "LD_PRELOAD", "FABRIC_PROFILE"
 
-#: The variables that name the folder for a trace, if there is to be one, and the bytes that all of it may have.
-TRACE, TRACE_BYTES = "FABRIC_TRACE", "FABRIC_TRACE_BYTES"
+#: The variable that names the folder for a trace, if there is to be one.
+TRACE = "FABRIC_TRACE"
 
 
 def build(mpicc: str, folder: Path) -> Path:
