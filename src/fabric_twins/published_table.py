@@ -10,8 +10,7 @@ from functools import partial
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
-from fabric_twins.model import description
-from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin, load_all
 from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
@@ -79,7 +78,7 @@ def shipped() -> list[Twin]:
 
     :raises TwinError: if something is wrong with a description.
     """
-    return [description.load(file) for file in sorted(DESCRIPTIONS.glob("*.yaml"))]
+    return load_all(DESCRIPTIONS)
 
 
 def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values, list[str]]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import clean, size_text, value_text
 from fabric_checks.report.blocks import Cell, Column, Section, Table, column_of
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.values import Results, Value
-from fabric_twins import published_table
-from fabric_twins.model.description import PublishedValue
+from fabric_twins.model.description import PublishedValue, load_all
 
 BETWEEN, WITHIN = "2x1", "1x2"
 
@@ -141,7 +141,7 @@ def table(results: Results, key: str, caption: str, asks: Sequence[Ask], publish
 def published_platforms() -> Platforms:
     """Return the values of the report's tables that the twins of its platforms reproduce."""
     found: dict[str, dict[tuple[str, str], PublishedValue]] = {}
-    for twin in published_table.shipped():
+    for twin in load_all(ROOT / "config" / "twins"):
         for case in twin.cases:
             for each in case.values:
                 if each.source.text.startswith("SAND Table") and not (case.parameters or each.why_not):

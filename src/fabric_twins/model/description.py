@@ -185,6 +185,14 @@ def load(file: Path) -> Twin:
     return describe(read(file))
 
 
+def load_all(folder: Path) -> list[Twin]:
+    """Read the descriptions of a folder, in the order of their files.
+
+    :raises TwinError: as :func:`load`.
+    """
+    return [load(file) for file in sorted(folder.glob("*.yaml"))]
+
+
 def describe(top: Section) -> Twin:
     """Return the twin of the top level of a description.
 
