@@ -23,9 +23,10 @@ from typing import Any
 
 from fabric_checks.core.errors import quoted
 from fabric_twins.errors import TwinError
-from fabric_twins.model import platform_file
 from fabric_twins.model.description import Twin, describe
 from fabric_twins.model.reading import Section, content, top_level
+from fabric_twins.model.routing import routes
+from fabric_twins.model.topology import with_faults
 
 #: The name of the description itself where the file has no ``plan``.
 AS_DESCRIBED = "as described"
@@ -122,5 +123,5 @@ def _require_known(file: Path, location: str, changes: Mapping[str, Any], top: M
 def _twin(top: Section) -> Twin:
     """Return the twin, whose faults and routing fit its topology."""
     twin = describe(top)
-    platform_file.platform(twin)
+    routes(with_faults(twin.topology.wiring(), twin.faults), twin.routing)
     return twin
