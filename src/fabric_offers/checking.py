@@ -157,8 +157,6 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     found.objections += _own_programs(folder, names, found)
     if isinstance(state, dict):
         found.objections += _collection(state, every, asked.sent, found)
-    if isinstance(binaries, dict):
-        _note_binaries(binaries, found)
     if isinstance(left_out := opened.manifest.get("left_out"), list) and left_out:
         found.objections.append(Fault("removed", "sessions", f"{len(left_out)} runs were left out when it was packed"))
 
@@ -325,13 +323,6 @@ def _note_system(system: Mapping[str, Any], found: Checked) -> None:
             found.notes.append(f"{environ['name']} has no {suite}, so no case of it was asked for: {why}"[:300])
     if isinstance(idle := system.get("not_run"), list) and idle:
         found.notes.append(f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}")
-
-
-def _note_binaries(binaries: Mapping[str, Any], found: Checked) -> None:
-    gone = [name for name, entry in binaries.items() if entry is None]
-    found.notes.append(f"{len(binaries) - len(gone)} files that job scripts name have checksums in {BINARIES}")
-    if gone:
-        found.notes.append(f"{len(gone)} were gone when it was packed, such as {gone[0][:120]}")
 
 
 def as_json(path: Path, found: Checked) -> str:
