@@ -15,6 +15,7 @@ from reframe.core.logging import getlogger
 from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
 
+from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.software.programs import build_own
@@ -48,19 +49,36 @@ class FabricPrograms(Build):
         """Leave the compiler and its flags to the environment and the Makefile."""
         if (why := self.current_environ.extras.get("not_set_up")) and not self.is_dry_run():
             raise EnvironError(why)
-        self.build_system.commands = [shlex.join(build_own(self.current_environ.cc))]
+        self.build_system.commands = [shlex.join(build_own(self.current_environ.cc, profiler=self.profile))]
 
     @sanity_function
     def programs_exist(self):
-        """Require every program that has a source."""
+        """Require what every check needs, and warn of each other program that has a source and was not built."""
         sources = sn.evaluate(sn.glob(f"{self.stagedir}/*.c"))
-        programs = [*(path.removesuffix(".c") for path in sources), f"{self.stagedir}/profile.so"]
+        for program in sorted(Path(path).with_suffix("") for path in sources):
+            if not program.exists():
+                getlogger().warning(
+                    f"{program.name} cannot be built in {self.current_environ.name}: {self.first_error}"
+                )
+        needed = ("placement", "ports", *(["profile.so"] if self.profile else []))
         return sn.all(
             [
                 sn.assert_true(sources, msg="no source in checks/fabric/src"),
-                *(sn.path_isfile(program) for program in programs),
+                *(
+                    sn.assert_true(
+                        Path(self.stagedir, name).exists(), msg=f"{name} cannot be built: {self.first_error}"
+                    )
+                    for name in needed
+                ),
             ]
         )
+
+    @property
+    def first_error(self):
+        """The first error of the compiler, and where the others are."""
+        path = Path(self.stagedir) / self.build_job.stderr
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return f"{quoted(next((line for line in lines if 'error' in line), 'no error is printed'), 200)}; see {path}"
 
 
 class SpackPackage(Build):

@@ -11,7 +11,6 @@
   rotate     what `rotate` takes over what its transfers take, on 2, 4 and 8 processes
   analysis   time and memory of the analysis of a 2048 x 2048 matrix
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
-  flows      time and memory of `fabric-checks twin` by flows: 4,096 and 8,192 nodes, fat trees and dragonflies
   store      `compare` of 10^6 records of JSON lines and 10^7 of an archive
   history    `compare` of 10^8 records of an archive, and adding to it the last of 30 nights of perflogs
   report     writing the report of 20,000 values, its size, and how long Chromium takes to open it
@@ -49,7 +48,7 @@ from fabric_checks.records import archiving
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS
 from fabric_checks.software import installed
-from fabric_twins import simgrid, simulate, what_if
+from fabric_twins import simgrid, simulate
 from fabric_twins.launch import prepare
 from fabric_twins.model import description
 
@@ -319,7 +318,8 @@ def simulated(nodes: int) -> tuple[float, float, float]:
         file.write_text(TWIN.format(nodes=nodes, levels=2 if nodes <= 512 else 3))
         start, used = time.perf_counter(), children_s()
         twin = description.load(file)
-        program = [str(simulate.program("rotate")), *what_if.rotate_arguments(nodes, what_if.Questions())]
+        options = ("--size", "256K", "--messages", "1", "--tests", "1", "--no-warm-up")
+        program = [str(simulate.program("rotate")), *options]
         line, environment = prepare(twin, nodes, 1, program, Path(folder))
         output, peak = Path(folder, "output"), 0.0
         with output.open("w") as out:
@@ -345,32 +345,6 @@ def twins(arguments: argparse.Namespace) -> None:
         rows.append([str(nodes), f"{wall:.1f} s", f"{seconds_at_most} s", f"{used:.1f} s", f"{peak:.0f} MiB"])
     title = f"rotate on simulated nodes, median of {arguments.repeat}, {os.cpu_count()} cores"
     show(title, ["nodes", "wall time", "wanted", "processor time", "peak proportional memory"], rows)
-
-
-DRAGONFLY = {4096: (33, 8), 8192: (65, 8)}  # groups, and the hosts and the cables to other groups of a router
-
-
-def flows(arguments: argparse.Namespace) -> None:
-    """All shifts; every prediction a process of its own, one at a time, that of reading the description included."""
-    simgrid.flows()
-    rows = []
-    for nodes, (groups, hosts) in DRAGONFLY.items():
-        tree = TWIN.format(nodes=nodes, levels=3)
-        shape = (
-            f"kind: dragonfly\n  groups: {groups}\n  routers: {2 * hosts}\n  hosts: {hosts}\n  global_ports: {hosts}"
-        )
-        dragonfly = tree.replace("kind: fat_tree\n  ports: 32\n  levels: 3", shape)
-        for name, text in (("fat tree", tree), ("dragonfly", dragonfly)):
-            with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder, "twin.yaml")
-                file.write_text(text)
-                command = ["fabric-checks", "twin", "predict", "--flows", str(file)]
-                cells = zip(*(used_by(command) for _ in range(arguments.repeat)), strict=True)
-            wall, used, peak = (statistics.median(values) for values in cells)
-            wanted = "60 s, 4 GB" if nodes == 4096 else ""
-            rows.append([f"{nodes} nodes, {name}", f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB", wanted])
-    title = f"rotate by flows, all shifts, median of {arguments.repeat}, {len(os.sched_getaffinity(0))} cores"
-    show(title, ["cluster", "wall time", "processor time", "peak memory", "wanted"], rows)
 
 
 # Records as long as real ones: some 1.6 kB. What is not here is null.
@@ -549,7 +523,6 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "rotate": rotate,
     "analysis": analysis,
     "twins": twins,
-    "flows": flows,
     "store": store,
     "history": history,
     "report": report,

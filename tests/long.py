@@ -11,10 +11,12 @@ TESTS = Path(__file__).resolve().parent
 LONG = {
     "cluster": "a cluster of namespaces, in many ways; cluster/test_running.py runs a session on one",
     "pipelines": "pipelines as their own tools run them; their commands are those of tests/ci",
-    "twins": "simulations of every twin; the golden set has one, and twins/model and twins/test_replay.py are kept",
+    "twins": "simulations of every twin; the golden set has one, and what is quick is kept",
 }
 #: What of these folders is not long.
-NOT_LONG = ("cluster/test_running.py", "twins/model", "twins/test_replay.py")
+NOT_LONG = (
+    *("cluster/test_running.py", "twins/model", "twins/test_plan.py", "twins/test_replay.py", "twins/test_what_if.py"),
+)
 
 
 def is_long(path: Path) -> bool:

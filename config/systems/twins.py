@@ -19,8 +19,9 @@ The large messages of their collectives take a simulation long, so say which ben
 from pathlib import Path
 
 from fabric_twins import systems as simulated
+from fabric_twins.model.description import load_all
 
 FOLDER = Path(__file__).resolve().parent.parent / "twins"
 
-systems = simulated.systems(simulated.load(FOLDER), "twins")
+systems = simulated.systems(load_all(FOLDER), "twins")
 environments = simulated.environments(FOLDER, [system["name"] for system in systems])

@@ -193,7 +193,7 @@ class Trials:
         folder.mkdir()
         library = self.folder / "profile.so"
         self.run(nodes, line, LD_PRELOAD=library, FABRIC_PROFILE=f"{folder}.txt", FABRIC_TRACE=folder)
-        return replay.load(folder)
+        return replay.load_trace(folder)
 
     def run_s(self, nodes, line):
         """Return the run time of a program without the tracer."""

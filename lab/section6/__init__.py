@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT
-from fabric_twins import replay_series
+from fabric_twins import replay
 
 #: lj is the report's own problem; rhodo stands for its stouch (lab/applications.md argues why).
 PROBLEMS = ("lj", "rhodo")
@@ -28,7 +28,7 @@ def unpacked(folder):
         with tarfile.open(TRACES / f"lammps-{problem}.tar.xz") as archive:
             # Pythons before 3.11.4 and 3.10.12 have no filters; later ones warn without one.
             archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    return {problem: replay_series.load(folder / problem) for problem in PROBLEMS}
+    return {problem: replay.load(folder / problem) for problem in PROBLEMS}
 
 
 def gaps(times, ranks_alike):

@@ -24,7 +24,7 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT
 from fabric_checks.report import drawing
 from fabric_checks.report.drawing import Line, Panel
-from fabric_twins import replay_series
+from fabric_twins import replay
 from fabric_twins.model.description import HostBus
 from fabric_twins.simulate import Bounds
 from lab.section6 import PROBLEMS, RUN_TIMES, TWINS, gaps, tables, traces, unpacked
@@ -40,7 +40,7 @@ def replayed():
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for (problem, traced), speed in product(unpacked(Path(folder)).items(), CPU_SPEEDS):
-            for series in replay_series.run(traced, clusters, (1, 2), speed, Bounds()):
+            for series in replay.run(traced, clusters, (1, 2), speed, Bounds()):
                 times = {str(layout): round(point.run_s, 9) for layout, point in series.points.items()}
                 found.setdefault(problem, {}).setdefault(f"{speed:g}", {})[series.name] = times
     return found
@@ -83,7 +83,7 @@ def why():
                 ("10 GB/s within a node", replace(twin, intra_node=within)),
                 ("no bus, 10 GB/s between nodes and within", replace(no_bus, inter_node=fast, intra_node=within)),
             ):
-                (series,) = replay_series.run({16: traced[16]}, [(what, each)], (1, 2), 1, Bounds())
+                (series,) = replay.run({16: traced[16]}, [(what, each)], (1, 2), 1, Bounds())
                 print(f"{problem} on {name}, {what}: {series.spread_percent(Layout(8, 2)):+.1f} %", flush=True)
 
 

@@ -42,7 +42,7 @@ def run(mpi, problem, ranks, folder):
         seconds = float(re.search(r"Loop time of (\S+) on 1 procs", done.stdout)[1])
         share = float(re.search(r"(\S+)% CPU use", done.stdout)[1]) / 100
         return [[["compute", str(round(1e9 * seconds * share))]]]
-    replay.load(folder)  # says so if it cannot be replayed
+    replay.load_trace(folder)  # says so if it cannot be replayed
     return [loop((folder / f"rank-{rank}.trace").read_text().splitlines()) for rank in range(ranks)]
 
 

@@ -2,22 +2,19 @@
 """The file that a buyer and a vendor exchange: a tar archive of regular files, in which no byte can change unseen.
 
 In this order: ``manifest.json``, with size and SHA-256 of every file; ``manifest.json.sig``, if it is signed; the
-files, text of some size as ``NAME.gz``; and ``bundle.sha256`` with the SHA-256 of all bytes before it. What stands
-behind those is known to the last bit, so every change of a byte is found. Whoever writes the whole anew can make all of
-that fit again, except for the signature.
+files; and ``bundle.sha256`` with the SHA-256 of all bytes before it. All bytes after those are determined, so every
+change of a byte is found. Whoever writes the whole file anew can make all of that fit again, except for the signature.
 
 What is read is hostile. Python's tarfile reads the headers; the members are written here, and only those that the
 manifest names, as new files below one folder: nothing else of a tar archive (links, devices, pipes, sparse files,
-absolute paths, ``..``) has an effect, and nothing grows beyond what the manifest says, whose sum is bounded.
+absolute paths, ``..``) has an effect, and nothing grows beyond its size in the manifest, whose sum is bounded.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import tarfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO
@@ -29,30 +26,25 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
 
 FORMAT = 1
-#: What a bundle is: the buyer's, or what comes back.
+#: The kinds of bundles: the buyer's, and the vendor's.
 REQUEST, OFFER = "request", "offer"
 MANIFEST, SIGNATURE, DIGEST = "manifest.json", "manifest.json.sig", "bundle.sha256"
 
 #: The most that a bundle may be: files, bytes of all of them unpacked, and of its manifest. A procurement run of some
 #: hundred nodes is far below; the sources of all packages are some gigabytes.
 MOST_FILES, MOST_B, MOST_MANIFEST_B = 500_000, 64 * 2**30, 256 * 2**20
-#: The most members that are named one by one where they should not be there.
-MOST_NAMED = 20
 _PART = 2**20
-#: Texts of this size are compressed.
-_SMALL_B = 1024
-_TEXTS = (".jsonl", ".json", ".out", ".err", ".sh", ".txt", ".log", ".py", ".yaml", ".md", ".diff")
 
 
 @dataclass(frozen=True)
 class Fault:
     """A fault of a bundle.
 
-    :param kind: what the list of objections calls it; :param place: the member; :param text: what is wrong.
+    :param kind: its kind in the list of objections; :param location: the member; :param text: the cause.
     """
 
     kind: str
-    place: str
+    location: str
     text: str
 
 
@@ -60,7 +52,8 @@ class Fault:
 class Opened:
     """The content of a bundle.
 
-    :param folder: where its sound files are; :param manifest: what it says of itself; :param manifest_text: as it is.
+    :param folder: the folder with its sound files.
+    :param manifest: the content of its manifest; :param manifest_text: the same as bytes.
     :param signature: of the manifest, or None; :param faults: all that is wrong with the file.
     """
 
@@ -72,7 +65,7 @@ class Opened:
 
 
 def is_bundle(path: Path) -> bool:
-    """Tell whether a file begins as a bundle does."""
+    """Return whether a file begins as a bundle does."""
     try:
         with files.opened(path) as file:
             head = file.read(512)
@@ -100,7 +93,9 @@ def folder_of(path: Path) -> Path | None:
         opened = unpack(path, folder)
         if opened.faults:
             first = opened.faults[0]
-            raise RecordError(f"{path}: {first.place}: {first.text}; it is not read: see `fabric-checks offers check`")
+            raise RecordError(
+                f"{path}: {first.location}: {first.text}; it is not read: see `fabric-checks offers check`"
+            )
         if opened.manifest["kind"] != OFFER:
             raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
         _UNPACKED[path.resolve()] = scratch
@@ -112,35 +107,28 @@ def write(
     facts: Mapping[str, Any],
     members: Mapping[str, Path | bytes],
     sign: Callable[[bytes], bytes] | None = None,
-    *,
-    compress: bool = True,
 ) -> dict[str, Any]:
     """Write a bundle, and return its manifest.
 
-    :param facts: what the manifest says beside its ``files``, with ``kind``.
+    :param facts: the keys of the manifest other than ``files``, with ``kind``.
     :param members: the files by their names in the bundle. :param sign: returns the signature of a text.
-    :param compress: whether texts are; whoever has only tar could not read them.
     :raises OSError: if a file cannot be read or written. :raises RecordError: if one cannot be in a bundle.
     """
-    listed = {name: _entry(name, members[name], compress=compress) for name in sorted(members)}
+    listed = {name: _entry(name, members[name]) for name in sorted(members)}
     manifest = {**facts, "format": FORMAT, "files": listed}
     text = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
-    with files.replacing(path) as place, place.open("wb") as raw:
+    with files.replacing(path) as temporary, temporary.open("wb") as raw:
         out = _Hashing(raw)
         out.add(MANIFEST, text)
         if sign:
             out.add(SIGNATURE, sign(text))
-        for name, entry in listed.items():
-            if entry.get("gzip"):
-                content = gzip.compress(_content(members[name]), 6, mtime=0)
-                out.add(f"{name}.gz", content)
-            else:
-                out.add(name, members[name])
+        for name in listed:
+            out.add(name, members[name])
         raw.write(_tail(out.length, out.sha.hexdigest()))
     return manifest
 
 
-def _entry(name: str, content: Path | bytes, *, compress: bool) -> dict[str, Any]:
+def _entry(name: str, content: Path | bytes) -> dict[str, Any]:
     if cause := _unsound(name):
         raise RecordError(f"{quoted(name, 200)} cannot be in a bundle: {cause}")
     sha, length = hashlib.sha256(), 0
@@ -148,18 +136,11 @@ def _entry(name: str, content: Path | bytes, *, compress: bool) -> dict[str, Any
         while part := file.read(_PART):
             sha.update(part)
             length += len(part)
-    entry: dict[str, Any] = {"bytes": length, "sha256": sha.hexdigest()}
-    if compress and name.endswith(_TEXTS) and _SMALL_B <= length <= files.LARGEST_B:
-        entry["gzip"] = True
-    return entry
+    return {"bytes": length, "sha256": sha.hexdigest()}
 
 
 def _reading(content: Path | bytes) -> BinaryIO:
     return BytesIO(content) if isinstance(content, bytes) else content.open("rb")
-
-
-def _content(content: Path | bytes) -> bytes:
-    return content if isinstance(content, bytes) else content.read_bytes()
 
 
 def _header(name: str, length: int) -> bytes:
@@ -196,7 +177,7 @@ class _Hashing:
 
 
 def _tail(length: int, digest: str) -> bytes:
-    """Return what stands at the end of a bundle, given length and SHA-256 of what is before it."""
+    """Return the end of a bundle, given length and SHA-256 of all bytes before it."""
     text = f"{digest}\n".encode()
     member = _header(DIGEST, len(text)) + text + bytes(-len(text) % 512) + bytes(1024)
     return member + bytes(-(length + len(member)) % tarfile.RECORDSIZE)
@@ -215,9 +196,9 @@ def _unsound(name: str) -> str | None:
 
 
 def unpack(path: Path, folder: Path) -> Opened:
-    """Unpack a bundle into a folder that is empty, and say all that is wrong with it.
+    """Unpack a bundle into an empty folder, and list all its faults.
 
-    :raises RecordError: if it is no bundle at all: what it says of itself cannot be read.
+    :raises RecordError: if it is no bundle at all: its manifest cannot be read.
     :raises OSError: if it cannot be read, or the files cannot be written.
     """
     opened = Opened(folder)
@@ -233,7 +214,6 @@ class _Reader:
         self.path, self.raw, self.opened = path, raw, opened
         self.sha, self.length = hashlib.sha256(), 0
         self.seen: set[str] = set()
-        self.uninvited = 0
 
     def read(self) -> None:
         try:
@@ -248,7 +228,6 @@ class _Reader:
         text = b"".join(self._data(info.size))
         self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text
         listed = self.opened.manifest["files"]
-        stored = {name + (".gz" if entry.get("gzip") else ""): name for name, entry in listed.items()}
         ended = False
         members = 0
         while not ended:
@@ -269,10 +248,7 @@ class _Reader:
             if ended:
                 self._end(before)
             else:
-                self._member(info, stored)
-        if self.uninvited > MOST_NAMED:
-            more = self.uninvited - MOST_NAMED
-            self._fault("added", self.path.name, f"{more} more members are not in the manifest and are not unpacked")
+                self._member(info)
         for name in listed:
             if name not in self.seen:
                 self._fault("removed", name, "it is in the manifest, but not in the bundle")
@@ -305,30 +281,24 @@ class _Reader:
             yield part
         self._take(-length % 512)
 
-    def _member(self, info: tarfile.TarInfo, stored: Mapping[str, str]) -> None:
-        cause = (
-            None if info.type in (tarfile.REGTYPE, tarfile.AREGTYPE) else f"it is {_KINDS.get(info.type, 'no file')}"
-        )
+    def _member(self, info: tarfile.TarInfo) -> None:
+        is_file = info.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+        cause = None if is_file else "it is no regular file"
         cause = cause or _unsound(info.name) or (f"its size is {info.size}" if info.size < 0 else None)
         if cause:
-            self._refuse("harmful", info.name, f"{cause}; it is not unpacked")
+            self._fault("harmful", info.name, f"{cause}; it is not unpacked")
         elif info.name == SIGNATURE and self.opened.signature is None and info.size <= _PART:
             self.opened.signature = b"".join(self._data(info.size))
             return
-        elif info.name not in stored:
-            self._refuse("added", info.name, "it is not in the manifest and is not unpacked")
-        elif stored[info.name] in self.seen:
-            self._refuse("added", info.name, "it is there twice; the second one is not unpacked")
+        elif info.name not in self.opened.manifest["files"]:
+            self._fault("added", info.name, "it is not in the manifest and is not unpacked")
+        elif info.name in self.seen:
+            self._fault("added", info.name, "it is there twice; the second one is not unpacked")
         else:
-            self._unpack(stored[info.name], self._data(info.size))
+            self._unpack(info.name, self._data(info.size))
             return
         for _ in self._data(max(info.size, 0)):
             pass
-
-    def _refuse(self, kind: str, name: str, text: str) -> None:
-        self.uninvited += 1
-        if self.uninvited <= MOST_NAMED:
-            self._fault(kind, name, text)
 
     def _unpack(self, name: str, parts: Iterable[bytes]) -> None:
         self.seen.add(name)
@@ -341,44 +311,25 @@ class _Reader:
             if cause:
                 target.unlink()
         except (FileExistsError, NotADirectoryError):
-            cause = "another file is in its place"
+            cause = "another file has its name"
         for _ in parts:
             pass
         if cause:
             self._fault("changed", name, f"{cause}; it is left out")
 
-    def _fault(self, kind: str, place: str, text: str) -> None:
-        self.opened.faults.append(Fault(kind, place, text))
-
-
-_KINDS = {
-    tarfile.SYMTYPE: "a symbolic link",
-    tarfile.LNKTYPE: "a hard link",
-    tarfile.FIFOTYPE: "a pipe",
-    tarfile.CHRTYPE: "a device",
-    tarfile.BLKTYPE: "a device",
-    tarfile.DIRTYPE: "a folder",
-    tarfile.GNUTYPE_SPARSE: "a sparse file",
-}
+    def _fault(self, kind: str, location: str, text: str) -> None:
+        self.opened.faults.append(Fault(kind, location, text))
 
 
 def _copy(parts: Iterable[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> str | None:
-    """Write a member as it was before it was packed, and no more than its entry says; return what is wrong with it."""
+    """Write a member, and no more of it than its entry says; return its fault, or None."""
     sha, left = hashlib.sha256(), entry["bytes"]
-    inflate = zlib.decompressobj(wbits=31) if entry.get("gzip") else None
     for part in parts:
-        waiting = part
-        while waiting:
-            try:
-                text = inflate.decompress(waiting, _PART) if inflate else waiting
-            except zlib.error:
-                return "it cannot be decompressed"
-            waiting = inflate.unconsumed_tail if inflate else b""
-            left -= len(text)
-            if left < 0:
-                return f"it is larger than the {entry['bytes']} bytes that the manifest says"
-            sha.update(text)
-            file.write(text)
+        left -= len(part)
+        if left < 0:
+            return f"it is larger than the {entry['bytes']} bytes of the manifest"
+        sha.update(part)
+        file.write(part)
     if left or sha.hexdigest() != entry["sha256"]:
         return "its checksum is not that of the manifest"
     return None
@@ -386,12 +337,12 @@ def _copy(parts: Iterable[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> s
 
 def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT or told["kind"] not in (REQUEST, OFFER):
+        content = json.loads(text)
+        if content["format"] != FORMAT or content["kind"] not in (REQUEST, OFFER):
             raise RecordError(
-                f"{path}: a bundle of a different release (format {told['format']!r:.20}); check it with that release"
+                f"{path}: a bundle of another release (format {content['format']!r:.20}); check it with that release"
             )
-        names = told["files"]
+        names = content["files"]
         for name, entry in names.items():
             if _unsound(name) or name in (MANIFEST, SIGNATURE, DIGEST):
                 raise ValueError(f"not the name of a file: {name!r:.60}")
@@ -406,4 +357,4 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
             f"{path}: {len(names)} files of {total_B} bytes are more than a bundle may have ({MOST_FILES}, {MOST_B}); "
             "nothing was unpacked"
         )
-    return dict(told)
+    return dict(content)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,10 +66,6 @@ class Checked:
     runs: int = 0
     values: int = 0
 
-    def count(self) -> Counter[str]:
-        """Return how many objections there are of each kind."""
-        return Counter(each.kind for each in self.objections)
-
 
 def check(
     path: Path,
@@ -117,7 +113,9 @@ def _request(path: Path) -> Mapping[str, Any]:
         opened = bundle_file.unpack(path, Path(folder))
     if opened.faults or opened.manifest["kind"] != bundle_file.REQUEST:
         what = (
-            f"{opened.faults[0].place}: {opened.faults[0].text}" if opened.faults else "it is a bundle that came back"
+            f"{opened.faults[0].location}: {opened.faults[0].text}"
+            if opened.faults
+            else "it is a bundle that came back"
         )
         raise RecordError(f"{path}: not the request that was sent out: {what}")
     return opened.manifest
@@ -159,8 +157,6 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     found.objections += _own_programs(folder, names, found)
     if isinstance(state, dict):
         found.objections += _collection(state, every, asked.sent, found)
-    if isinstance(binaries, dict):
-        _note_binaries(binaries, found)
     if isinstance(left_out := opened.manifest.get("left_out"), list) and left_out:
         found.objections.append(Fault("removed", "sessions", f"{len(left_out)} runs were left out when it was packed"))
 
@@ -179,7 +175,7 @@ def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked,
     found.objections += _counted(every, {tuple(case) for case in recomputed["cases"]}, asked.level)
     # As the checks declare it: a record that says otherwise would double the rate that passes.
     one_way = {
-        (run.place, metric)
+        (run.folder, metric)
         for run, came in zip(measured, recomputed["runs"], strict=True)
         for metric, facts in ({} if "error" in came else came["facts"]["metrics"]).items()
         if facts["one_way"]
@@ -329,13 +325,6 @@ def _note_system(system: Mapping[str, Any], found: Checked) -> None:
         found.notes.append(f"no records from these environments of the system: {', '.join(map(str, idle))[:200]}")
 
 
-def _note_binaries(binaries: Mapping[str, Any], found: Checked) -> None:
-    gone = [name for name, entry in binaries.items() if entry is None]
-    found.notes.append(f"{len(binaries) - len(gone)} files that job scripts name have checksums in {BINARIES}")
-    if gone:
-        found.notes.append(f"{len(gone)} were gone when it was packed, such as {gone[0][:120]}")
-
-
 def as_json(path: Path, found: Checked) -> str:
     """Return all of it as JSON."""
     manifest = {
@@ -348,7 +337,7 @@ def as_json(path: Path, found: Checked) -> str:
         "records": found.records,
         "runs": found.runs,
         "recomputed": found.values,
-        "objections": [{"kind": each.kind, "place": each.place, "text": each.text} for each in found.objections],
+        "objections": [{"kind": each.kind, "location": each.location, "text": each.text} for each in found.objections],
         "notes": found.notes,
         "not_proved": list(UNPROVED),
     }

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ _REQUEST = """
 \b
 Examples:
   fabric-checks offers request request.tar
-  fabric-checks offers request request.tar --commit v1 --template pbs --key ~/.ssh/id_ed25519
+  fabric-checks offers request request.tar --commit v1 --key ~/.ssh/id_ed25519
   fabric-checks offers request request.tar --mirror /scratch/mirror     with what ci/mirror wrote: needs no network
 """
 _PACK = """
@@ -72,16 +73,8 @@ _key = click.option("--key", type=click.Path(path_type=Path), help="Sign with th
 _level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
 
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-
-
-def _written(path: Path, manifest: dict[str, Any], summary: str, *, as_json: bool) -> None:
-    length_B = path.stat().st_size
-    if as_json:
-        left = {key: value for key, value in manifest.items() if key not in ("files", "pins", "files_of_commit")}
-        console.print_json(json.dumps({"bundle": str(path), "bytes": length_B, "manifest": left}, indent=1))
-    else:
-        console.print(f"{path}: {bytes_text(length_B)}, {len(manifest['files'])} files, {summary}")
+def _print_written(path: Path, manifest: dict[str, Any], summary: str) -> None:
+    console.print(f"{path}: {bytes_text(path.stat().st_size)}, {len(manifest['files'])} files, {summary}")
 
 
 def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
@@ -95,23 +88,13 @@ def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
     "--commit", default="HEAD", show_default=True, help="A commit of this clone; uncommitted changes are not included."
 )
 @click.option(
-    "--template",
-    type=click.Choice(list(requests.TEMPLATES)),
-    default="slurm",
-    show_default=True,
-    help="The template of a system to include.",
-)
-@click.option(
     "--mirror", type=click.Path(path_type=Path, file_okay=False), help="A folder that ci/mirror wrote, to include."
 )
 @_key
-@_json
-def request(
-    path: Path, *, level: str, commit: str, template: str, mirror: Path | None, key: Path | None, as_json: bool
-) -> None:
-    """Make one file for a vendor: the collection at a commit, the template of a system, and one page of rules."""
-    manifest = requests.make(path, level=level, commit=commit, template=template, mirror=mirror, sign=_signer(key))
-    _written(path, manifest, f"commit {manifest['commit'][:12]}, {level}", as_json=as_json)
+def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Path | None) -> None:
+    """Make one file for a vendor: the collection at a commit, and one page of rules."""
+    manifest = requests.make(path, level=level, commit=commit, mirror=mirror, sign=_signer(key))
+    _print_written(path, manifest, f"commit {manifest['commit'][:12]}, {level}")
 
 
 @command.command("pack", epilog=_PACK)
@@ -127,18 +110,15 @@ def request(
     "--session", "only", multiple=True, help="Only this run; may be repeated. The file lists what is left out."
 )
 @_key
-@_json
-def pack(
-    path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None, as_json: bool
-) -> None:
+def pack(path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None) -> None:
     """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
     manifest = packing.pack(path, results or paths.results(), system, level=level, only=only, sign=_signer(key))
-    _written(path, manifest, f"{len(manifest['sessions'])} sessions of {system}", as_json=as_json)
+    _print_written(path, manifest, f"{len(manifest['sessions'])} sessions of {system}")
 
 
 @command.command("check", epilog=_CHECK)
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@_level(help="The level that was asked for.  [default: as the request says, or the file itself]")
+@_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
     "--signers", type=click.Path(path_type=Path), help="File of those who may sign; the bundle must then be signed."
@@ -176,10 +156,9 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
         )
     else:
         console.print(f"{path}: {many} files, as they were packed")
-    for kind, count in found.count().items():
-        console.print("", f"{count} {checking.KINDS[kind]}:")
-        listed = [f"{each.place}: {each.text}" for each in found.objections if each.kind == kind]
-        console.print(*(f"  {line}" for line in first_of(listed, ", which --json lists", _MOST)))
+    for kind, group in groupby(found.objections, key=lambda each: each.kind):
+        listed = [f"  {each.location}: {each.text}" for each in group]
+        console.print("", f"{len(listed)} {checking.KINDS[kind]}:", *first_of(listed, ", which --json lists", _MOST))
     if not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:
@@ -250,9 +229,8 @@ def _ranking_page(found: Ranking) -> Page:
         text = "-" if offer.price is None else f"{offer.price:,.0f} {found.rules.currency}"
         prices.append(text + ("" if ratio is None else f" ({ratio:.3f})"))
     rows.append((PRICE, f"{found.rules.price_weight:g}", *prices))
-    for title, name in (("weights redrawn", "first_by_weights"), ("runs redrawn", "first_by_runs")):
-        shares = ("-" if o.score is None else f"first in {100 * getattr(o, name):.1f} %" for o in found.offers)
-        rows.append((title, "", *shares))
+    shares = ("-" if each.score is None else f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers)
+    rows.append(("runs redrawn", "", *shares))
     table = Table(
         "What decides",
         ("", "weight", *map(one_line, labels)),
@@ -269,7 +247,6 @@ def _ranking_page(found: Ranking) -> Page:
     notes = (
         "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs behind the "
         "median.",
-        "The score is the weighted geometric mean of the ratios. Weights are redrawn between half and twice their own "
-        "value.",
+        "The score is the weighted geometric mean of the ratios.",
     )
     return Page((table,), notes, tuple(map(one_line, lines)))

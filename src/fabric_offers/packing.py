@@ -52,7 +52,8 @@ def pack(
     """
     if not name_is_sound(system):
         raise FabricError(f"--system: {quoted(system)} is not the name of a system")
-    perflogs, ours, environs = _records(results, system, set(only))
+    perflogs, sessions_of, environs = _records(results, system, only)
+    ours = sessions_of & set(only) if only else sessions_of
     if missing := set(only) - ours:
         raise RecordError(f"{results}: no run called {quoted(min(missing))} has records of {system}")
     if not ours:
@@ -82,7 +83,7 @@ def pack(
         "system": system,
         "level": level,
         "sessions": sorted(ours),
-        "left_out": sorted(only and _sessions(results, system) - set(only)),
+        "left_out": sorted(sessions_of - ours),
     }
     return bundle_file.write(path, facts, members, sign)
 
@@ -105,22 +106,19 @@ def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, 
                     raise RecordError(f"{file}:{number}: {error}; fix or delete the line") from None
 
 
-def _sessions(results: Path, system: str) -> set[str]:
-    return {str(record.get("session")) for _, _, record in _lines(results, system)}
-
-
 def _records(results: Path, system: str, only: Collection[str]) -> tuple[dict[str, bytes], set[str], set[str]]:
-    """Return the perflogs by their names in the bundle, the sessions, and the environments."""
+    """Return the perflogs by their names in the bundle, all sessions of the system, and the environments packed."""
     kept: dict[str, list[bytes]] = {}
     found: set[str] = set()
     environs: set[str] = set()
     for file, line, record in _lines(results, system):
         session = record.get("session")
-        if not isinstance(session, str) or not name_is_sound(session) or (only and session not in only):
+        if not isinstance(session, str) or not name_is_sound(session):
             continue
-        kept.setdefault(str(file.relative_to(results)), []).append(line + b"\n")
         found.add(session)
-        environs.add(str(record.get("environ")))
+        if not only or session in only:
+            kept.setdefault(str(file.relative_to(results)), []).append(line + b"\n")
+            environs.add(str(record.get("environ")))
     return {name: b"".join(lines) for name, lines in kept.items()}, found, environs
 
 

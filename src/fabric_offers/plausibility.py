@@ -38,7 +38,7 @@ def implausible(
 ) -> list[Fault]:
     """Return what cannot be true of runs.
 
-    :param link_MBps: the rate of a link as the buyer knows it; None: as the vendor says.
+    :param link_MBps: the rate of a link as the buyer knows it; None: that of the vendor.
     :param one_way: the metrics that count one direction only, by the folder of the run and name.
     """
     return [*_copies(folder, runs), *_rates(runs, system, link_MBps, one_way), *_times(runs)]
@@ -48,7 +48,7 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
     """Find outputs of two runs that are the same to the byte."""
     first: dict[bytes, Run] = {}
     for run in runs:
-        path = folder / run.place / OUTPUT
+        path = folder / run.folder / OUTPUT
         if not path.is_file() or path.stat().st_size < _FEW_B or len(run.records) < _FEW:
             continue
         digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
@@ -77,7 +77,7 @@ def _rates(
         for record in run.records:
             if record["metric"] is None or record["unit"] != "MB/s":
                 continue
-            ways = 1 if (run.place, record["metric"]) in one_way else 2
+            ways = 1 if (run.folder, record["metric"]) in one_way else 2
             most = ways * of_node * (1 if nodes == 2 else nodes)
             if record["value"] > most * _ROUNDED:
                 text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"

@@ -24,7 +24,7 @@ from fabric_checks.core.errors import RecordError, quoted
 PRICE = "price"
 #: Fields of records that a ranking needs.
 FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
-#: How often weights are drawn anew, each between half and twice its own, and medians from the runs.
+#: How often medians are drawn anew from the runs.
 DRAWS = 10_000
 _SEED = 20260101
 
@@ -72,7 +72,6 @@ class Offer:
     ratios: dict[str, float] = field(default_factory=dict)
     misses: list[str] = field(default_factory=list)
     score: float | None = None
-    first_by_weights: float = 0.0
     first_by_runs: float = 0.0
 
 
@@ -235,10 +234,6 @@ def _score(offers: Sequence[Offer], logs: np.ndarray, weights: Mapping[str, floa
     for offer, row in zip(offers, relative, strict=True):
         offer.ratios = dict(zip(weights, np.exp(row).tolist(), strict=True))
         offer.score = float(np.exp(row @ own / own.sum()))
-    drawn = own * 2 ** np.random.default_rng(_SEED).uniform(-1, 1, (DRAWS, len(own)))
-    first = np.argmax(drawn @ relative.T, axis=1)
-    for place, offer in enumerate(offers):
-        offer.first_by_weights = float(np.mean(first == place))
 
 
 def _draw_runs(
@@ -250,18 +245,18 @@ def _draw_runs(
     """Note how often each offer is first if its runs are redrawn, with replacement."""
     generator = np.random.default_rng(_SEED)
     total = np.zeros((DRAWS, len(offers)))
-    for place, offer in enumerate(offers):
+    for number, offer in enumerate(offers):
         for name, weight in weights.items():
             if name == PRICE:
-                total[:, place] += weight * _log(offer, name, signs[name])
+                total[:, number] += weight * _log(offer, name, signs[name])
                 continue
             series = samples[offer.label][name]
             for values in series:
                 drawn = np.median(generator.choice(values, (DRAWS, len(values))), axis=1)
-                total[:, place] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)
+                total[:, number] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)
     first = np.argmax(total, axis=1)
-    for place, offer in enumerate(offers):
-        offer.first_by_runs = float(np.mean(first == place))
+    for number, offer in enumerate(offers):
+        offer.first_by_runs = float(np.mean(first == number))
 
 
 def _turn(ranked: Sequence[Offer], weights: Mapping[str, float], name: str) -> tuple[float, str] | None:

@@ -45,7 +45,7 @@ def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Pat
         "runs": [
             {
                 **dict(zip(("test", "partition", "environ"), run.case, strict=True)),
-                "files": str(folder / run.place),
+                "files": str(folder / run.folder),
                 "group": run.group,
             }
             for run in runs
@@ -93,7 +93,7 @@ def differences(folder: Path, run: Run, found: Mapping[str, Any]) -> list[Fault]
     :param found: the recomputed run.
     """
     if "error" in found:
-        lost = "" if (folder / run.place / OUTPUT).is_file() else f"its output {run.place}/{OUTPUT} is not there; "
+        lost = "" if (folder / run.folder / OUTPUT).is_file() else f"its output {run.folder}/{OUTPUT} is not there; "
         return [Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")]
     faults = [*_values(run, found), *_facts(run, found["facts"]), *_command(folder, run, found["commands"])]
     return [Fault("record" if kind != "options" else kind, run.name, text) for kind, text in faults]

@@ -13,11 +13,8 @@ from typing import Any
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import ROOT
-from fabric_checks.onboarding import examples
 from fabric_offers import bundle_file
 
-#: The names of the examples of a system's file.
-TEMPLATES = tuple(examples.SCHEDULERS)
 #: Where the collection pins what it installs.
 PINS = ("ci/requirements", "spack-envs")
 
@@ -32,9 +29,9 @@ one file.
        git clone collection.git-bundle fabric-checks
        cd fabric-checks
 
-2. Describe the system. Copy `system.py` to `config/systems/NAME.py` and fill it in, or let `fabric-checks init` write
-   it (`docs/adding-a-system.md`). Say the rate of a link (`link_MBps`) and the number of adapters (`nics`) as offered.
-   Do not change any other file of the collection.
+2. Describe the system. Let `fabric-checks init` write `config/systems/NAME.py`, or fill in what `fabric-checks init
+   --example slurm` (pbs, lsf, flux) prints (`docs/adding-a-system.md`). Write the rate of a link (`link_MBps`) and the
+   number of adapters (`nics`) as offered. Do not change any other file of the collection.
 
 3. Run it. The level itself includes {passes} of every case:
 
@@ -63,7 +60,6 @@ def make(
     *,
     level: str,
     commit: str = "HEAD",
-    template: str = "slurm",
     mirror: Path | None = None,
     sign: Callable[[bytes], bytes] | None = None,
 ) -> dict[str, Any]:
@@ -97,7 +93,6 @@ def make(
         members: dict[str, Path | bytes] = {
             "collection.git-bundle": collection,
             "RULES.md": rules.encode(),
-            "system.py": examples.system(template).encode(),
         }
         if mirror is not None:
             members |= _mirror(mirror)
@@ -110,7 +105,7 @@ def make(
             "pins": pins,
             "files_of_commit": blobs(digits),
         }
-        return bundle_file.write(path, facts, members, sign, compress=False)
+        return bundle_file.write(path, facts, members, sign)
 
 
 def blobs(commit: str) -> dict[str, str]:

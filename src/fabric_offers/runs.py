@@ -27,10 +27,10 @@ _OF_RUN = FIELDS[: FIELDS.index("metric")]
 class Run:
     """One run of a case.
 
-    :param place: its folder in the bundle; :param records: its records, at least one.
+    :param folder: its folder in the bundle; :param records: its records, at least one.
     """
 
-    place: str
+    folder: str
     records: list[Record] = field(default_factory=list)
 
     @property
@@ -46,7 +46,7 @@ class Run:
     @property
     def group(self) -> str:
         """The session and the pass, which runs that depend on each other share."""
-        again = _AGAIN.search(self.place)
+        again = _AGAIN.search(self.folder)
         return f"{self.first['session']} {again[1] if again else 0}"
 
     @property
@@ -77,9 +77,9 @@ def read(folder: Path, names: Sequence[str]) -> tuple[list[Run], list[Fault], in
         _require_agreement(run, faults)
     claimed = set(runs)
     for name in names:
-        place = name.rpartition("/")[0]
-        if name.endswith(f"/{OUTPUT}") and place not in claimed:
-            faults.append(Fault("record", place, "there is an output, but no record for it"))
+        parent = name.rpartition("/")[0]
+        if name.endswith(f"/{OUTPUT}") and parent not in claimed:
+            faults.append(Fault("record", parent, "there is an output, but no record for it"))
     return list(runs.values()), faults, count
 
 
@@ -103,8 +103,8 @@ def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faul
         faults.append(Fault("record", what, f"its output is in {quoted(output, 120)}, which belongs to another run"))
         return
     # The files of a failed run stay in the stage folder.
-    place = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
-    runs.setdefault(place, Run(place)).records.append(record)
+    kept = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
+    runs.setdefault(kept, Run(kept)).records.append(record)
 
 
 def _require_agreement(run: Run, faults: list[Fault]) -> None:
@@ -119,5 +119,5 @@ def _require_agreement(run: Run, faults: list[Fault]) -> None:
 
 def script(folder: Path, run: Run) -> str | None:
     """Return the job script of a run, None if it is not there."""
-    path = folder / run.place / SCRIPT
+    path = folder / run.folder / SCRIPT
     return files.read_text(path, folder) if path.is_file() else None

@@ -13,8 +13,8 @@ from fabric_checks.software.programs import OWN_SOURCES, build_own
 #: The variable that preloads the library, and the one that names the file which it writes.
 PRELOAD, FILE = "LD_PRELOAD", "FABRIC_PROFILE"
 
-#: The variables that name the folder for a trace, if there is to be one, and the bytes that all of it may have.
-TRACE, TRACE_BYTES = "FABRIC_TRACE", "FABRIC_TRACE_BYTES"
+#: The variable that names the folder for a trace, if there is to be one.
+TRACE = "FABRIC_TRACE"
 
 
 def build(mpicc: str, folder: Path) -> Path:
@@ -26,13 +26,14 @@ def build(mpicc: str, folder: Path) -> Path:
     """
     source = folder / "src"
     shutil.copytree(OWN_SOURCES, source)
-    done = subprocess.run(build_own(mpicc), cwd=source, capture_output=True, text=True, errors="replace", check=False)
+    command = build_own(mpicc, profiler=True)
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, errors="replace", check=False)
     library = source / "profile.so"
     if done.returncode or not library.exists():
         lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        telling = next((line for line in lines if "error:" in line), lines[-1] if lines else "nothing")
+        first_error = next((line for line in lines if "error:" in line), lines[-1] if lines else "nothing")
         raise FabricError(
-            f"{mpicc}: the profiling library cannot be built: it says {quoted(telling, 200)}; name the compiler "
+            f"{mpicc}: the profiling library cannot be built: it says {quoted(first_error, 200)}; name the compiler "
             "wrapper of the program's MPI with --mpicc"
         )
     return library

@@ -42,13 +42,6 @@ Examples:
 @click.option(
     "--trace", type=click.Path(path_type=Path), help="Also write a trace for `fabric-checks replay` into this folder."
 )
-@click.option(
-    "--trace-limit",
-    type=click.IntRange(min=1),
-    default=1024,
-    show_default=True,
-    help="Limit of the size of the trace, all ranks together, in MiB.",
-)
 @click.option("--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI.")
 @click.argument("line", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -58,14 +51,14 @@ def command(
     picture: Path | None,
     *,
     trace: Path | None,
-    trace_limit: int,
     as_json: bool,
     mpicc: str,
 ) -> None:
     """Run LINE, a launcher and an MPI program, and show what the program asks of MPI.
 
     That is: its messages by size, its time by call, the balance of its ranks. The program is not rebuilt; a library is
-    placed between it and its MPI. What it prints goes to standard error, and its exit status becomes this command's.
+    put between it and its MPI. Its output goes to standard error, and its exit status becomes this command's. A trace
+    has at most FABRIC_TRACE_BYTES bytes, all ranks together; 1 GiB if that variable is not set.
     """
     if bool(line) == bool(given):
         raise click.UsageError("give either a command after --, or a profile with --read")
@@ -79,7 +72,7 @@ def command(
     else:
         with tempfile.TemporaryDirectory(prefix="fabric-checks-profile-") as folder:
             file = (output or Path(folder) / "profile.txt").absolute()
-            variables = _trace_variables(trace, trace_limit) if trace else {}
+            variables = {profiler.TRACE: str(_empty(trace))} if trace else {}
             status = _run(line, profiler.build(mpicc, Path(folder)), file, variables)
             if not file.exists():
                 _explain_nothing(line, status)
@@ -104,12 +97,12 @@ def _read(path: Path) -> parser.Profile:
         raise FabricError(f"{path}: {error}") from None
 
 
-def _trace_variables(folder: Path, limit_MiB: int) -> dict[str, str]:
-    """Return what has the library write a trace; its folder is made, and has no other."""
+def _empty(folder: Path) -> Path:
+    """Make the folder of a trace, which has no other in it; return its absolute path."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FabricError(f"{folder}: is not empty; name a new folder for the trace")
-    return {profiler.TRACE: str(folder.absolute()), profiler.TRACE_BYTES: str(limit_MiB << 20)}
+    return folder.absolute()
 
 
 def _require_trace(folder: Path, ranks: int) -> None:

@@ -55,11 +55,11 @@ def values(profile: Profile) -> dict[str, float]:
     messages = histogram(profile, is_message)
     sent = {size: of[0] for size, of in messages.items()}
     moved = {size: of[1] for size, of in messages.items()}
-    by_kind = _time_by_kind(profile)
+    collective_s, wait_s = (sum(of.get(kind, 0.0) for of in time_by_kind(profile)) for kind in ("collective", "wait"))
     return {
         "profile_mpi_share": _percent(mpi_s, wall_s),
-        "profile_collective_share": _percent(by_kind["collective"], mpi_s),
-        "profile_wait_share": _percent(by_kind["wait"], mpi_s),
+        "profile_collective_share": _percent(collective_s, mpi_s),
+        "profile_wait_share": _percent(wait_s, mpi_s),
         "profile_imbalance": _percent(max(busy_s) - mean_busy_s, mean_busy_s),
         "profile_call_rate": sum(each.count for rank in ranks for each in rank.calls) / wall_s,
         "profile_message_rate": sum(sent.values()) / wall_s,
@@ -72,15 +72,12 @@ def values(profile: Profile) -> dict[str, float]:
 
 def is_message(calls: Calls) -> bool:
     """Return whether these sent messages: from one rank to another, not those within a collective."""
-    return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in _NO_MESSAGE
+    return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in ("Start", "Startall")
 
 
 def moves_in_a_collective(calls: Calls) -> bool:
     """Return whether these are collectives with data: not `MPI_Barrier`, and no initialisations."""
     return calls.kind == "collective" and not calls.call.endswith("_init") and "arrier" not in calls.call
-
-
-_NO_MESSAGE = ("Pready", "Pready_range", "Pready_list", "Start", "Startall")
 
 
 def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tuple[int, int]]:
@@ -139,13 +136,6 @@ def weighted_median(weights: dict[int, int]) -> int:
 
 def _all(profile: Profile) -> Iterable[Calls]:
     return (each for rank in profile.ranks for each in rank.calls)
-
-
-def _time_by_kind(profile: Profile) -> dict[str, float]:
-    found: dict[str, float] = defaultdict(float)
-    for calls in _all(profile):
-        found[calls.kind] += calls.time_s
-    return found
 
 
 def time_by_kind(profile: Profile) -> list[dict[str, float]]:

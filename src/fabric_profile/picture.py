@@ -15,7 +15,7 @@ from fabric_checks.report.drawing import Line, Panel
 from fabric_profile import evaluation as analysis
 from fabric_profile.profile import Profile
 
-_KINDS = ("outside", "send", "receive", "wait", "collective", "one-sided", "making")
+_KINDS = ("outside", "send", "receive", "wait", "collective", "making")
 
 
 def draw(profile: Profile, path: Path, title: str) -> str:

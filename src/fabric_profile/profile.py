@@ -15,35 +15,24 @@ _FIRST = re.compile(r"# fabric-checks profile (\S+)")
 _LAST = re.compile(r"# complete: ([0-9]{1,9}) ranks")
 FORMAT = "1"
 
-_SENDS = {"Send", "Bsend", "Ssend", "Rsend", "Psend"}
+_SENDS = ("Send", "Bsend", "Ssend", "Rsend")
 _COLLECTIVES = (
     *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall"),
     *("Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter"),
     *("Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw"),
 )
-_ONE_SIDED = ("Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap")
 _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
-#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, ``one-sided``
-#: with its synchronisation, and ``making`` of communicators and windows.
+#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, and ``making`` of
+#: communicators and windows.
 KINDS: dict[str, str] = {
     **{f"{name}{end}": "send" for name in _SENDS for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "send" for name in _SENDS},
-    **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace"), "send"),
-    **dict.fromkeys(("Pready", "Pready_range", "Pready_list", "Start", "Startall"), "send"),
-    **dict.fromkeys(("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start", "Precv_init"), "receive"),
-    **dict.fromkeys(("Precv_start", "Parrived", "Probe", "Iprobe", "Mprobe", "Improbe"), "receive"),
+    **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace", "Start", "Startall"), "send"),
+    **dict.fromkeys(("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start"), "receive"),
+    **dict.fromkeys(("Probe", "Iprobe", "Mprobe", "Improbe"), "receive"),
     **dict.fromkeys(_WAITS, "wait"),
     **{f"{name}{end}": "collective" for name in _COLLECTIVES for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "collective" for name in _COLLECTIVES},
-    **dict.fromkeys(_ONE_SIDED, "one-sided"),
-    **{f"R{name.lower()}": "one-sided" for name in _ONE_SIDED[:4]},
-    **{
-        f"Win_{name}": "one-sided"
-        for name in (
-            *("fence", "start", "complete", "post", "wait", "test", "lock", "lock_all", "unlock", "unlock_all"),
-            *("flush", "flush_all", "flush_local", "flush_local_all", "sync"),
-        )
-    },
     **{f"Win_{name}": "making" for name in ("create", "allocate", "allocate_shared", "create_dynamic")},
     **{
         f"Comm_{name}": "making"
@@ -59,7 +48,7 @@ class Calls:
     """Calls of one kind, by one rank, on communicators of one size, of sizes between two powers of two.
 
     :param call: without ``MPI_``. ``Send_start`` are the starts of what ``Send_init`` made.
-    :param comm_size: processes of the communicator or window; 0 where the call knows of none, such as ``Waitall``.
+    :param comm_size: processes of the communicator; 0 where the call knows of none, such as ``Waitall``.
     :param is_inter: whether it is an inter-communicator, whose own group ``comm_size`` counts.
     :param power: 0 if the size is 0; otherwise sizes are from ``2**(power - 1)`` to ``2**power - 1`` bytes. The size
         is that of a message; of a block, in a collective; of the buffer that a receive offers.
@@ -128,7 +117,7 @@ def parse(text: str, ranks: int | None = None) -> Profile:
     last = _LAST.fullmatch(lines[-1])
     if last is None:
         raise OutputError("the profile is cut off: its last line is not '# complete: ...'")
-    mpi, asked = (_header(lines, place, key) for place, key in ((1, "mpi"), (2, "ranks")))
+    mpi, asked = (_header(lines, index, key) for index, key in ((1, "mpi"), (2, "ranks")))
     expected = whole(asked, 3, "a number of ranks")
     found = tuple(_ranks(lines))
     for count in {expected, int(last[1])}:
@@ -139,28 +128,28 @@ def parse(text: str, ranks: int | None = None) -> Profile:
     return Profile(mpi, found)
 
 
-def _header(lines: list[str], place: int, key: str) -> str:
-    line = lines[place] if place < len(lines) else ""
+def _header(lines: list[str], index: int, key: str) -> str:
+    line = lines[index] if index < len(lines) else ""
     if not line.startswith(f"# {key}: "):
-        raise OutputError(f"the header line '# {key}: ...' was expected, found {quoted(line)}", place + 1)
+        raise OutputError(f"the header line '# {key}: ...' was expected, found {quoted(line)}", index + 1)
     return line.removeprefix(f"# {key}: ")
 
 
 def _ranks(lines: list[str]) -> Iterator[Rank]:
-    place, end = 3, len(lines) - 1
+    index, end = 3, len(lines) - 1
     expected = 0
-    while place < end:
-        words = _words(lines, place, "rank", 8)
+    while index < end:
+        words = _words(lines, index, "rank", 8)
         if words[1] != str(expected):
-            raise OutputError(f"rank {expected} was expected, found {quoted(words[1])}", place + 1)
-        wall_s, cpu_s, mpi_s = (_time(word, place) for word in words[3:6])
-        not_kept = whole(words[6], place + 1, "a number of calls")
-        rows = whole(words[7], place + 1, "a number of rows")
-        if place + rows >= end:
-            raise OutputError(f"rank {expected} has {rows} rows, the profile ends before them", place + 1)
+            raise OutputError(f"rank {expected} was expected, found {quoted(words[1])}", index + 1)
+        wall_s, cpu_s, mpi_s = (_time(word, index) for word in words[3:6])
+        not_kept = whole(words[6], index + 1, "a number of calls")
+        rows = whole(words[7], index + 1, "a number of rows")
+        if index + rows >= end:
+            raise OutputError(f"rank {expected} has {rows} rows, the profile ends before them", index + 1)
         calls: list[Calls] = []
         partners: dict[int, tuple[int, int]] = {}
-        for at in range(place + 1, place + 1 + rows):
+        for at in range(index + 1, index + 1 + rows):
             if lines[at].startswith("to "):
                 to, *counts = _words(lines, at, "to", 4)[1:]
                 partner = -1 if to == "-1" else whole(to, at + 1, "a rank")
@@ -168,9 +157,9 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
             else:
                 calls.append(_calls(lines, at))
         if abs(sum(each.time_s for each in calls) - mpi_s) > 1e-9 * (len(calls) + 1) or mpi_s > wall_s * _MOST_THREADS:
-            raise OutputError(f"the times of rank {expected} do not add up: the profile is damaged", place + 1)
+            raise OutputError(f"the times of rank {expected} do not add up: the profile is damaged", index + 1)
         yield Rank(words[2], wall_s, cpu_s, mpi_s, not_kept, tuple(calls), partners)
-        place += 1 + rows
+        index += 1 + rows
         expected += 1
 
 
@@ -178,30 +167,30 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
 _MOST_THREADS = 10_000
 
 
-def _words(lines: list[str], place: int, first: str, count: int) -> list[str]:
-    words = lines[place].split(" ")
+def _words(lines: list[str], index: int, first: str, count: int) -> list[str]:
+    words = lines[index].split(" ")
     if len(words) != count or words[0] != first:
-        raise OutputError(f"a row '{first} ...' was expected, found {quoted(lines[place])}", place + 1)
+        raise OutputError(f"a row '{first} ...' was expected, found {quoted(lines[index])}", index + 1)
     return words
 
 
-def _calls(lines: list[str], place: int) -> Calls:
-    _, call, comm_size, group, *counts = _words(lines, place, "call", 9)
-    line = place + 1
+def _calls(lines: list[str], index: int) -> Calls:
+    _, call, comm_size, group, *counts = _words(lines, index, "call", 9)
+    line = index + 1
     if call not in KINDS:
         raise OutputError(f"{quoted(call)} is an unknown call", line)
     if group not in ("intra", "inter"):
         raise OutputError(f"'intra' or 'inter' was expected, found {quoted(group)}", line)
     power, count, moved = (whole(text, line, "a count") for text in counts[:3])
-    time_s, longest_s = (_time(text, place) for text in counts[3:])
+    time_s, longest_s = (_time(text, index) for text in counts[3:])
     if power > 63 or count == 0 or longest_s > time_s:
-        raise OutputError(f"{quoted(lines[place])} is impossible: the profile is damaged", line)
+        raise OutputError(f"{quoted(lines[index])} is impossible: the profile is damaged", line)
     size = whole(comm_size, line, "a number of processes")
     return Calls(call, size, group == "inter", power, count, moved, time_s, longest_s)
 
 
-def _time(text: str, place: int) -> float:
-    value = number(text, place + 1)
+def _time(text: str, index: int) -> float:
+    value = number(text, index + 1)
     if value < 0:
-        raise OutputError(f"a time of {value:g} s is impossible", place + 1)
+        raise OutputError(f"a time of {value:g} s is impossible", index + 1)
     return value

@@ -34,6 +34,8 @@ def as_lines(profile: Profile) -> list[str]:
         "",
         *_table_by_size("collectives", analysis.histogram(profile, analysis.moves_in_a_collective)),
     ]
+    if any(each.call.startswith("Win_") for rank in profile.ranks for each in rank.calls):
+        lines += ["", "the program makes windows: its one-sided transfers and their synchronisation are not counted"]
     if missing := analysis.not_kept(profile):
         lines += ["", f"{missing} calls are missing: there were more kinds of them than a profile has room for"]
     return lines

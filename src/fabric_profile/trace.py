@@ -113,7 +113,7 @@ def _require_whole(line: str, actions: int, number: int) -> None:
         raise OutputError(f"{quoted(line)} is not a line of a trace", number)
     how, why = found.groups()
     if how == "cut":
-        raise OutputError(f"the trace was cut off: {quoted(why)}; trace fewer steps, or raise --trace-limit", number)
+        raise OutputError(f"the trace was cut off: {quoted(why)}; trace fewer steps, or set FABRIC_TRACE_BYTES", number)
     if how == "stopped":
         raise OutputError(f"the trace was stopped: {quoted(why, 160)}", number)
     counted = _ACTIONS.fullmatch(why)

@@ -3,7 +3,7 @@
 
 It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors are the
 program's. As many simulations run at once as there are processors, and the time that each may take is processor time:
-what else goes on changes neither its values nor whether it ends. SimGrid's exit status tells little (a deadlock and
+what else goes on changes neither its values nor whether it ends. SimGrid's exit status is no evidence (a deadlock and
 MPI_Abort end with 0), so that of this command is 0 only if no message reports a failure; the cause is the last
 line on standard error.
 """
@@ -48,7 +48,6 @@ def prepare(
     program: Sequence[str],
     folder: Path,
     *,
-    ranks: int | None = None,
     flops: float | None = None,
     flags: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
@@ -66,7 +65,7 @@ def prepare(
     host_list = folder / f"{twin.name}-{nodes}x{ppn}.hosts"
     platform.write_text(platform_file.platform(twin, flops))
     host_list.write_text(hosts)
-    line = command(twin, plugin, host_list, ranks or nodes * ppn, program, smpirun=smpirun, flags=flags)
+    line = command(twin, plugin, host_list, nodes * ppn, program, smpirun=smpirun, flags=flags)
     environment = {name: value for name, value in os.environ.items() if name not in _OF_THE_REAL_MACHINE}
     return line, FASTER | environment | {PLATFORM_VARIABLE: str(platform.absolute())}
 

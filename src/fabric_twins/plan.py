@@ -23,9 +23,10 @@ from typing import Any
 
 from fabric_checks.core.errors import quoted
 from fabric_twins.errors import TwinError
-from fabric_twins.model import platform_file
 from fabric_twins.model.description import Twin, describe
 from fabric_twins.model.reading import Section, content, top_level
+from fabric_twins.model.routing import routes
+from fabric_twins.model.topology import with_faults
 
 #: The name of the description itself where the file has no ``plan``.
 AS_DESCRIBED = "as described"
@@ -56,18 +57,18 @@ def load(file: Path) -> tuple[Alternative, ...]:
     found = [Alternative(first, _twin(top_level(file, top)))]
     listed = own.take("alternatives", "a list") if own.optional("alternatives") else []
     if not isinstance(listed, list) or len(listed) >= MOST:
-        raise TwinError(f"{own.place('alternatives')}: a list of fewer than {MOST} alternatives is expected here")
+        raise TwinError(f"{own.location('alternatives')}: a list of fewer than {MOST} alternatives is expected here")
     for number, item in enumerate(listed):
-        place = f"alternatives[{number}]"
-        name, changes = _item(file, place, item)
+        location = f"alternatives[{number}]"
+        name, changes = _item(file, location, item)
         if name in [each.name for each in found]:
-            raise TwinError(f"{file}: {place}.name: {quoted(name)} is there already; give each its own")
-        _require_known(file, place, changes, top)
+            raise TwinError(f"{file}: {location}.name: {quoted(name)} is there already; give each its own")
+        _require_known(file, location, changes, top)
         try:
             twin = _twin(top_level(file, merged(top, changes)))
         except TwinError as error:
             # The rest of the message names the key, which may be one that the alternative only inherits.
-            raise TwinError(f"{file}: {place} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
+            raise TwinError(f"{file}: {location} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
         found.append(Alternative(name, twin))
     return tuple(found)
 
@@ -100,27 +101,27 @@ def _is_section(value: Any) -> bool:
     return isinstance(value, dict) and "value" not in value and all(isinstance(key, str) for key in value)
 
 
-def _item(file: Path, place: str, item: object) -> tuple[str, dict[str, Any]]:
-    section = Section(file, place, item, None, {})
+def _item(file: Path, location: str, item: object) -> tuple[str, dict[str, Any]]:
+    section = Section(file, location, item, None, {})
     name = section.text("name")
     changes = {key: value for key, value in item.items() if key != "name"} if isinstance(item, dict) else {}
     if not changes:
-        raise TwinError(f"{file}: {place}: does not differ; write the keys in which it does, such as topology")
+        raise TwinError(f"{file}: {location}: does not differ; write the keys in which it does, such as topology")
     return name, changes
 
 
-def _require_known(file: Path, place: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
+def _require_known(file: Path, location: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
     """Refuse a change of the keys that all alternatives share."""
     for key in ("name", "values"):
         if key in changes:
-            raise TwinError(f"{file}: {place}.{key}: cannot differ; remove it")
+            raise TwinError(f"{file}: {location}.{key}: cannot differ; remove it")
     for key, value in changes.items():
         if value is None and key not in top:
-            raise TwinError(f"{file}: {place}.{key}: is removed here, but does not exist; remove this line")
+            raise TwinError(f"{file}: {location}.{key}: is removed here, but does not exist; remove this line")
 
 
 def _twin(top: Section) -> Twin:
     """Return the twin, whose faults and routing fit its topology."""
     twin = describe(top)
-    platform_file.platform(twin)
+    routes(with_faults(twin.topology.wiring(), twin.faults), twin.routing)
     return twin

@@ -5,5 +5,5 @@ VERBS = {
     "twin": ("Predict", "fabric_twins.cli", "Predict what a planned cluster will deliver."),
     "replay": ("Predict", "fabric_twins.cli", "Predict a traced program's run time on simulated clusters."),
 }
-REPORT_SECTIONS = ("fabric_twins.report.sand",)
+REPORT_SECTIONS = ("fabric_twins.sand",)
 SYSTEMS_OF_MACHINES = ("twins",)

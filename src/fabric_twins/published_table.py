@@ -10,8 +10,7 @@ from functools import partial
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
-from fabric_twins.model import description
-from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin
+from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin, load_all
 from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
@@ -26,7 +25,7 @@ _HEAD = """\
 
 Each file here describes one twin: nodes, costs of messages, buses, topology, routing, and the values that the documents
 report for it, with the source of every value. `ci/run --system NAME` runs the checks on it; `ci/run --system twins`
-runs them on all twins. `src/fabric_twins/model/description.py` says what a description may have.
+runs them on all twins. `src/fabric_twins/model/description.py` documents the keys of a description.
 
 Sources: SAND, SAND2005-5199, *An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath* (Sandia, 2005). ROTATE:
 Naegle, e-mails on cross-sectional bandwidth testing on Feynman and Rogue (June 2004). OSU03: Liu et al.,
@@ -53,7 +52,7 @@ _TABLES = (
         "unnoticed.",
     ),
     (
-        "Said without a number: {}",
+        "Statements without a number: {}",
         "Bounds on what a check measures; the direction is the document's, the rough factor is ours.",
     ),
 )
@@ -79,7 +78,7 @@ def shipped() -> list[Twin]:
 
     :raises TwinError: if something is wrong with a description.
     """
-    return [description.load(file) for file in sorted(DESCRIPTIONS.glob("*.yaml"))]
+    return load_all(DESCRIPTIONS)
 
 
 def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values, list[str]]:
@@ -137,15 +136,15 @@ def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     fitted = [row for row in all_rows if row.published.twin == FITTED]
     predicted = [row for row in all_rows if row.published.twin != FITTED and not row.published.why_not]
     failed = [row for row in all_rows if row.published.why_not]
-    said = [(twin, statement) for twin in twins for statement in twin.statements]
+    statements = [(twin, statement) for twin in twins for statement in twin.statements]
     titles = ("twin", "value", "published", "twin gives", "", "source")
     tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
         (titles, [_cells(row) for row in fitted]),
         (titles, [_cells(row) for row in predicted]),
         ((*titles, "why"), [(*_cells(row), row.published.why_not) for row in failed]),
         (
-            ("twin", "what is said", "bound", "source", "the twin"),
-            [(twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in said],
+            ("twin", "statement", "bound", "source", "the twin"),
+            [(twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in statements],
         ),
     ]
     lines = [_HEAD]

@@ -2,7 +2,8 @@
 """Predict the run time of a traced application on twins and on planned clusters, by replay with SimGrid's SMPI.
 
 The messages are those of the traced run; computation is its processor time, at the speed that the user gives. Nothing
-is measured.
+is measured. A program that was traced on 1, 2, 4 ... ranks is replayed in every layout that the traces fill; source of
+the comparison of layouts: SAND2005-5199, section 6, Figures 15 and 16.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,11 @@ from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import Table, sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
-from fabric_twins.processes import run_all
+from fabric_twins.processes import run_all, slot
 from fabric_twins.simulate import Bounds, bounded, require_end
 from fabric_twins.smpirun import failure
 
-#: Computation takes its time, and SimGrid says at the end what time it is.
+#: Computation takes its time, and SimGrid prints the time at its end.
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 
@@ -67,7 +68,7 @@ QUANTITIES = {
 class Trace:
     """A trace of all ranks, in their order.
 
-    :param folder: where it is, a file a rank.
+    :param folder: the folder that has it, a file a rank.
     """
 
     folder: Path
@@ -78,45 +79,23 @@ class Trace:
         """The processor time that a rank computed, the mean of all."""
         return sum(rank.compute_s for rank in self.ranks) / len(self.ranks)
 
-    @property
-    def actions(self) -> int:
-        """The number of its actions."""
-        return sum(sum(rank.actions.values()) for rank in self.ranks)
-
 
 @dataclass(frozen=True)
 class Point:
-    """A replay of a trace in one layout: its run time, and of that the computation of a rank, the mean of all."""
+    """A replay of a trace in one layout.
+
+    :param run_s: the run time. :param compute_s: of that the computation of a rank, the mean of all.
+    :param changed_s: the run time with a quantity of :data:`QUANTITIES` 10 % worse, and 10 % better.
+    """
 
     run_s: float
     compute_s: float
+    changed_s: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def communication_percent(self) -> float:
         """The share of the run time that a rank does not compute: messages, collectives, and waiting for others."""
         return 100 * (1 - self.compute_s / self.run_s)
-
-
-@dataclass(frozen=True)
-class Replay(Point):
-    """The replay of a trace on a twin, with the effect of changes to it.
-
-    :param name: of the twin, and of the alternative where there are some. :param layout: nodes x processes a node.
-    :param one_rank_s: the run time of one rank, where that is known.
-    :param changed_s: the run time with a quantity of :data:`QUANTITIES` 10 % worse, and 10 % better.
-    """
-
-    name: str
-    twin: Twin
-    layout: Layout
-    ranks: int
-    one_rank_s: float | None
-    changed_s: dict[str, tuple[float, float]]
-
-    @property
-    def efficiency_percent(self) -> float | None:
-        """The parallel efficiency: the run time of one rank over that of all, times their number."""
-        return None if self.one_rank_s is None else 100 * self.one_rank_s / (self.ranks * self.run_s)
 
     def change_percent(self, quantity: str) -> tuple[float, float]:
         """Return by how much the run time changes if a quantity is 10 % worse, and if it is 10 % better."""
@@ -124,8 +103,48 @@ class Replay(Point):
         return 100 * (worse / self.run_s - 1), 100 * (better / self.run_s - 1)
 
 
-def load(folder: Path) -> Trace:
-    """Read a trace.
+@dataclass(frozen=True)
+class Series:
+    """The replays of all traces on a cluster, by layout; its name includes the alternative."""
+
+    name: str
+    twin: Twin
+    points: Mapping[Layout, Point]
+
+    def gap_percent(self, layout: Layout) -> float | None:
+        """Return how much longer it takes than with one process on each of the same nodes; None if that is unknown."""
+        return self._longer(layout, Layout(layout.nodes, 1))
+
+    def spread_percent(self, layout: Layout) -> float | None:
+        """Return how much longer it takes than with as many processes on a node each; None if that is unknown."""
+        return self._longer(layout, Layout(layout.tasks, 1))
+
+    def _longer(self, layout: Layout, one: Layout) -> float | None:
+        if layout.ppn == 1 or one not in self.points:
+            return None
+        return 100 * (self.points[layout].run_s / self.points[one].run_s - 1)
+
+
+def load(folder: Path) -> dict[int, Trace]:
+    """Read a trace, or the traces of a program on several numbers of ranks, a folder each in this one.
+
+    :returns: by the number of ranks.
+    :raises FabricError: if two have as many ranks, or one cannot be replayed.
+    """
+    folders = sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    found: dict[int, Trace] = {}
+    for trace in map(load_trace, folders or [folder]):
+        ranks = len(trace.ranks)
+        if ranks in found:
+            raise FabricError(
+                f"{trace.folder}: has {ranks} ranks, and so does {found[ranks].folder}; leave one of them out"
+            )
+        found[ranks] = trace
+    return dict(sorted(found.items()))
+
+
+def load_trace(folder: Path) -> Trace:
+    """Read one trace.
 
     :raises FabricError: if a rank's file is missing, cut, or has what cannot be replayed.
     """
@@ -157,21 +176,69 @@ def _rank(folder: Path, rank: int) -> RankTrace:
         raise FabricError(f"{file}: {error}") from None
 
 
-def layout_of(twin: Twin, ranks: int, ppn: int | None) -> Layout:
-    """Return the layout of the ranks: with as few a node as fit, if ``ppn`` is not given.
+def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
+    """Return the names and twins of the clusters that files describe, with the alternatives of planned ones.
 
-    :raises TwinError: if they do not fit.
+    :raises TwinError: if there is anything wrong with a description.
     """
-    ppn = ppn or -(-ranks // twin.nodes)
-    nodes = -(-ranks // ppn)
-    if ppn > twin.cpus_per_node or nodes > twin.nodes:
-        places = twin.nodes * twin.cpus_per_node
-        raise TwinError(
-            f"{twin.file}: the trace has {ranks} ranks, and {twin.name} has {places} places ({twin.nodes} nodes of "
-            f"{twin.cpus_per_node} processors), so that {nodes} x {ppn} do not fit; trace fewer ranks, or "
-            f"{'give another --ppn' if ranks <= places else 'raise nodes or cpus_per_node'}"
-        )
-    return Layout(nodes, ppn)
+    found = [each for file in files for each in plan.load(file)]
+    own = {plan.AS_DESCRIBED: ""}
+    return [(f"{each.twin.name}{own.get(each.name, f': {each.name}')}", each.twin) for each in found]
+
+
+def layouts(twin: Twin, ranks: Sequence[int], ppns: Sequence[int]) -> list[Layout]:
+    """Return the layouts that these numbers of ranks fill on a twin, with these numbers of processes a node."""
+    found = {Layout(count // ppn, ppn) for count in ranks for ppn in ppns if count % ppn == 0}
+    return sorted(each for each in found if each.nodes <= twin.nodes and each.ppn <= twin.cpus_per_node)
+
+
+def run(
+    traces: Mapping[int, Trace],
+    clusters: Sequence[tuple[str, Twin]],
+    ppns: Sequence[int],
+    cpu_speed: float,
+    bounds: Bounds,
+    *,
+    sensitivity: bool = False,
+) -> list[Series]:
+    """Replay all traces on all clusters, in all layouts that they fill; no more at once than there are processors.
+
+    :param clusters: name and twin of each.
+    :param cpu_speed: how many times as fast a processor computes as the traced one.
+    :param sensitivity: whether to replay with each quantity worse and better as well.
+    :raises FabricError: if one of them fails, or nothing fits a twin; the others are ended.
+    """
+    filled = [layouts(twin, list(traces), ppns) for _, twin in clusters]
+    for (_, twin), own in zip(clusters, filled, strict=True):
+        if not own:
+            raise TwinError(
+                f"{twin.file}: {' or '.join(map(str, traces))} ranks fill none of the {twin.nodes} nodes of "
+                f"{twin.cpus_per_node} processors with {' or '.join(map(str, ppns))} on each; give another --ppn, or "
+                "trace fewer ranks"
+            )
+    steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if sensitivity else []
+
+    def replayed(number: int, layout: Layout, quantity: str, step: float) -> float:
+        twin = changed(clusters[number][1], quantity, 1 + step)
+        speed = cpu_speed * (1 + step if quantity == "CPU speed" else 1)
+        with slot():
+            return run_s(twin, layout, traces[layout.tasks], speed, bounds)
+
+    keys = [
+        (number, layout, *step) for number, own in enumerate(filled) for layout in own for step in [("", 0.0), *steps]
+    ]
+    times_s = run_all({key: partial(replayed, *key) for key in keys})
+
+    def point(number: int, layout: Layout) -> Point:
+        changed_s = {
+            each: (times_s[number, layout, each, -_STEP], times_s[number, layout, each, _STEP]) for each, _ in steps
+        }
+        return Point(times_s[number, layout, "", 0.0], traces[layout.tasks].compute_s / cpu_speed, changed_s)
+
+    return [
+        Series(name, twin, {layout: point(number, layout) for layout in filled[number]})
+        for number, (name, twin) in enumerate(clusters)
+    ]
 
 
 def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bounds) -> float:
@@ -193,9 +260,7 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
         listed.write_text("".join(f"{file}\n" for file in files))
         flops = cpu_speed * trace.ranks[0].flops_per_s
         words = ["-replay", str(listed), *_FLAGS]
-        prepared = launch.prepare(
-            twin, layout.nodes, layout.ppn, words, Path(folder), ranks=ranks, flops=flops, flags=flags
-        )
+        prepared = launch.prepare(twin, layout.nodes, layout.ppn, words, Path(folder), flops=flops, flags=flags)
         stdout, stderr, status = bounded(prepared, ranks, folder, bounds, what)
     printed = stderr + stdout
     require_end(failure(printed, printed, status, _TIME), bounds, what)
@@ -235,94 +300,40 @@ def _times(table: Table, factor: float) -> Table:
     return tuple((size, factor * value) for size, value in table)
 
 
-@dataclass(frozen=True)
-class Questions:
-    """The options of a replay.
-
-    :param ppn: processes a node; None: as few as fit.
-    :param cpu_speed: how many times as fast the processors compute as the traced ones.
-    :param one_rank: a trace of the same problem on one rank, for the efficiency.
-    :param sensitivity: whether to replay with each quantity worse and better as well.
-    """
-
-    ppn: int | None = None
-    cpu_speed: float = 1.0
-    one_rank: Trace | None = None
-    sensitivity: bool = True
-
-
-def replay(
-    trace: Trace, files: Sequence[Path], questions: Questions, bounds: Bounds, say: Callable[[str], None]
-) -> list[Replay]:
-    """Replay a trace on all twins and on all alternatives of planned clusters, as many at once as there are processors.
-
-    :raises FabricError: if one of them fails, or the trace does not fit; the others are ended.
-    """
-    if questions.one_rank and len(questions.one_rank.ranks) != 1:
-        raise FabricError(f"{questions.one_rank.folder}: has {len(questions.one_rank.ranks)} ranks; trace it on one")
-    clusters = clusters_of(files)
-    layouts = [layout_of(twin, len(trace.ranks), questions.ppn) for _, twin in clusters]
-    steps = [(quantity, step) for quantity in QUANTITIES for step in (-_STEP, _STEP)] if questions.sensitivity else []
-    say(f"{len(clusters) * (1 + len(steps))} replays of {trace.actions} actions")
-
-    def job(number: int, quantity: str, step: float) -> Callable[[], float]:
-        twin = changed(clusters[number][1], quantity, 1 + step)
-        cpu_speed = questions.cpu_speed * (1 + step if quantity == "CPU speed" else 1)
-        return partial(run_s, twin, layouts[number], trace, cpu_speed, bounds)
-
-    keys = [(number, *step) for number in range(len(clusters)) for step in [("", 0.0), *steps]]
-    times = run_all({key: job(*key) for key in keys})
-    alone = questions.one_rank.compute_s / questions.cpu_speed if questions.one_rank else None
-    found = []
-    for number, (name, twin) in enumerate(clusters):
-        changed_s = {each: (times[number, each, -_STEP], times[number, each, _STEP]) for each, _ in steps}
-        point = times[number, "", 0.0], trace.compute_s / questions.cpu_speed
-        found.append(Replay(*point, name, twin, layouts[number], len(trace.ranks), alone, changed_s))
-    return found
-
-
-def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
-    """Return the names and twins of the clusters that files describe, with the alternatives of planned ones.
-
-    :raises TwinError: if there is anything wrong with a description.
-    """
-    found = [each for file in files for each in plan.load(file)]
-    own = {plan.AS_DESCRIBED: ""}
-    return [(f"{each.twin.name}{own.get(each.name, f': {each.name}')}", each.twin) for each in found]
-
-
 # ------------------------------------------------------------------------------------------------------------ output
 
 
-def as_lines(trace: Trace, found: Sequence[Replay], questions: Questions) -> list[str]:
+def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[str]:
     """Return the results as lines for a terminal."""
+    heads = ("", "layout", "run time", "communication", "against 1 a node, on", "")
+    rows: list[tuple[str, ...]] = [heads, ("", "", "s", "%", "as many nodes, %", "as many processes, %")]
+    for series in found:
+        for layout, point in series.points.items():
+            longer = (series.gap_percent(layout), series.spread_percent(layout))
+            compared = ("" if each is None else f"{each:+.2f}" for each in longer)
+            values = (f"{point.run_s:.6g}", f"{point.communication_percent:.1f}", *compared)
+            rows.append((series.name, str(layout), *values))
     lines = [
-        f"{trace.folder}: {len(trace.ranks)} ranks, {trace.actions} actions, {value_text(trace.compute_s)} s of "
-        "computation a rank",
-        f"PREDICTED by replay, not measured; processors {value_text(questions.cpu_speed)} times as fast as the traced "
-        "ones",
+        f"PREDICTED by replay of {folder}, not measured; processors {value_text(cpu_speed)} times as fast as the "
+        "traced ones",
         "",
+        *aligned(rows),
+        "communication: everything but computation, including waiting for slower ranks",
     ]
-    rows = [("", "layout", "run time", "communication", "efficiency"), ("", "", "s", "%", "%")]
-    for each in found:
-        efficiency = "-" if each.efficiency_percent is None else f"{each.efficiency_percent:.1f}"
-        rows.append((each.name, str(each.layout), f"{each.run_s:.6g}", f"{each.communication_percent:.1f}", efficiency))
-    lines += aligned(rows)
-    if questions.sensitivity:
-        lines += ["", "change of the run time in %, if 10 % worse / 10 % better"]
-        changes = [("", *QUANTITIES)]
-        for each in found:
-            pairs = (each.change_percent(quantity) for quantity in QUANTITIES)
-            changes.append((each.name, *(f"{_signed(worse)} / {_signed(better)}" for worse, better in pairs)))
-        lines += aligned(changes)
-        lines.append(
-            "message rate: the processor time of a message between nodes, which limits it; bandwidth: of links"
-        )
-    lines.append("communication: everything but computation, including waiting for slower ranks")
-    lines += [line for each in found for line in replaced(each.name, each.twin)]
-    if questions.one_rank is None:
-        lines.append("efficiency: give a trace of one rank by --one-rank")
-    return lines
+    if any(point.changed_s for series in found for point in series.points.values()):
+        lines += ["", "change of the run time in %, if 10 % worse / 10 % better", *aligned(_sensitivity(found))]
+        lines.append("message rate: the processor time of a message between nodes, which limits it")
+    return lines + [line for series in found for line in replaced(series.name, series.twin)]
+
+
+def _sensitivity(found: Sequence[Series]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("", "layout", *QUANTITIES)]
+    for series in found:
+        for layout, point in series.points.items():
+            pairs = (point.change_percent(quantity) for quantity in QUANTITIES)
+            cells = (f"{_signed(worse)} / {_signed(better)}" for worse, better in pairs)
+            rows.append((series.name, str(layout), *cells))
+    return rows
 
 
 def replaced(name: str, twin: Twin) -> list[str]:
@@ -338,33 +349,46 @@ def _signed(percent: float) -> str:
     return f"{percent:+.2f}" if abs(percent) >= 0.005 else "0"
 
 
-def as_json(trace: Trace, found: Sequence[Replay], questions: Questions) -> str:
+def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
+    """Return the values of one twin as our programs print theirs (:mod:`fabric_checks.parsers.replay` reads them)."""
+    return [
+        "# fabric-checks replay-series 1",
+        f"# trace: {folder.name}",
+        f"# twin: {series.name}",
+        f"# cpu speed: {cpu_speed:g}",
+        "# columns: nodes ppn run_s compute_s",
+        *(f"{at.nodes} {at.ppn} {point.run_s:.9f} {point.compute_s:.9f}" for at, point in series.points.items()),
+        f"# complete: {len(series.points)} rows",
+    ]
+
+
+def as_json(folder: Path, found: Sequence[Series], cpu_speed: float) -> str:
     """Return the results as JSON."""
-    twins: list[dict[str, Any]] = []
-    for each in found:
-        entry: dict[str, Any] = {
-            "name": each.name,
-            "layout": str(each.layout),
-            "run_s": each.run_s,
-            "communication_percent": each.communication_percent,
-            "efficiency_percent": each.efficiency_percent,
-            "sources": sources_by_kind(each.twin.sources),
+    twins = [
+        {
+            "name": series.name,
+            "sources": sources_by_kind(series.twin.sources),
+            "layouts": {str(layout): _entry(series, layout) for layout in series.points},
         }
-        if each.changed_s:
-            entry["sensitivity"] = {
-                quantity: dict(zip(("worse_percent", "better_percent"), each.change_percent(quantity), strict=True))
-                for quantity in QUANTITIES
-            }
-        twins.append(entry)
-    content = {
-        "trace": str(trace.folder),
-        "kind": "predicted",
-        "ranks": len(trace.ranks),
-        "actions": trace.actions,
-        "compute_s": trace.compute_s,
-        "cpu_speed": questions.cpu_speed,
-        "quantities": QUANTITIES,
-        "step_percent": 100 * _STEP,
-        "twins": twins,
+        for series in found
+    ]
+    return json.dumps({"traces": str(folder), "kind": "predicted", "cpu_speed": cpu_speed, "twins": twins}, indent=1)
+
+
+def _entry(series: Series, layout: Layout) -> dict[str, Any]:
+    point = series.points[layout]
+    entry: dict[str, Any] = {
+        "run_s": point.run_s,
+        "communication_percent": point.communication_percent,
+        "against_one_a_node_on_as_many_nodes_percent": series.gap_percent(layout),
+        "against_one_a_node_with_as_many_processes_percent": series.spread_percent(layout),
     }
-    return json.dumps(content, indent=1)
+    if point.changed_s:
+        entry["sensitivity"] = {
+            quantity: {
+                "keys": keys,
+                **dict(zip(("worse_percent", "better_percent"), point.change_percent(quantity), strict=True)),
+            }
+            for quantity, keys in QUANTITIES.items()
+        }
+    return entry

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from fabric_checks.core.paths import ROOT, home
 from fabric_twins.errors import TwinError
 from fabric_twins.smpirun import RELEASE
 
-#: The sources of the plugin and of the program of flows.
+#: The sources of the plugin.
 SOURCE = ROOT / "config" / "twins" / "plugin"
 
 #: What to do where there is no SimGrid, or another one.
@@ -66,22 +65,17 @@ def plugin(folder: Path | None = None) -> Path:
     :param folder: for what is built; ``twins`` in the home of the installation if it is not given.
     :raises TwinError: if it cannot be built.
     """
-    needs = "the plugin of the twins", "g++ and the headers of SimGrid"
-    return _built_with_make("twin.so", "twin.cpp", f"{RELEASE} {tool('smpirun')}", needs, folder)
-
-
-def flows(folder: Path | None = None) -> Path:
-    """Return the program that follows flows (`config/twins/plugin/flows.cpp`), as :func:`plugin`; without SimGrid."""
-    return _built_with_make("flows", "flows.cpp", platform.machine(), ("the program of the flows", "g++"), folder)
-
-
-def _built_with_make(name: str, source: str, made_for: str, needs: tuple[str, str], folder: Path | None) -> Path:
     prefix = os.environ.get("SIMGRID_ROOT")
-    command = ["make", "-f", str(SOURCE / "Makefile"), name, *([f"SIMGRID={prefix}"] if prefix else [])]
-    what, tools = needs
-    parts = [SOURCE / source, *sorted(SOURCE.glob("*.h")), SOURCE / "Makefile"]
-    failed = f"{what} cannot be built: make"
-    return built(name, parts, made_for, command=command, failed=failed, remedy=f"; it needs {tools}", folder=folder)
+    makefile = SOURCE / "Makefile"
+    return built(
+        "twin.so",
+        [SOURCE / "twin.cpp", *sorted(SOURCE.glob("*.h")), makefile],
+        f"{RELEASE} {tool('smpirun')}",
+        command=["make", "-f", str(makefile), *([f"SIMGRID={prefix}"] if prefix else [])],
+        failed="the plugin of the twins cannot be built: make",
+        remedy="; it needs g++ and the headers of SimGrid",
+        folder=folder,
+    )
 
 
 def built(
@@ -127,5 +121,5 @@ def _run(command: Sequence[str], folder: str, failed: str, remedy: str) -> None:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["nothing"]
-        telling = next((line for line in lines if "error:" in line), lines[0])
-        raise TwinError(f"{failed} says {quoted(telling, 160)}{remedy}")
+        first_error = next((line for line in lines if "error:" in line), lines[0])
+        raise TwinError(f"{failed} says {quoted(first_error, 160)}{remedy}")

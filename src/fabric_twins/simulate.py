@@ -61,17 +61,15 @@ def output(
     bounds: Bounds,
     *,
     ppn: int = 1,
-    flags: Sequence[str] = (),
 ) -> str:
     """Run a program on the first nodes of a twin, with one rank on each or ``ppn``, and return its output.
 
-    :param flags: of SimGrid, in addition to :data:`fabric_twins.smpirun.FLAGS`.
     :raises TwinError: if it does not come to its end within the bounds, with the cause.
     """
     what = f"{twin.file}: {name} on {nodes} nodes"
     words = [str(program(name)), *arguments]
     with tempfile.TemporaryDirectory() as folder:
-        prepared = launch.prepare(twin, nodes, ppn, words, Path(folder), flags=flags)
+        prepared = launch.prepare(twin, nodes, ppn, words, Path(folder))
         stdout, stderr, status = bounded(prepared, nodes * ppn, folder, bounds, what)
     require_end(failure(stdout, stderr, status, LAST_LINE), bounds, what)
     return stdout

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the command line of a simulation, and find out whether it ended well.
 
-SimGrid's exit status tells little: after MPI_Abort and after a deadlock it is 0. A simulation has ended well only if
+SimGrid's exit status is no evidence: after MPI_Abort and after a deadlock it is 0. A simulation has ended well only if
 the program printed its last line.
 """
 
@@ -42,10 +42,6 @@ FLAGS = (
     "--cfg=smpi/gather:ompi_binomial",
 )
 
-#: For programs that do not poll: asking for a message takes the same each time. Without it each rank that finds nothing
-#: makes all ranks wait longer when they ask next, which took up to 4 % from pairs of rotate on 1,024 nodes.
-STEADY = ("--cfg=smpi/grow-injected-times:no",)
-
 #: Options of our programs that sample times. Nothing disturbs a simulated clock, so few samples say as much as many. A
 #: sample of 50 us rather than 200 us still makes the reading of the clock, which takes 0.1 us of simulated time, less
 #: than half a per cent of a value.
@@ -82,7 +78,6 @@ def command(
     :param flags: in addition to :data:`FLAGS`.
     """
     eager = twin.eager_below_B
-    hears_calls = bool(twin.inter_node.needs_calls or twin.inter_node.register_us)
     waits = twin.inter_node.in_turn_below_B is not None or twin.inter_node.adapter_us > 0
     return [
         smpirun,
@@ -93,8 +88,8 @@ def command(
         f"--cfg=smpi/coll-selector:{twin.collectives}",
         # A message that waits for its turn has a long latency, which no window of TCP has to cover.
         *(["--cfg=network/TCP-gamma:0"] if waits else []),
-        # It intercepts the calls of MPI only if it is loaded before SimGrid.
-        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if hears_calls else []),
+        # It intercepts calls of MPI only if it is loaded before SimGrid.
+        *(["-wrapper", f"env LD_PRELOAD={plugin.absolute()}"] if twin.inter_node.needs_calls else []),
         "-platform",
         # SimGrid knows a plugin by its slash and its ending.
         str(plugin.absolute()),
@@ -152,7 +147,7 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
 
     :param status: the exit status, negative or above 128 for a signal.
     :param last_line: a regular expression for what the program prints last, such as ``# complete: \\d+ rows``; None if
-        the caller does not know it. Then an end with status 0 is good unless SimGrid says something else.
+        the caller does not know it. Then an end with status 0 is good unless a message of SimGrid reports a failure.
     :returns: cause and remedy in one line.
     """
     lines = [line for line in stdout.splitlines() if line.strip()]
@@ -172,4 +167,4 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
         )
     last = next((line for line in reversed((stdout + "\n" + stderr).splitlines()) if line.strip()), "nothing")
     how = "ended" if status == 0 else f"ended with status {status}"
-    return f"the simulation {how} before the program's last line; the last thing it said is {quoted(last.strip(), 160)}"
+    return f"the simulation {how} before the program's last line; its last line is {quoted(last.strip(), 160)}"

@@ -22,18 +22,12 @@ from fabric_twins import (
     launcher,  # noqa: F401  (registers the launcher that the partitions name)
     smpirun,
 )
-from fabric_twins.model import description
 from fabric_twins.model.description import Twin
 from fabric_twins.model.topology import Dragonfly, FatTree, Star
 
 ENVIRONMENT = "smpi"
 
 Data = dict[str, Any]
-
-
-def load(folder: Path) -> list[Twin]:
-    """Return the described clusters of a folder, in the order of their files."""
-    return [description.load(file) for file in sorted(folder.glob("*.yaml"))]
 
 
 def systems(twins: Sequence[Twin], together: str) -> list[Data]:
@@ -54,7 +48,7 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     """
     simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])
     not_compiled = (
-        "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py says how to name one that is)"
+        "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name one that is)"
     )
     base = {
         "name": ENVIRONMENT,

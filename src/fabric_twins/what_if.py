@@ -1,95 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predict what a planned cluster and its alternatives give in rotate, and on request in Alltoall.
+"""Predict the results of rotate on a planned cluster and its alternatives.
 
 Nothing here is measured. The values follow from the description, most of which is assumed as long as the cluster is a
-plan, and from flows that share links; so they tell alternatives apart, and promise no number.
+plan, and from flows that share links: they compare alternatives, and are no promise of a number.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from fabric_checks.core.metrics import powers_of_two
-from fabric_checks.core.text import first_of, size_text, value_text
-from fabric_checks.diagnosis.cross_section import bandwidths, evaluation
-from fabric_checks.diagnosis.cross_section.evaluation import Report
+from fabric_checks.core.text import value_text
+from fabric_checks.diagnosis.cross_section import bandwidths
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
-from fabric_checks.parsers import overlap, rotate_patterns
+from fabric_checks.parsers import rotate_patterns
 from fabric_checks.report import drawing
 from fabric_checks.report.pair_drawing import pair_bandwidths
 from fabric_twins import flows
-from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
-from fabric_twins.model import fabric_map
 from fabric_twins.model.description import Twin
 from fabric_twins.model.reading import sources_by_kind
-from fabric_twins.model.topology import Dragonfly, FatTree, Star
+from fabric_twins.model.topology import Dragonfly, FatTree
 from fabric_twins.plan import Alternative
-from fabric_twins.simulate import Bounds, output
-from fabric_twins.smpirun import STEADY
-
-#: Simulated time does not scatter: the fewest samples do.
-_FEW_SAMPLES = ("--max-seconds-per-point", "0.001", "--min-samples", "8", "--warmup", "1")
-
-#: All messages of a simulation are in the memory of one process: those of rotate take so much together, if that
-#: leaves a message large enough for its other costs to be small.
-_MESSAGES_B, _LEAST_B, _MOST_B = 256 << 20, 256 << 10, 2 << 20
-
-#: So many findings are printed in words; JSON has all.
-_MOST_BLAMED = 6
-
-#: The engines that compute rotate.
-SIMGRID, FLOWS = "SimGrid", "flows"
-
-
-@dataclass(frozen=True)
-class Questions:
-    """Simulations in addition to rotate.
-
-    :param shifts: how many rounds of rotate to simulate, evenly spread; 0: all.
-    :param confirm: whether rotate measures what looks slow again, so that the analysis can name what is to blame.
-    :param by_flows: whether rotate is computed by flows in place of simulated processes; None: if there are more nodes
-        than :data:`fabric_twins.flows.MOST_SIMULATED`.
-    """
-
-    alltoall: bool = False
-    shifts: int = 0
-    confirm: bool = False
-    by_flows: bool | None = None
-
-    @property
-    def of_processes(self) -> list[str]:
-        """The options whose questions only simulated processes answer."""
-        asked = {"--alltoall": self.alltoall, "--confirm": self.confirm}
-        return [name for name, given in asked.items() if given]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The simulated values of an alternative.
+    """The predicted values of an alternative.
 
     :param matrix: the bandwidth of the pairs of rotate.
-    :param report: the analysis of rotate; None where it was computed by flows, where nothing is measured again.
-    :param alone_MBps: the bandwidth of one pair on its own, without any switches in between.
-    :param alltoall_us: the time of MPI_Ialltoall by the bytes for each rank.
     """
 
     alternative: Alternative
     matrix: PairMatrix
-    report: Report | None
-    alone_MBps: float
-    alltoall_us: dict[int, float] = field(default_factory=dict)
-
-    @property
-    def engine(self) -> str:
-        """The engine that computed rotate."""
-        return FLOWS if self.report is None else SIMGRID
 
     @property
     def pairs(self) -> int:
@@ -104,7 +51,7 @@ class Prediction:
         gets what one gets on its own; ``share_of_ideal`` is the perceived aggregate over that.
         """
         found = bandwidths.values(self.matrix, self.pairs)
-        ideal = self.pairs * self.alone_MBps
+        ideal = self.pairs * flows.alone_MBps(self.alternative.twin)
         return {
             "median_bandwidth": found["median_bandwidth"],
             "p10_bandwidth": float(np.percentile(self.matrix.measured, 10)),
@@ -123,109 +70,18 @@ class Prediction:
         return name_of(hosts, sender), name_of(hosts, receiver)
 
 
-def message_B(nodes: int) -> int:
-    """Return the size of rotate's messages on so many nodes, in bytes: each has one to send and one to receive."""
-    size_B = _MOST_B
-    while size_B > _LEAST_B and 2 * nodes * size_B > _MESSAGES_B:
-        size_B //= 2
-    return size_B
+def predict(alternatives: Sequence[Alternative], shifts: int, progress: Callable[[str], None]) -> list[Prediction]:
+    """Compute rotate on all alternatives, one after the other.
 
-
-def rotate_arguments(nodes: int, questions: Questions) -> list[str]:
-    """Return the arguments of rotate: one message and one test, as a second would give the same, and nothing before."""
-    arguments = ["--size", str(message_B(nodes)), "--messages", "1", "--tests", "1", "--no-warm-up"]
-    arguments += ["--shifts", str(questions.shifts)] if questions.shifts else []
-    return arguments + (["--confirm", "--confirm-repeats", "1"] if questions.confirm else [])
-
-
-def simulate(
-    alternatives: Sequence[Alternative], questions: Questions, bounds: Bounds, say: Callable[[str], None]
-) -> list[Prediction]:
-    """Simulate all alternatives, one after the other.
-
-    :param bounds: of each simulation.
-    :param say: is called with the progress.
-    :raises TwinError: if a simulation fails, or if flows are to answer what they cannot.
+    :param shifts: the number of rounds, evenly spread; 0: all.
+    :param progress: is called with a line for each alternative.
+    :raises TwinError: if an alternative has too many nodes.
     """
-    by_flows = _by_flows(alternatives, questions)
-    outcomes = []
+    found = []
     for number, alternative in enumerate(alternatives, 1):
-        say(f"{number} of {len(alternatives)}: {alternative.name}")
-        outcomes.append((_by_flows_alone if by_flows else _outcome)(alternative, questions, bounds))
-    return outcomes
-
-
-def _by_flows(alternatives: Sequence[Alternative], questions: Questions) -> bool:
-    """Return whether rotate is computed by flows: for all alternatives alike, so that they can be compared."""
-    nodes = max(alternative.twin.nodes for alternative in alternatives)
-    chosen = nodes > flows.MOST_SIMULATED if questions.by_flows is None else questions.by_flows
-    if chosen and questions.of_processes:
-        asked = " and ".join(questions.of_processes)
-        why = "--flows has none" if questions.by_flows else f"{nodes} nodes are computed by flows, which have none"
-        remedy = (
-            "leave out one of them" if questions.by_flows else "leave it out, or give --no-flows and plenty of time"
-        )
-        raise TwinError(f"{alternatives[0].twin.file}: {asked} needs simulated processes, and {why}; {remedy}")
-    return chosen
-
-
-def _by_flows_alone(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
-    twin, size_B = alternative.twin, message_B(alternative.twin.nodes)
-    found = flows.matrix(twin, size_B, questions.shifts, bounds)
-    alone = flows.matrix(_pair_alone(twin), size_B, 0, bounds)
-    return Prediction(alternative, found, None, float(alone.measured[0]))
-
-
-def _outcome(alternative: Alternative, questions: Questions, bounds: Bounds) -> Prediction:
-    twin = alternative.twin
-    arguments = rotate_arguments(twin.nodes, questions)
-    text = output(twin, twin.nodes, "rotate", arguments, bounds, flags=STEADY)
-    found = evaluation.of_text(text, link_MBps=_link_MBps(twin), known=fabric_map.of_twin(twin))
-    return Prediction(
-        alternative,
-        found.matrix,
-        found,
-        _alone_MBps(twin, bounds),
-        _alltoall_us(twin, bounds) if questions.alltoall else {},
-    )
-
-
-def _link_MBps(twin: Twin) -> float | None:
-    """Return the rate of a cable between switches, where there are any."""
-    topology = twin.topology
-    if isinstance(topology, FatTree):
-        return topology.link_MBps
-    return topology.global_link_MBps if isinstance(topology, Dragonfly) else None
-
-
-def _pair_alone(twin: Twin) -> Twin:
-    """Return the twin with two nodes at one switch."""
-    return replace(twin, nodes=2, topology=Star(2), faults=())
-
-
-def _alone_MBps(twin: Twin, bounds: Bounds) -> float:
-    """Return the bandwidth of one pair with the same costs and messages at one switch."""
-    arguments = rotate_arguments(twin.nodes, Questions())
-    text = output(_pair_alone(twin), 2, "rotate", arguments, bounds, flags=STEADY)
-    return float(evaluation.of_text(text).matrix.measured[0])
-
-
-def alltoall_sizes_B(nodes: int) -> list[int]:
-    """Return the sizes for Alltoall: small, and the largest up to 16 KiB whose buffers take no more than 1 GiB."""
-    largest = 16 << 10
-    while largest > 8 and 2 * nodes**2 * largest > 1 << 30:
-        largest //= 2
-    return [8, largest] if largest > 8 else [8]
-
-
-def _alltoall_us(twin: Twin, bounds: Bounds) -> dict[int, float]:
-    times_us: dict[int, float] = {}
-    for size_B in alltoall_sizes_B(twin.nodes):
-        arguments = ["--operation", "ialltoall", "--min-size", str(size_B), "--max-size", str(size_B)]
-        text = output(twin, twin.nodes, "collective_overlap", [*arguments, "--max-steps", "3", *_FEW_SAMPLES], bounds)
-        found = overlap.parse_collectives(text, powers_of_two(size_B, size_B), ["ialltoall"])
-        times_us |= found.nominal_us("ialltoall")
-    return times_us
+        progress(f"{number} of {len(alternatives)}: {alternative.name}")
+        found.append(Prediction(alternative, flows.matrix(alternative.twin, shifts)))
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------ output
@@ -242,31 +98,14 @@ _NOTES = (
 def as_lines(file: Path, outcomes: Sequence[Prediction]) -> list[str]:
     """Return the predictions as lines for a terminal."""
     first = outcomes[0].alternative.twin
-    rows = [_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)]
-    lines = [
+    return [
         f"{file}: {first.name}, {first.about}",
-        f"PREDICTED by simulation, not measured. {_basis(first)}",
+        f"PREDICTED by flows that share links, not measured. {_basis(first)}",
         "",
-        f"rotate: {outcomes[0].pairs} pairs, one message of {size_text(message_B(first.nodes))} bytes each, all pairs "
-        f"at once; by {outcomes[0].engine}",
-        *aligned(rows, left=(0, 4)),
+        f"rotate: {outcomes[0].pairs} pairs, all at once, with long messages",
+        *aligned([_HEAD, _UNITS, *(_row(outcome) for outcome in outcomes)], left=(0, 4)),
         *_NOTES,
     ]
-    for outcome in outcomes:
-        lines += _blamed(outcome)
-    if outcomes[0].alltoall_us:
-        lines += ["", "Alltoall: time of an operation in us, by bytes for each rank", *_alltoall_table(outcomes)]
-    return lines
-
-
-def _blamed(outcome: Prediction) -> list[str]:
-    """Return the first findings of the analysis of rotate; nothing where it was not asked for."""
-    if outcome.report is None or not outcome.report.output.confirmed:
-        return []
-    found = [finding.as_dict()["text"] for finding in outcome.report.findings]
-    if not found:
-        return ["", f"{outcome.alternative.name}: nothing stands out in what was measured"]
-    return ["", f"{outcome.alternative.name}:", *(f"  {text}" for text in first_of(found, most=_MOST_BLAMED))]
 
 
 def _basis(twin: Twin) -> str:
@@ -288,39 +127,22 @@ def _row(outcome: Prediction) -> tuple[str, ...]:
     )
 
 
-def _alltoall_table(outcomes: Sequence[Prediction]) -> list[str]:
-    sizes_B = sorted({size for outcome in outcomes for size in outcome.alltoall_us})
-    rows = [("alternative", *map(size_text, sizes_B))]
-    for outcome in outcomes:
-        times = (outcome.alltoall_us.get(size) for size in sizes_B)
-        rows.append((outcome.alternative.name, *("-" if time is None else value_text(time) for time in times)))
-    return aligned(rows)
-
-
 def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
     """Return the predictions as JSON."""
-    alternatives: list[dict[str, Any]] = []
-    for outcome in outcomes:
-        entry: dict[str, Any] = {
+    alternatives = [
+        {
             "name": outcome.alternative.name,
             "rotate": {**outcome.values, "slowest_pair": list(outcome.slowest_pair)},
-            # Null: not analysed.
-            "findings": None if outcome.report is None else [each.as_dict() for each in outcome.report.findings],
             "sources": sources_by_kind(outcome.alternative.twin.sources),
         }
-        if outcome.alltoall_us:
-            entry["alltoall_us"] = {str(size): time for size, time in outcome.alltoall_us.items()}
-        alternatives.append(entry)
+        for outcome in outcomes
+    ]
     units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
-    of_all = {"file": str(file), "kind": "predicted", "engine": outcomes[0].engine, "units": units}
-    return json.dumps(of_all | {"alternatives": alternatives}, indent=1)
+    return json.dumps({"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1)
 
 
-def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
-    """Write the pictures: the distributions of all, and of each alternative the matrix and the histogram.
-
-    :returns: the names of the files.
-    """
+def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
+    """Write the pictures: the distributions of all, and of each alternative the matrix and the histogram."""
     folder.mkdir(parents=True, exist_ok=True)
     twin = outcomes[0].alternative.twin
     top_MBps = 1.05 * max(float(each.matrix.measured.max()) for each in outcomes)
@@ -336,22 +158,26 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> list[str]:
             f"{found['share_of_ideal']:.0f} % of ideal"
         )
         histograms.append((caption, drawing.histogram(counts.tolist(), edges.tolist(), levels)))
-    title = f"{twin.name}, {twin.nodes} nodes, simulated: bandwidth of the pairs while all pairs run"
-    names = [drawing.save(folder / "distributions.svg", drawing.document(title, histograms, {}))]
+    title = f"{twin.name}, {twin.nodes} nodes, predicted: bandwidth of the pairs while all pairs run"
+    drawing.save(folder / "distributions.svg", drawing.document(title, histograms, {}))
     for each in outcomes:
         found = each.values
         title = (
-            f"{each.alternative.name} ({twin.name}, simulated): median {found['median_bandwidth']:.0f}, slowest "
+            f"{each.alternative.name} ({twin.name}, predicted): median {found['median_bandwidth']:.0f}, slowest "
             f"{found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} % of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
-        names.append(drawing.save(path, pair_bandwidths(title, each.matrix, _shown_link_MBps(each))))
-    return names
+        drawing.save(path, pair_bandwidths(title, each.matrix, _link_MBps(each)))
 
 
-def _shown_link_MBps(outcome: Prediction) -> float:
-    """Return the rate of a cable, or where there are none what the fastest pairs show."""
-    return _link_MBps(outcome.alternative.twin) or bandwidths.link_rate_MBps(outcome.matrix)
+def _link_MBps(outcome: Prediction) -> float:
+    """Return the rate of a cable between switches; on a star, that of the fastest pairs."""
+    topology = outcome.alternative.twin.topology
+    if isinstance(topology, FatTree):
+        return topology.link_MBps
+    if isinstance(topology, Dragonfly):
+        return topology.global_link_MBps
+    return bandwidths.link_rate_MBps(outcome.matrix)
 
 
 def _file_name(name: str) -> str:

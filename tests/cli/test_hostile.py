@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from fabric_checks.cli import main
 from fabric_checks.cli.commands import verbs
 from fabric_offers import bundle_file
-from fabric_twins import published_table, replay, what_if
+from fabric_twins import published_table, replay
 from tests.conftest import GOLDEN
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.references.records import record, write
@@ -100,10 +100,6 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("FABRIC_RESULTS", str(link))
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder / "none"))
 
-    def output(twin, nodes, name, *_, **__):
-        return text_of(run(Fabric(nodes, 0.01, 1, receivers={6: 0.4} if nodes > 6 else {})))
-
-    monkeypatch.setattr(what_if, "output", output)
     monkeypatch.setattr(replay, "run_s", lambda *_: 2.0)
     ends = (
         ("trace", "complete: 2 actions"),
@@ -199,9 +195,9 @@ CALLS = (
     ("profile --read profile.txt --json", 0, "json"),
     ("profile --read ODD", 1, "text"),
     ("twin predict plan.yaml --pictures pictures", 0, "text"),
-    ("twin predict plan.yaml --confirm --json", 0, "json"),
+    ("twin predict plan.yaml --json", 0, "json"),
     ("twin predict ODD", 1, "text"),
-    ("replay trace plan.yaml --one-rank trace", 0, "text"),
+    ("replay trace plan.yaml --sensitivity", 0, "text"),
     ("replay trace plan.yaml --json", 0, "json"),
     ("replay stopped plan.yaml", 1, "text"),
     ("replay trace ODD", 1, "text"),
@@ -213,7 +209,6 @@ CALLS = (
     ("replay traces ODD", 1, "text"),
     ("replay ODD plan.yaml", 1, "text"),
     ("twin table", 0, "text"),
-    ("twin table --json", 0, "json"),
     ("twin references", 0, "text"),
     ("spack build ODD x --environ x --site x", 2, "text"),
     ("completion bash", 0, "text"),

@@ -125,20 +125,6 @@ static void point_to_point(void)
     F(Recv_init)(b, 500, MPI_CHAR, before, 0, world, &request);
     MPI_Start(&request); PMPI_Send(a, 1, MPI_CHAR, next, 0, world); done(&request); MPI_Request_free(&request);
     simple("Recv_init", 4, 500, 0); simple("Recv_start", 4, 500, 0);
-#ifdef HAS_MPI_4
-    int partitions[] = {3};
-    MPI_Psend_init(a, 4, 10, MPI_INT, next, 5, world, MPI_INFO_NULL, &two[0]);
-    MPI_Precv_init(b, 4, 10, MPI_INT, before, 5, world, MPI_INFO_NULL, &two[1]);
-    MPI_Startall(2, two);
-    MPI_Pready(0, two[0]); MPI_Pready_range(1, 2, two[0]); MPI_Pready_list(1, partitions, two[0]);
-    MPI_Parrived(two[1], 0, &flag);
-    PMPI_Waitall(2, two, statuses);
-    MPI_Request_free(&two[0]); MPI_Request_free(&two[1]);
-    simple("Psend_init", 4, 160, 0); simple("Psend_start", 4, 160, 160);
-    simple("Precv_init", 4, 160, 0); simple("Precv_start", 4, 160, 0);
-    simple("Pready", 0, 0, 0); simple("Pready_range", 0, 0, 0); simple("Pready_list", 0, 0, 0); simple("Parrived", 0, 0, 0);
-    to(next, 1, 160);
-#endif
     int size;
     MPI_Buffer_detach(&b, &size);
 }
@@ -239,53 +225,14 @@ static void collectives(void)
 #endif
 }
 
-static void one_sided(void)
+static void windows(void)
 {
-    const int next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
     char *base;
-    int flag, one = 1, got;
     MPI_Win win;
-    MPI_Request request;
-    MPI_Group all, target, origin;
-    PMPI_Comm_group(world, &all);
-    PMPI_Group_incl(all, 1, &next, &target);
-    PMPI_Group_incl(all, 1, &before, &origin);
-    MPI_Win_allocate(4096, 1, MPI_INFO_NULL, world, &base, &win); simple("Win_allocate", 4, 0, 0);
-    MPI_Win_fence(0, win);
-    F(Put)(a, 3, gaps, next, 0, 3, gaps, win); simple("Put", 4, 36, 36);
-    F(Get)(b, 41, MPI_CHAR, next, 100, 41, MPI_CHAR, win); simple("Get", 4, 41, 41);
-    F(Accumulate)(a, 11, MPI_INT, next, 1000, 11, MPI_INT, MPI_SUM, win); simple("Accumulate", 4, 44, 44);
-    MPI_Win_fence(0, win); expect("Win_fence", 4, 0, 0, 2, 0);
-    MPI_Win_post(origin, 0, win); MPI_Win_start(target, 0, win);
-    MPI_Win_complete(win); MPI_Win_wait(win);
-    simple("Win_post", 4, 0, 0); simple("Win_start", 4, 0, 0); simple("Win_complete", 4, 0, 0); simple("Win_wait", 4, 0, 0);
-    MPI_Win_post(origin, 0, win); PMPI_Win_start(target, 0, win); PMPI_Win_complete(win);
-    long tries = 0;
-    for (flag = 0; !flag; tries++) MPI_Win_test(win, &flag);
-    simple("Win_post", 4, 0, 0); expect("Win_test", 4, 0, 0, tries, 0);
-    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win); MPI_Win_unlock(next, win);
-    simple("Win_lock", 4, 0, 0); simple("Win_unlock", 4, 0, 0);
-    MPI_Win_lock_all(0, win); simple("Win_lock_all", 4, 0, 0);
-    F(Get_accumulate)(a, 12, MPI_INT, b, 12, MPI_INT, next, 2000, 12, MPI_INT, MPI_SUM, win); simple("Get_accumulate", 4, 48, 48);
-    MPI_Win_flush(next, win); simple("Win_flush", 4, 0, 0);
-    F(Rput)(a, 51, MPI_CHAR, next, 0, 51, MPI_CHAR, win, &request); done(&request); simple("Rput", 4, 51, 51);
-    F(Rget)(b, 52, MPI_CHAR, next, 200, 52, MPI_CHAR, win, &request); done(&request); simple("Rget", 4, 52, 52);
-    F(Raccumulate)(a, 14, MPI_INT, next, 1000, 14, MPI_INT, MPI_SUM, win, &request); done(&request); simple("Raccumulate", 4, 56, 56);
-    MPI_Win_flush_all(win); simple("Win_flush_all", 4, 0, 0);
-    F(Rget_accumulate)(a, 15, MPI_INT, b, 15, MPI_INT, next, 2000, 15, MPI_INT, MPI_SUM, win, &request); done(&request);
-    simple("Rget_accumulate", 4, 60, 60);
-    MPI_Fetch_and_op(&one, &got, MPI_INT, next, 3000, MPI_SUM, win); simple("Fetch_and_op", 4, 4, 4);
-    MPI_Win_flush_local(next, win); simple("Win_flush_local", 4, 0, 0);
-    MPI_Compare_and_swap(&one, &one, &got, MPI_INT, next, 3100, win); simple("Compare_and_swap", 4, 4, 4);
-    MPI_Win_flush_local_all(win); MPI_Win_sync(win); MPI_Win_unlock_all(win);
-    simple("Win_flush_local_all", 4, 0, 0); simple("Win_sync", 4, 0, 0); simple("Win_unlock_all", 4, 0, 0);
-    MPI_Win_free(&win);
-    MPI_Win_create(a, room, 1, MPI_INFO_NULL, half, &win); simple("Win_create", 2, 0, 0);
-    MPI_Win_fence(0, win); simple("Win_fence", 2, 0, 0);
-    MPI_Win_free(&win);
+    MPI_Win_allocate(4096, 1, MPI_INFO_NULL, world, &base, &win); MPI_Win_free(&win); simple("Win_allocate", 4, 0, 0);
+    MPI_Win_create(a, room, 1, MPI_INFO_NULL, half, &win); MPI_Win_free(&win); simple("Win_create", 2, 0, 0);
     MPI_Win_create_dynamic(MPI_INFO_NULL, world, &win); MPI_Win_free(&win); simple("Win_create_dynamic", 4, 0, 0);
     MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, world, &base, &win); MPI_Win_free(&win); simple("Win_allocate_shared", 4, 0, 0);
-    PMPI_Group_free(&all); PMPI_Group_free(&target); PMPI_Group_free(&origin);
 }
 
 static void communicators(void)
@@ -344,7 +291,7 @@ int main(int argc, char **argv)
     communicators();
     point_to_point();
     collectives();
-    one_sided();
+    windows();
     MPI_Pcontrol(0);
     MPI_Barrier(world); /* not counted */
     MPI_Pcontrol(1);

@@ -150,6 +150,13 @@ def test_two_sessions_of_one_process_number_build_side_by_side(folder, tmp_path,
     assert [path.name for path in folder.kept.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_program_that_cannot_be_built_stops_no_other(folder):
+    """What was built is not kept: the next session tries again."""
+    folder.sources["Makefile"] = SMALL["Makefile"].replace("= placement", "= other placement") + "other:\n\tfalse\n"
+    assert not folder.build() and "warning: not every program was built" in folder.said
+    assert not folder.build()
+
+
 def test_a_folder_that_cannot_be_kept_is_told_and_fails_nothing(folder, tmp_path):
     folder.kept = tmp_path / "file" / "kept"
     (tmp_path / "file").write_text("")

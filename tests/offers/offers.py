@@ -68,4 +68,4 @@ def objections(folder, files, recompute=recomputation.recompute, facts=None, **o
     path = folder / "offer.tar"
     bundle_file.write(path, facts or parts()[0], files)
     found = checking.check(path, recompute=recompute, **options)
-    return [(each.kind, each.place, each.text) for each in found.objections]
+    return [(each.kind, each.location, each.text) for each in found.objections]

@@ -204,7 +204,7 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
         "level": "procurement",
         "files_of_commit": {"checks/base.py": "a" * 40, "ci/run": "b" * 40},
     }
-    bundle_file.write(request, asked, {"RULES.md": b""}, compress=False)
+    bundle_file.write(request, asked, {"RULES.md": b""})
     state["files"] = {"checks/base.py": "c" * 40, "checks/more.py": "d" * 40, "config/systems/oak.py": "e" * 40}
     changed = {**files, "collection.json": json.dumps(state).encode()}
     listed = found(tmp_path, changed, known, facts, request=request)
@@ -240,15 +240,14 @@ def test_a_packed_folder_of_results_passes_the_check(genuine, known, tmp_path, m
         packing.pack(path, results, "local", level="procurement", only=["nothing"])
 
 
-def test_a_request_has_the_commit_the_rules_and_a_template(tmp_path):
+def test_a_request_has_the_commit_and_the_rules(tmp_path):
     path = tmp_path / "request.tar"
-    manifest = requests.make(path, level="procurement", template="pbs")
+    manifest = requests.make(path, level="procurement")
     (tmp_path / "in").mkdir()
     opened = bundle_file.unpack(path, tmp_path / "in")
     rules = (tmp_path / "in/RULES.md").read_text()
     assert not opened.faults and manifest["commit"] in rules and "--mode procurement" in rules
     assert len(rules.splitlines()) < 60  # a page
-    assert "fabric-pbs" in (tmp_path / "in/system.py").read_text()
     assert requests.git("bundle", "list-heads", str(tmp_path / "in/collection.git-bundle")).startswith(
         manifest["commit"]
     )

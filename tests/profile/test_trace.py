@@ -55,7 +55,7 @@ def test_a_whole_trace():
         (
             "# complete: 7 actions",
             "# cut: the limit",
-            "the trace was cut off: 'the limit'; trace fewer steps, or raise",
+            "the trace was cut off: 'the limit'; trace fewer steps, or set",
         ),
         ("# complete: 7 actions", "# stopped: MPI_Put", "the trace was stopped: 'MPI_Put'"),
         ("# complete: 7 actions", "# x\x1b[2J", r"line 12: '# x\x1b[2J' is not a line of a trace"),

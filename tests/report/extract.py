@@ -5,14 +5,14 @@ import json
 import sys
 from pathlib import Path
 
-from fabric_twins.report.sand import TABLES
+from fabric_twins.sand import TABLES
 
-WANTED = {(ask.check, ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in asks}
+WANTED = {(ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in asks}
 #: What no table shows.
 LEFT_OUT = ("not_offered", "sizes_B", "placement", "jobid", "findings")
 
 for path in sorted(Path(sys.argv[1]).rglob("Streaming.jsonl")):
     for line in path.read_text().splitlines():
         record = json.loads(line)
-        if (record["check"], record["metric"], record["layout"]) in WANTED:
+        if (record["metric"], record["layout"]) in WANTED:
             print(json.dumps(record | dict.fromkeys(LEFT_OUT)))

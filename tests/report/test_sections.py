@@ -191,10 +191,8 @@ def test_what_a_case_measures_for_several_nodes_is_a_line(everything):
 
 def test_the_tables_of_the_sand_report_are_there_where_they_have_something_to_say():
     assert "tables" not in sections([record(check="OsuLatency")])
-    tables = [f"table-{n}" for n in (1, 2, 3, 4, 5, 6)]  # nothing was measured within a node
-    assert list(blocks(sections(records.streaming()), "tables")) == tables
-    two = [*records.streaming(), *records.streaming(factor=2, system="elm")]
-    assert list(blocks(sections(two), "tables")) == [*tables, "figure-1", "figure-2", "figure-3"]
+    found = blocks(sections(records.streaming()), "tables")
+    assert list(found) == [f"table-{n}" for n in (1, 2, 3, 4, 5, 6)]  # nothing was measured within a node
 
 
 def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
@@ -204,28 +202,6 @@ def test_published_platforms_stand_beside_the_machine_if_they_are_asked_for():
     shown = texts(found["table-2"])
     assert shown["oak"] == ["1", "0.5", "50"] and shown["cbc (published)"] == ["1.35", "0.36", "73.3"]
     assert {cell.mark for cell in dict(found["table-2"].rows)["cbc (published)"]} == {"SAND Table 2"}
-
-
-def test_bandwidth_is_size_over_time_and_both_directions_count_twice():
-    two = [*records.streaming(), *records.streaming(factor=2, system="elm")]
-    found, provenance = built(two)
-    ping_pong = lines(found, provenance, "tables", "figure-2")["ping-pong, bandwidth, MB/s"]["oak"]
-    assert 0 not in ping_pong  # nothing is carried
-    # 4096 B in 5 us, 1 MiB in 700 us
-    assert (ping_pong[4096], ping_pong[1048576]) == (819.2, 1498.0)
-    assert lines(found, provenance, "tables", "figure-3")["both directions, bandwidth, MB/s"]["oak"][1048576] == 2995.9
-
-
-def test_sixteen_nodes_are_preferred_in_the_figures_of_the_sand_report():
-    rows = [
-        row
-        for system in ("oak", "elm")
-        for layout in ("8x1", "16x1", "32x1", "16x2")
-        for row in records.imb("ImbCollective", "Bcast", layout, system=system)
-    ]
-    found, provenance = built([*rows, *records.streaming()])
-    (panel,) = lines(found, provenance, "tables", "figure-7").values()
-    assert set(panel) == {"oak, 16x1", "elm, 16x1"}
 
 
 def test_simulated_values_are_marked_wherever_they_stand():

@@ -10,9 +10,33 @@ import pytest
 from fabric_checks.parsers import placement
 from fabric_twins import launch, simulate
 from tests.twins.simulation import TWINS, build, simgrid
-from tests.twins.test_smpirun import PROGRAM
 
 pytestmark = simgrid
+
+PROGRAM = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int rank, data = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strcmp(argv[1], "deadlock") == 0) {
+        MPI_Recv(&data, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (strcmp(argv[1], "abort") == 0 && rank == 1) {
+        fprintf(stderr, "rank 1: the data are wrong\\n");
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    } else if (strcmp(argv[1], "memory") == 0) {
+        const size_t size = (size_t)1 << 34;
+        memset(malloc(size), 1, size);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
 
 
 def run(folder, *program, twin=TWINS / "cbc.yaml", nodes=2, ppn=1, **variables):

@@ -73,12 +73,6 @@ def test_a_second_run_is_the_same_to_the_byte(measured, name):
             assert len(again) == 6 and set(again) < set(rows(first))
 
 
-def test_a_second_whole_sweep_is_the_same_to_the_byte(measured):
-    """Once, by the way of the command."""
-    found, outputs = published_table.simulated(shipped("ibm-12x"))
-    assert (found, outputs) == (measured["ibm-12x"].found, [text for *_, text in measured["ibm-12x"].runs])
-
-
 def rows(text):
     return [line for line in text.splitlines() if not line.startswith("#")]
 

@@ -24,7 +24,7 @@ def test_values_statements_and_expected_failures_are_written(tmp_path):
     assert content["StreamingQueue"]["32"]["2x1"]["peak_bandwidth_streaming"] == [311.0, -0.01, 0.01, "MB/s"]
     assert content["HotSpot"]["8x1"]["send_growth"] == [1.2, None, 0, "1"]
     kinds = {(each.get("metric"), each["evidence"]) for each in content["evidence"]}
-    assert {("send_growth", "fitted"), ("fresh_buffer_latency_ratio", "fitted")} <= kinds
+    assert ("send_growth", "fitted") in kinds
     content = yaml.safe_load(reference_file.text(shipped("red-squall")))
     mark, why, reference = content["Streaming"]["2x1"]["peak_bandwidth_exchange"]
     assert mark == "$xfail" and "SimGrid" in why and reference == [860.0, -0.01, 0.01, "MB/s"]

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import half_octaves
+from fabric_checks.parsers import replay as table_parser
 from fabric_checks.parsers import streaming
 from fabric_twins import replay
 from fabric_twins.model import description, platform_file
@@ -73,7 +75,7 @@ def traces(mpich):
         folder.mkdir()
         done = mpich.run(RANKS, "env", f"FABRIC_TRACE={folder}", program, *arguments(what, folder))
         assert done.returncode == 0, done.stderr
-        found[what] = replay.load(folder)
+        found[what] = replay.load_trace(folder)
     return found
 
 
@@ -82,7 +84,7 @@ def traces(mpich):
 @pytest.mark.parametrize("what", ["halo", "allreduce"])
 def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, name, ppn):
     twin = shipped(name)
-    layout = replay.layout_of(twin, RANKS, ppn)
+    layout = Layout(RANKS // ppn, ppn)
     platform = platform_file.platform(twin, flops=1e9)
     done = simulator.run(twin, layout.nodes, ppn, PROGRAM, *arguments(what, traces[what].folder), platform=platform)
     assert done.stdout.endswith("# complete: 1 row\n"), done.stderr
@@ -133,22 +135,20 @@ def test_messages_leave_in_turn_or_share_the_link(small, tmp_path, key, size, to
     second, other = ["recv 0 1 50000".replace("50000", str(size))], [f"recv 0 0 {size}", "compute 10000000"]
     other = [*other, *second] if to == 1 else other
     sends = [f"isend 1 0 {size}", f"isend {to} 1 {size}", "waitall"]
-    trace = replay.load(write(tmp_path / "t", sends, other, second if to == 2 else []))
+    trace = replay.load_trace(write(tmp_path / "t", sends, other, second if to == 2 else []))
     # What rank 1 computes behind the first message ends the run: 10 ms, and more than the second message.
-    found = replay.run_s(twin, replay.layout_of(twin, 3, 1), trace, 1, Bounds()) - 0.01
+    found = replay.run_s(twin, Layout(3, 1), trace, 1, Bounds()) - 0.01
     assert found == pytest.approx(expected * size / 100e6, rel=0.03)
 
 
 @simgrid
-def test_run_time_shares_and_sensitivity_follow_from_the_trace(pair, small, tmp_path):
+def test_run_time_shares_and_sensitivity_follow_from_the_trace(pair, small):
     """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or not."""
-    twin = small()
-    questions = replay.Questions(one_rank=replay.load(write(tmp_path / "one", ["compute 3000000000"])))
-    (found,) = replay.replay(replay.load(pair), [twin.file], questions, Bounds(), lambda line: None)
+    (series,) = replay.run(replay.load(pair), [("", small())], (1,), 1, Bounds(), sensitivity=True)
+    found = series.points[Layout(2, 1)]
     # The receiver is later: it has waited for its message to the end, and then computes.
     assert found.run_s == pytest.approx(1 + 0.01 + 1, abs=1e-4)
     assert found.communication_percent == pytest.approx(100 * (1 - 1.25 / 2.01), abs=0.01)
-    assert found.efficiency_percent == pytest.approx(100 * 3 / (2 * 2.01), abs=0.01)
     worse, better = found.change_percent("bandwidth")
     assert (worse, better) == pytest.approx((100 * 0.01 / 9 / 2.01, -100 * 0.01 / 11 / 2.01), abs=2e-3)
     worse, better = found.change_percent("CPU speed")
@@ -174,13 +174,13 @@ def test_processors_that_are_faster_and_alternatives(pair, small):
         twin.file.read_text()
         + "plan: as bought\nalternatives:\n- {name: faster, inter_node: {rate_MBps: 200}, topology: {link_MBps: 200}}\n"
     )
-    done = call(pair, twin.file, "--cpu-speed", 2, "--no-sensitivity", "--json")
+    done = call(pair, twin.file, "--cpu-speed", 2, "--ppn", 1, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert [each["name"] for each in found["twins"]] == ["small: as bought", "small: faster"]
-    assert [each["run_s"] for each in found["twins"]] == pytest.approx([1.01, 1.005], abs=1e-4)
+    assert [each["layouts"]["2x1"]["run_s"] for each in found["twins"]] == pytest.approx([1.01, 1.005], abs=1e-4)
     assert found["kind"] == "predicted" and found["cpu_speed"] == 2
-    assert all(each["efficiency_percent"] is None and "sensitivity" not in each for each in found["twins"])
+    assert all("sensitivity" not in each["layouts"]["2x1"] for each in found["twins"])
 
 
 @simgrid
@@ -196,8 +196,8 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
         ]
         first = [*actions, "isend 1 1073741824 100", "wait 0 1 1073741824", "send 1 0 70000"]
         second = [*actions, "irecv 0 1073741824 100", "irecv 0 0 70000", "waitall"]
-        trace = replay.load(write(tmp_path / str(ranks), first, second, *[actions] * (ranks - 2)))
-        assert 1e-4 < replay.run_s(small(), replay.layout_of(small(), ranks, None), trace, 1, Bounds()) < 1
+        trace = replay.load_trace(write(tmp_path / str(ranks), first, second, *[actions] * (ranks - 2)))
+        assert 1e-4 < replay.run_s(small(), Layout(ranks, 1), trace, 1, Bounds()) < 1
 
 
 @simgrid
@@ -228,19 +228,15 @@ def of_all(ranks, size):
 def test_a_replay_takes_the_collectives_that_it_survives(small, tmp_path, collectives, ranks):
     folder = write(tmp_path / "t", *[[line for size in (1, 500, 50000) for line in of_all(ranks, size)]] * ranks)
     given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
-    own, found = (
-        replay.run_s(twin, replay.layout_of(twin, ranks, None), replay.load(folder), 1, Bounds()) for twin in given
-    )
+    own, found = (replay.run_s(twin, Layout(ranks, 1), replay.load_trace(folder), 1, Bounds()) for twin in given)
     assert (found == own) == (collectives == "impi") and found > 0
 
 
 @simgrid
 def test_the_command_marks_predictions(pair, small):
-    done = call(pair, small().file)
+    done = call(pair, small().file, "--sensitivity", "--ppn", 1)
     assert done.exit_code == 0, done.output
-    assert (
-        "PREDICTED by replay, not measured" in done.stdout and "give a trace of one rank by --one-rank" in done.stdout
-    )
+    assert f"PREDICTED by replay of {pair}, not measured; processors 1 times as fast" in done.stdout
     (changes,) = [line for line in done.stdout.splitlines() if line.split()[:1] == ["small"] and "/" in line]
     assert len(changes.split("/")) == 5
 
@@ -285,22 +281,56 @@ def test_a_lost_rank_and_one_too_many(pair, small):
     assert "rank-0.trace: is not there" in refused(pair / "none", small().file)
 
 
-def test_more_ranks_than_places(small, tmp_path):
-    folder = write(tmp_path / "t", *[["barrier"]] * 17)
-    assert refused(folder, small().file) == (
-        f"{small().file}: the trace has 17 ranks, and small has 16 places (8 nodes of 2 processors), so that 6 x 3 do "
-        "not fit; trace fewer ranks, or raise nodes or cpus_per_node"
-    )
-    folder = write(tmp_path / "u", *[["barrier"]] * 16)
-    assert "so that 16 x 1 do not fit; trace fewer ranks, or give another --ppn" in refused(
-        folder, small().file, "--ppn", 1
+def test_layouts_are_those_that_the_ranks_fill(pair, small):
+    found = replay.layouts(shipped("escher"), [1, 2, 3, 8, 16, 32], (1, 2, 4))
+    assert " ".join(map(str, found)) == "1x1 1x2 2x1 3x1 4x2 8x1 8x2"
+    assert refused(pair, small().file, "--ppn", 3) == (
+        f"{small().file}: 2 ranks fill none of the 8 nodes of 2 processors with 3 on each; give another --ppn, or "
+        "trace fewer ranks"
     )
 
 
-def test_the_trace_of_one_rank_is_of_one(pair, small):
-    assert refused(pair, small().file, "--one-rank", pair) == f"{pair}: has 2 ranks; trace it on one"
+@pytest.fixture
+def series(tmp_path):
+    """Traces on one, two and four ranks: 4 s of computation in all; in pairs, each rank sends a megabyte and waits."""
+    folder = tmp_path / "app"
+    folder.mkdir()
+    write(folder / "one", ["compute 4000000000"])
+    for ranks in (2, 4):
+        swap = [
+            [f"irecv {rank ^ 1} 0 1000000", f"send {rank ^ 1} 0 1000000", f"wait {rank ^ 1} {rank} 0"]
+            for rank in range(ranks)
+        ]
+        write(folder / f"n{ranks}", *[[f"compute {4000000000 // ranks}", *each] for each in swap])
+    return folder
 
 
-def test_ranks_are_placed_on_as_many_nodes_as_there_are():
-    twin = shipped("cbc")
-    assert [str(replay.layout_of(twin, ranks, None)) for ranks in (1, 16, 17, 32)] == ["1x1", "16x1", "9x2", "16x2"]
+@simgrid
+def test_traces_of_several_numbers_of_ranks_are_compared_by_layout(series, small):
+    """A megabyte at 100 MB/s between nodes, and both ways at once; within a node it takes next to nothing."""
+    file = small().file
+    done = call(series, file, "--json")
+    assert done.exit_code == 0, done.output
+    (twin,) = json.loads(done.stdout)["twins"]
+    assert list(twin["layouts"]) == ["1x1", "1x2", "2x1", "2x2", "4x1"]
+    times = {layout: each["run_s"] for layout, each in twin["layouts"].items()}
+    assert times["1x1"] == pytest.approx(4) and times["2x1"] == pytest.approx(2.01, abs=2e-3)
+    assert times["4x1"] == pytest.approx(1.01, abs=2e-3)
+    one, two = twin["layouts"]["2x1"], twin["layouts"]["1x2"]
+    assert one["communication_percent"] == pytest.approx(100 * (1 - 2 / times["2x1"]))
+    assert one["against_one_a_node_on_as_many_nodes_percent"] is None
+    assert two["against_one_a_node_on_as_many_nodes_percent"] == pytest.approx(100 * (times["1x2"] / 4 - 1))
+    expected = 100 * (times["1x2"] / times["2x1"] - 1)
+    assert two["against_one_a_node_with_as_many_processes_percent"] == pytest.approx(expected)
+    table = call(series, file, "--table")
+    assert table.exit_code == 0, table.output
+    read = table_parser.parse(table.stdout, [Layout.of(layout) for layout in times])
+    assert {str(layout): each.run_s for layout, each in read.items()} == pytest.approx(times)
+    assert read[Layout(2, 1)].communication_percent == pytest.approx(one["communication_percent"], abs=1e-4)
+
+
+def test_traces_that_cannot_be_told_apart_are_refused(series, small):
+    file = small().file
+    assert refused(series, file, file, "--table").startswith("--table takes one twin, but 2 are given; leave out")
+    (series / "again").symlink_to(series / "n2")
+    assert "n2: has 2 ranks, and so does " in refused(series, file)

@@ -11,8 +11,7 @@ from statistics import linear_regression
 
 import pytest
 
-from fabric_checks.core.layouts import Layout
-from fabric_twins import replay_series
+from fabric_twins import replay
 from fabric_twins.simulate import Bounds
 from lab import section6
 from lab.section6 import traces as tracing
@@ -90,19 +89,10 @@ def test_the_kept_traces_give_the_recorded_times(tmp_path):
     """On one twin, up to eight ranks: all of it is `python -m lab.section6 replay`."""
     for problem, traces in section6.unpacked(tmp_path).items():
         few = {ranks: trace for ranks, trace in traces.items() if ranks in (2, 8)}
-        (series,) = replay_series.run(few, [("", shipped("red-squall"))], (1, 2), 1, Bounds())
+        (series,) = replay.run(few, [("", shipped("red-squall"))], (1, 2), 1, Bounds())
         assert set(map(str, series.points)) == {"2x1", "1x2", "8x1", "4x2"}
         for layout, point in series.points.items():
             assert point.run_s == pytest.approx(RECORDED[problem]["1"]["red-squall"][str(layout)], rel=1e-6)
-
-
-def test_a_replay_computes_as_much_on_any_number_of_ranks():
-    """What LAMMPS computes in all grows a little with its ranks, which look at more atoms of others."""
-    for problem in section6.PROBLEMS:
-        alone = RECORDED[problem]["1"]["cbc"]["1x1"]
-        assert 0.5 < alone / (2 * RECORDED[problem]["1"]["cbc"]["2x1"]) < 1
-        for layout, time in RECORDED[problem]["1"]["cbc"].items():
-            assert alone / Layout.of(layout).tasks < time or layout == "1x1"
 
 
 def test_the_documentation_has_these_tables():

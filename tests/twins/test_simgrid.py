@@ -67,19 +67,6 @@ def test_the_plugin_is_built_once(tmp_path):
     assert [path.name for path in sorted(first.parent.iterdir())] == ["lock", "twin.so"]
 
 
-@simgrid
-def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
-    source = tmp_path / "source"
-    source.mkdir()
-    for name in ("Makefile", "platform.h"):
-        (source / name).write_bytes((sim.SOURCE / name).read_bytes())
-    (source / "twin.cpp").write_text("#error broken\n")
-    monkeypatch.setattr(sim, "SOURCE", source)
-    with pytest.raises(TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"):
-        sim.plugin(tmp_path / "built")
-    assert not list((tmp_path / "built").rglob("twin.so"))
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written(tmp_path):
     tmp_path.chmod(0o555)

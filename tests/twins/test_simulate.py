@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulations are bounded in time and memory, and one that does not come to its end is an error with its cause."""
 
-import os
 import shutil
 import time
 
@@ -14,22 +13,6 @@ from tests.guard import GUARD_S
 from tests.twins.simulation import simgrid
 
 ROTATE = ("--size", "1M", "--messages", "1", "--tests", "1")
-
-
-def test_simgrid_that_is_not_there_is_one_line(small, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("SIMGRID_ROOT", raising=False)
-    with pytest.raises(TwinError, match=r"^there is no smpicc on PATH; install SimGrid 3\.32 ") as caught:
-        simulate.output(small(), 2, "rotate", ROTATE, simulate.Bounds())
-    assert "\n" not in str(caught.value)
-
-
-@simgrid
-def test_a_program_is_compiled_once(tmp_path):
-    first = simulate.program("rotate", tmp_path)
-    written = first.stat().st_mtime_ns
-    assert os.access(first, os.X_OK)
-    assert simulate.program("rotate", tmp_path) == first and first.stat().st_mtime_ns == written
 
 
 @simgrid

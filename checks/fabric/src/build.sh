@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-#   sh build.sh KEPT CC     build all programs in this folder with CC, or take those that were built of the same before
+#   sh build.sh KEPT CC [MORE]    build all programs in this folder with CC, and MORE targets of the Makefile, or take
+#                                 those that were built of the same before
 #
 # KEPT keeps what was built, in a folder for each state of sources, Makefile, compiler wrapper, compiler and flags. What
 # is kept is used only if its programs are as they were left, and load the very MPI library that they were built with: a
@@ -8,12 +9,12 @@
 set -eu
 kept=$1 cc=$2
 wrapper=$(command -v "$cc") || { echo "error: there is no $cc; see cc and PATH of the environment" >&2; exit 127; }
-programs=$(sed -n 's/^PROGRAMS = //p' Makefile)
+programs="$(sed -n 's/^PROGRAMS = //p' Makefile) ${3-}"
 
 state() {
     find . -type f \( -name '*.[ch]' -o -name Makefile -o -name build.sh \) -exec sha256sum {} + | sort
     sha256sum < "$wrapper"
-    printf '%s\n' "$cc" "${CPPFLAGS-}" "${CFLAGS-}" "${LDFLAGS-}" "${LDLIBS-}" "${CPATH-}" "${LIBRARY_PATH-}"
+    printf '%s\n' "$cc" "$programs" "${CPPFLAGS-}" "${CFLAGS-}" "${LDFLAGS-}" "${LDLIBS-}" "${CPATH-}" "${LIBRARY_PATH-}"
     "$cc" --version
     "$cc" -show 2>&1 || true # what it adds to the compiler's command line, if it tells
 }
@@ -59,7 +60,15 @@ if unchanged; then
     exit
 fi
 
-make -j "$(nproc)" CC="$cc"
+# A program that this MPI cannot build stops no other; whoever needs it finds that it is missing.
+# shellcheck disable=SC2086
+make -k -j "$(nproc)" CC="$cc" $programs || status=$?
+if [ "${status-0}" -ne 0 ]; then
+    # Nothing is measured without the probe.
+    [ -e placement ] || exit "$status"
+    echo "warning: not every program was built; those that were are not kept" >&2
+    exit
+fi
 manifest .
 new=
 if ! keep; then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The flat file that describes a twin, for the plugin of SimGrid (twin.cpp) and for the flows (flows.cpp).
+ * The flat file that describes a twin, for the plugin of SimGrid (twin.cpp).
  *
  * The file is lines of words; `#` begins a comment line. Sizes are bytes, times seconds, rates bytes/s.
  * Links, switches and hosts are counted from 0 in the order of their lines, and referred to by that number.
@@ -14,12 +14,9 @@
  *                                               has left; what the host sends next waits for it, and what comes in
  *   calls begin|whole SIZE                      messages from SIZE on begin, or move at all, only while their hosts are
  *                                               within calls of MPI
- *   register SIZE COUNT BYTES VALUE ...         of messages from SIZE on, what their hosts take to register so many
- *                                               bytes of memory that were not
  *   table inter|intra KIND COUNT SIZE VALUE ... linear between the points, level outside; two points a byte
- *                                               apart make a jump. KIND: send, receive, latency, and
- *                                               bandwidth (share of the rate)
- *   link NAME RATE shared|fatpipe|several RATE2 TO
+ *                                               apart make a jump. KIND: send, receive, latency
+ *   link NAME RATE shared|several RATE2 TO
  *                                               `several`: RATE for one flow, RATE2 for all where there are
  *                                               more; only this policy has RATE2. TO: the switch it leads to,
  *                                               `-` if that is a host
@@ -29,15 +26,16 @@
  *                                               host, and within the host; SLOWNESS multiplies its costs
  *   next SWITCH LINK ...                        for each host the link that leads there, `-` if it is here
  *   end LINES                                   the number of lines before it
+ *
+ * src/fabric_twins/model/platform_file.py writes it, and has found that the routes reach every host; what is held here
+ * is that the file is of this format and whole, and that numbers refer to what exists.
  */
 #ifndef PLATFORM_H
 #define PLATFORM_H
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -45,7 +43,7 @@
 #include <utility>
 #include <vector>
 
-/* Each of the two programs that include this is one file, and the plugin shares a process with SimGrid's names. */
+/* The plugin shares a process with SimGrid's names. */
 namespace {
 
 /*
@@ -93,7 +91,6 @@ struct Costs {
     Table send{{{0.0, 0.0}}};
     Table receive{{{0.0, 0.0}}};
     Table latency{{{0.0, nominal_latency}}};
-    Table bandwidth{{{0.0, 1.0}}};
 };
 
 /* ------------------------------------------------------------ platform */
@@ -101,8 +98,7 @@ struct Costs {
 struct LinkLine {
     std::string name;
     double rate = 0.0;
-    std::string policy;
-    double rate_of_several = 0.0;
+    double rate_of_several = 0.0; // 0: all flows share `rate`
     int to = nowhere;
 };
 
@@ -126,10 +122,8 @@ struct Platform {
     double adapter_below = 0.0;
     std::string calls; // begin, whole or empty
     double calls_from = 0.0;
-    Table registration{{{0.0, 0.0}}}; // by bytes
-    double registers_from = std::numeric_limits<double>::infinity();
     std::vector<LinkLine> links;
-    std::vector<std::string> switches;
+    size_t switches = 0;
     std::vector<HostLine> hosts;
     std::vector<std::vector<int>> next; // by switch and host
 };
@@ -141,12 +135,8 @@ std::vector<int> trunks(const Platform& platform, int from, int to)
     int at = platform.hosts[from].at;
     while (at != platform.hosts[to].at) {
         const int link = platform.next[at][to];
-        if (link == nowhere) {
-            throw FileError("switch " + platform.switches[at] + " has no way to host " + platform.hosts[to].name);
-        }
-        if (way.size() >= platform.switches.size()) {
-            throw FileError("the routes to host " + platform.hosts[to].name + " go in a circle through switch " +
-                            platform.switches[at]);
+        if (link == nowhere || way.size() >= platform.switches) {
+            throw FileError("there is no route to host " + platform.hosts[to].name + "; write the file again");
         }
         way.push_back(link);
         at = platform.links[link].to;
@@ -156,257 +146,191 @@ std::vector<int> trunks(const Platform& platform, int from, int to)
 
 /* ---------------------------------------------------------------- file */
 
-/* The words of one line; every error names the file and the line. */
+/* The words of one line. */
 class Line {
     std::istringstream words_;
-    std::string place_;
+    std::string place_; // file and line
 
 public:
     Line(const std::string& text, std::string place) : words_(text), place_(std::move(place)) {}
 
-    [[noreturn]] void fail(const std::string& cause) const { throw FileError(place_ + ": " + cause); }
+    [[noreturn]] void fail() const { throw FileError(place_ + ": the line cannot be read; write the file again"); }
 
-    std::string word(const char* what)
+    template <typename Value> Value next()
     {
-        std::string found;
-        if (!(words_ >> found)) {
-            fail(std::string("the line ends where ") + what + " is due");
-        }
-        return found;
-    }
-
-    void expect(const char* wanted)
-    {
-        if (const std::string found = word(wanted); found != wanted) {
-            fail("'" + found + "' where '" + wanted + "' is due");
-        }
-    }
-
-    double number(const char* what, double least)
-    {
-        const std::string found = word(what);
-        char* end = nullptr;
-        const double value = std::strtod(found.c_str(), &end);
-        if (*end != '\0' || !std::isfinite(value) || value < least) {
-            fail("'" + found + "' is no " + what);
+        Value value{};
+        if (!(words_ >> value)) {
+            fail();
         }
         return value;
     }
 
-    double positive(const char* what)
+    double number()
     {
-        const double value = number(what, 0.0);
-        if (value <= 0.0) {
-            fail(std::string("the ") + what + " is not above zero");
+        const auto value = next<double>();
+        if (value < 0.0) {
+            fail();
         }
         return value;
     }
 
-    /* A number that counts something of which there are `below`. */
-    int index(const char* what, size_t below)
+    /* The number of something of which there are `below`, or of nothing. */
+    int index_or_none(size_t below)
     {
-        const double value = number(what, 0.0);
-        if (value != std::floor(value) || value >= static_cast<double>(below)) {
-            fail(std::string("there is no such ") + what);
+        const auto word = next<std::string>();
+        if (word == "-") {
+            return nowhere;
+        }
+        size_t value = 0;
+        if (!(std::istringstream(word) >> value) || value >= below) {
+            fail();
         }
         return static_cast<int>(value);
     }
 
-    /* The same, or `-`. */
-    int index_or_none(const char* what, size_t below)
+    int index(size_t below)
     {
-        const auto place = words_.tellg();
-        if (word(what) == "-") {
-            return nowhere;
+        const int value = index_or_none(below);
+        if (value == nowhere) {
+            fail();
         }
-        words_.seekg(place);
-        return index(what, below);
+        return value;
     }
 
-    std::vector<int> indices(const char* what, size_t below)
+    std::vector<int> indices(const char* title, size_t below)
     {
-        constexpr size_t most = 10000;
-        std::vector<int> all(static_cast<size_t>(index("count", most)));
+        if (next<std::string>() != title) {
+            fail();
+        }
+        std::vector<int> all(static_cast<size_t>(index(most)));
         for (int& each : all) {
-            each = index(what, below);
+            each = index(below);
         }
         return all;
+    }
+
+    Table table()
+    {
+        std::vector<std::pair<double, double>> points(static_cast<size_t>(index(most)));
+        for (auto& [size, value] : points) {
+            size = number();
+            value = number();
+        }
+        if (points.empty()) {
+            fail();
+        }
+        return Table(points);
     }
 
     void finish()
     {
         if (std::string rest; words_ >> rest) {
-            fail("'" + rest + "' is left over at the end of the line");
+            fail();
         }
     }
-};
 
-Table read_table(Line& line)
-{
-    constexpr size_t most = 10000;
-    const int count = line.index("count", most);
-    if (count == 0) {
-        line.fail("a table without points");
-    }
-    std::vector<std::pair<double, double>> points;
-    for (int i = 0; i < count; i++) {
-        const double size = line.number("size", 0.0);
-        if (!points.empty() && size <= points.back().first) {
-            line.fail("the sizes do not rise");
-        }
-        points.emplace_back(size, line.number("value", 0.0));
-    }
-    return Table(points);
-}
+private:
+    static constexpr size_t most = 10000; // points of a table, or links of a host
+};
 
 void read_table_line(Line& line, Platform& platform)
 {
-    const std::string where = line.word("inter or intra");
-    if (where != "inter" && where != "intra") {
-        line.fail("'" + where + "' is neither inter nor intra");
-    }
-    Costs& costs = where == "inter" ? platform.inter : platform.intra;
+    Costs& costs = line.next<std::string>() == "inter" ? platform.inter : platform.intra;
     const std::map<std::string, Table*> kinds = {
-        {"send", &costs.send}, {"receive", &costs.receive}, {"latency", &costs.latency}, {"bandwidth", &costs.bandwidth}};
-    const std::string kind = line.word("kind of table");
-    const auto found = kinds.find(kind);
+        {"send", &costs.send}, {"receive", &costs.receive}, {"latency", &costs.latency}};
+    const auto found = kinds.find(line.next<std::string>());
     if (found == kinds.end()) {
-        line.fail("'" + kind + "' is no kind of table");
+        line.fail();
     }
-    *found->second = read_table(line);
+    *found->second = line.table();
 }
-
-/* Lines may refer to switches that come later, so this is held against them at the end. */
-constexpr size_t most_switches = 1000000;
 
 void read_link(Line& line, Platform& platform)
 {
+    constexpr size_t most_switches = 2000000; // switches have lines of their own, behind these
     LinkLine link;
-    link.name = line.word("name");
-    link.rate = line.positive("rate");
-    link.policy = line.word("policy");
-    if (link.policy == "several") {
-        link.rate_of_several = line.positive("rate");
-    } else if (link.policy != "shared" && link.policy != "fatpipe") {
-        line.fail("'" + link.policy + "' is no policy of a link");
+    link.name = line.next<std::string>();
+    link.rate = line.number();
+    if (line.next<std::string>() == "several") {
+        link.rate_of_several = line.number();
     }
-    link.to = line.index_or_none("switch", most_switches);
+    link.to = line.index_or_none(most_switches);
     platform.links.push_back(link);
 }
 
 void read_host(Line& line, Platform& platform)
 {
     HostLine host;
-    host.name = line.word("name");
-    host.at = line.index("switch", platform.switches.size());
-    host.slowness = line.positive("slowness");
-    line.expect("out");
-    host.out = line.indices("link", platform.links.size());
-    line.expect("in");
-    host.in = line.indices("link", platform.links.size());
-    line.expect("self");
-    host.self = line.indices("link", platform.links.size());
-    if (host.out.empty() || host.in.empty() || host.self.empty()) {
-        line.fail("a host needs at least one link out, in and within");
-    }
+    host.name = line.next<std::string>();
+    host.at = line.index(platform.switches);
+    host.slowness = line.number();
+    host.out = line.indices("out", platform.links.size());
+    host.in = line.indices("in", platform.links.size());
+    host.self = line.indices("self", platform.links.size());
     platform.hosts.push_back(host);
 }
 
 void read_next(Line& line, Platform& platform)
 {
-    const int at = line.index("switch", platform.switches.size());
-    platform.next.resize(platform.switches.size());
+    const int at = line.index(platform.switches);
+    platform.next.resize(platform.switches);
     for (size_t host = 0; host < platform.hosts.size(); host++) {
-        const int link = line.index_or_none("link", platform.links.size());
-        if (link != nowhere && platform.links[link].to == nowhere) {
-            line.fail("link " + platform.links[link].name + " leads to no switch");
-        }
-        platform.next[at].push_back(link);
+        platform.next[at].push_back(line.index_or_none(platform.links.size()));
     }
 }
 
 /* Returns false after the last line. */
 bool read_line(Line& line, Platform& platform, size_t lines_before)
 {
-    const std::string what = line.word("keyword");
+    const auto what = line.next<std::string>();
     if (what == "end") {
-        if (line.number("count", 0.0) != static_cast<double>(lines_before)) {
-            line.fail("lines are missing before this one");
+        if (line.number() != static_cast<double>(lines_before)) {
+            line.fail();
         }
     } else if (what == "processors") {
-        constexpr size_t most = 100000;
-        platform.processors = std::max(line.index("count", most), 1);
-        platform.speed = line.positive("speed");
+        platform.processors = line.next<int>();
+        platform.speed = line.number();
     } else if (what == "hop_latency") {
-        platform.hop_latency = line.number("latency", 0.0);
+        platform.hop_latency = line.number();
     } else if (what == "in_turn") {
-        platform.in_turn_below = line.number("size", 0.0);
+        platform.in_turn_below = line.number();
     } else if (what == "adapter") {
-        platform.adapter = line.positive("time");
-        platform.adapter_below = line.number("size", 0.0);
+        platform.adapter = line.number();
+        platform.adapter_below = line.number();
     } else if (what == "calls") {
-        platform.calls = line.word("part");
-        if (platform.calls != "begin" && platform.calls != "whole") {
-            line.fail("'" + platform.calls + "' is neither begin nor whole");
-        }
-        platform.calls_from = line.number("size", 0.0);
-    } else if (what == "register") {
-        platform.registers_from = line.number("size", 0.0);
-        platform.registration = read_table(line);
+        platform.calls = line.next<std::string>();
+        platform.calls_from = line.number();
     } else if (what == "table") {
         read_table_line(line, platform);
     } else if (what == "link") {
         read_link(line, platform);
     } else if (what == "switch") {
-        platform.switches.push_back(line.word("name"));
+        line.next<std::string>();
+        platform.switches++;
     } else if (what == "host") {
         read_host(line, platform);
     } else if (what == "next") {
         read_next(line, platform);
     } else {
-        line.fail("'" + what + "' is no keyword");
+        line.fail();
     }
     line.finish();
     return what != "end";
 }
 
-void require_whole(const std::string& name, const Platform& platform)
-{
-    if (platform.hosts.empty()) {
-        throw FileError(name + ": there are no hosts");
-    }
-    for (const LinkLine& link : platform.links) {
-        if (link.to >= static_cast<int>(platform.switches.size())) {
-            throw FileError(name + ": link " + link.name + " leads to a switch that does not exist");
-        }
-    }
-    if (platform.next.size() != platform.switches.size()) {
-        throw FileError(name + ": a switch has no line `next`");
-    }
-    for (const auto& row : platform.next) {
-        if (row.size() != platform.hosts.size()) {
-            throw FileError(name + ": a switch has no line `next`, or two");
-        }
-    }
-}
-
 Platform read_platform(const std::string& name)
 {
     std::ifstream file(name);
-    if (!file) {
-        throw FileError(name + ": cannot be read; write it again");
-    }
     Platform platform;
     std::string text;
     size_t lines = 0;
     bool more = true;
     while (more && std::getline(file, text)) {
         Line line(text, name + ":" + std::to_string(lines + 1));
-        if (lines == 0) {
-            if (text != "fabric-twin-platform 1") {
-                line.fail("this is no platform file of format 1; write it with this plugin's own library");
-            }
-        } else if (!text.empty() && text[0] != '#') {
+        if (lines == 0 && text != "fabric-twin-platform 1") {
+            throw FileError(name + ":1: this is no platform file of format 1; write it with this plugin's own library");
+        }
+        if (lines > 0 && text[0] != '#') {
             more = read_line(line, platform, lines);
         }
         lines++;
@@ -414,27 +338,7 @@ Platform read_platform(const std::string& name)
     if (more) {
         throw FileError(name + ": the last line `end` is missing: the file was cut off; write it again");
     }
-    require_whole(name, platform);
     return platform;
-}
-
-/* Looks every way up once, so that an error shows before the simulation begins. */
-void require_ways(const std::string& name, const Platform& platform)
-{
-    const int hosts = static_cast<int>(platform.hosts.size());
-    std::map<int, int> first_at; // one host stands for all of its switch
-    for (int host = hosts - 1; host >= 0; host--) {
-        first_at[platform.hosts[host].at] = host;
-    }
-    try {
-        for (const auto& [at, from] : first_at) {
-            for (int to = 0; to < hosts; to++) {
-                trunks(platform, from, to);
-            }
-        }
-    } catch (const FileError& error) {
-        throw FileError(name + ": " + error.what());
-    }
 }
 
 } // namespace

@@ -17,7 +17,6 @@
 
 #include "long_messages.h"
 #include "platform.h"
-#include "registration.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -80,9 +79,7 @@ public:
 
 void set_policy(s4u::Link* link, const LinkLine& line)
 {
-    if (line.policy == "fatpipe") {
-        link->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
-    } else if (line.policy == "several") {
+    if (line.rate_of_several > 0.0) {
         const double share = line.rate_of_several / line.rate;
         link->set_sharing_policy(s4u::Link::SharingPolicy::NONLINEAR, [share](double capacity, int flows) {
             return flows > 1 ? capacity * share : capacity;
@@ -217,39 +214,15 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
         long_messages.begin(&model->get_started_action_set()->back(), payload(size), src, dst, seconds);
         return seconds / nominal_latency;
     };
-    const auto bandwidth = [&, payload](double size, const s4u::Host* src, const s4u::Host* dst,
-                                        const std::vector<s4u::Link*>& /*links*/,
-                                        const std::unordered_set<s4u::NetZone*>& /*zones*/) {
-        return costs_between(platform, src, dst).bandwidth(payload(size));
-    };
+    // SimGrid's own factors are those of another cluster.
+    const auto bandwidth = [](double /*size*/, const s4u::Host* /*src*/, const s4u::Host* /*dst*/,
+                              const std::vector<s4u::Link*>& /*links*/,
+                              const std::unordered_set<s4u::NetZone*>& /*zones*/) { return 1.0; };
     zone->get_network_model()->set_lat_factor_cb(latency);
     zone->get_network_model()->set_bw_factor_cb(bandwidth);
 }
 
-/* What calls of MPI do on the twin that is built. */
-struct Calls {
-    const Platform& platform;
-    const Slowness& slowness;
-    LongMessages& long_messages;
-    Registered registered{};
-
-    /* The host of this rank registers what a message of it needs. */
-    void use(const void* memory, int count, MPI_Datatype type, int partner)
-    {
-        int size = 0;
-        if (partner == MPI_PROC_NULL || count <= 0 || PMPI_Type_size(type, &size) != MPI_SUCCESS) {
-            return;
-        }
-        const size_t bytes = static_cast<size_t>(count) * static_cast<size_t>(size);
-        if (static_cast<double>(bytes) >= platform.registers_from) {
-            const size_t added = registered.add(memory, bytes);
-            const double seconds = added > 0 ? platform.registration(static_cast<double>(added)) : 0.0;
-            s4u::this_actor::sleep_for(slowness.at(s4u::this_actor::get_host()) * seconds);
-        }
-    }
-};
-
-Calls* calls = nullptr;
+LongMessages* long_messages_of_twin = nullptr; // once it is built
 
 void build(const Platform& platform)
 {
@@ -259,8 +232,7 @@ void build(const Platform& platform)
     static Turns turns(platform);
     static Adapters adapters(platform, slowness);
     static LongMessages long_messages(platform);
-    static Calls all{platform, slowness, long_messages};
-    calls = &all;
+    long_messages_of_twin = &long_messages;
     auto* const fabric = new Fabric(platform);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
@@ -295,7 +267,6 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
         }
         static Platform platform;
         platform = read_platform(name);
-        require_ways(name, platform);
         build(platform);
     } catch (const std::exception& error) {
         std::fflush(stdout);
@@ -305,68 +276,17 @@ extern "C" void load_platform(const s4u::Engine& /*engine*/)
 }
 
 /*
- * Where the plugin was loaded before SimGrid (LD_PRELOAD), SimGrid's MPI_ functions call these PMPI_ ones, and these
- * SimGrid's own.
+ * Where the plugin was loaded before SimGrid (LD_PRELOAD), SimGrid's MPI_Wtime calls this one, and this SimGrid's own.
  */
-template <class F> F* next(const char* name)
-{
-    return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
-
 extern "C" double PMPI_Wtime()
 {
-    static auto* const real = next<double()>("PMPI_Wtime");
-    if (calls == nullptr) {
+    static auto* const real = reinterpret_cast<double (*)()>(dlsym(RTLD_NEXT, "PMPI_Wtime"));
+    if (long_messages_of_twin == nullptr) {
         return real();
     }
     const s4u::Host* const host = s4u::this_actor::get_host();
-    calls->long_messages.read_clock(host, 1);
+    long_messages_of_twin->read_clock(host, 1);
     const double seconds = real();
-    calls->long_messages.read_clock(host, -1);
+    long_messages_of_twin->read_clock(host, -1);
     return seconds;
-}
-
-/* A call that uses `memory` for a message to or from `partner`. */
-#define USING_MEMORY(name, parameters, arguments)                                                                      \
-    extern "C" int name parameters                                                                                     \
-    {                                                                                                                  \
-        static auto* const real = next<int parameters>(#name);                                                         \
-        if (calls != nullptr) {                                                                                        \
-            calls->use(memory, count, type, partner);                                                                  \
-        }                                                                                                              \
-        return real arguments;                                                                                         \
-    }
-
-USING_MEMORY(PMPI_Send, (const void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm),
-             (memory, count, type, partner, tag, comm))
-USING_MEMORY(PMPI_Isend,
-             (const void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm,
-              MPI_Request* request),
-             (memory, count, type, partner, tag, comm, request))
-USING_MEMORY(PMPI_Recv,
-             (void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Status* status),
-             (memory, count, type, partner, tag, comm, status))
-USING_MEMORY(PMPI_Irecv,
-             (void* memory, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Request* request),
-             (memory, count, type, partner, tag, comm, request))
-
-static int forgetting_munmap(void* memory, size_t bytes)
-{
-    // Not by its name, by which the plugin's own calls come here: SimGrid loads it, too.
-    static auto* const real = next<int(void*, size_t)>("munmap");
-    if (calls != nullptr) {
-        calls->registered.remove(memory, bytes);
-    }
-    return real(memory, bytes);
-}
-
-/* SimGrid loads the program once for each rank. */
-extern "C" void* dlopen(const char* file, int mode)
-{
-    static auto* const real = next<void*(const char*, int)>("dlopen");
-    void* const library = real(file, mode);
-    if (library != nullptr) {
-        redirect(library, "munmap", reinterpret_cast<void*>(forgetting_munmap));
-    }
-    return library;
 }

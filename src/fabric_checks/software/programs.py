@@ -14,12 +14,13 @@ from fabric_checks.software.suites import SUITES
 OWN_SOURCES = ROOT / "checks" / "fabric" / "src"
 
 
-def build_own(cc: str) -> list[str]:
+def build_own(cc: str, *, profiler: bool = False) -> list[str]:
     """Return the command that builds the collection's own programs, or takes kept ones of the same sources.
 
     :param cc: the compiler wrapper of the MPI. The command is for a copy of :data:`OWN_SOURCES`.
+    :param profiler: whether to build the library that profiles, too.
     """
-    return ["sh", "build.sh", str(home() / "programs"), cc]
+    return ["sh", "build.sh", str(home() / "programs"), cc, *(["profile.so"] if profiler else [])]
 
 
 def environment(

@@ -3,7 +3,7 @@
 
 See :mod:`fabric_twins.model.reading` for how a value and its source are written. The top level of a file has
 
-- ``name``, ``about`` (a line that says what it stands for), ``nodes``, ``cpus_per_node``;
+- ``name``, ``about`` (the cluster that it stands for, in one line), ``nodes``, ``cpus_per_node``;
 - ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``: messages
   below this size leave at once;
 - ``intra_node``, optional: the same within a node, without ``eager_below_B``;
@@ -16,7 +16,7 @@ See :mod:`fabric_twins.model.reading` for how a value and its source are written
   ``program`` (which of ours measures it on a twin, see :mod:`fabric_twins.measured`), ``layout``, ``parameters`` where
   the check has more, and ``metrics``: by the name of a metric, with its unit at the end, the value, where it is
   ``published``, and ``twin``: fitted or predicted, or ``not_reproduced`` and why;
-- ``said``, optional: statements of the documents without a number, each as a bound on a metric of a check.
+- ``statements``, optional: those of the documents without a number, each as a bound on a metric of a check.
 
 Costs are numbers or tables by message size in bytes, linear between the points and level outside.
 """
@@ -66,8 +66,6 @@ class Costs:
         and from incoming ones; LogGP's gap.
     :param needs_calls: the part of a message that is not eager which moves only within calls of MPI on both sides: one
         of :data:`NEEDS_CALLS`, or empty for nothing.
-    :param register_us: time of the processor for bytes of memory that a message which is not eager is the first to use;
-        empty if it needs none. It applies to messages within a node, too.
     """
 
     send_us: Table
@@ -79,7 +77,6 @@ class Costs:
     in_turn_below_B: int | None = None
     adapter_us: float = 0.0
     needs_calls: str = ""
-    register_us: Table = ()
 
 
 @dataclass(frozen=True)
@@ -188,6 +185,14 @@ def load(file: Path) -> Twin:
     return describe(read(file))
 
 
+def load_all(folder: Path) -> list[Twin]:
+    """Read the descriptions of a folder, in the order of their files.
+
+    :raises TwinError: as :func:`load`.
+    """
+    return [load(file) for file in sorted(folder.glob("*.yaml"))]
+
+
 def describe(top: Section) -> Twin:
     """Return the twin of the top level of a description.
 
@@ -220,7 +225,7 @@ def describe(top: Section) -> Twin:
         read_faults(top),
         top.choice("collectives", SELECTORS, default=SELECTORS[0]),
         tuple(map(_case, top.items("values", default=()))),
-        tuple(map(_statement, top.items("said", default=()))),
+        tuple(map(_statement, top.items("statements", default=()))),
         top.sources,
     )
     top.finish()
@@ -239,7 +244,6 @@ def _costs(section: Section, *, between_nodes: bool) -> Costs:
             in_turn_below_B=section.count("in_turn_below_B", 0, default=None),
             adapter_us=section.number("adapter_us", default=0.0),
             needs_calls=section.choice("needs_calls", NEEDS_CALLS, default=""),
-            register_us=section.table("register_us", default=()),
         )
     else:
         costs = replace(costs, several_MBps=section.number("several_MBps", default=None))
@@ -288,7 +292,7 @@ def _published_value(name: str, section: Section) -> PublishedValue:
 
 
 def _statement(section: Section) -> Statement:
-    """Read a statement: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, said: ...}``."""
+    """Read a statement: ``{check: HotSpot, layout: 8x1, metric: send_growth, unit: "1", at_least: 2, text: ...}``."""
     section.source = source = Source("published", section.text("published"))
     given = [bound for bound in BOUNDS if section.optional(bound)]
     if len(given) != 1:
@@ -301,7 +305,7 @@ def _statement(section: Section) -> Statement:
         section.text("unit"),
         given[0],
         section.number(given[0]),
-        section.text("said"),
+        section.text("text"),
         source,
         section.text("not_reproduced", default=""),
         section.choice("twin", (FITTED,), default="") == FITTED,

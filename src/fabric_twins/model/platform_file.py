@@ -88,8 +88,6 @@ def _hosts_part(twin: Twin) -> Iterable[str]:
         yield f"adapter {_number(twin.inter_node.adapter_us * _MICRO)} {twin.eager_below_B}"
     if twin.inter_node.needs_calls:
         yield f"calls {twin.inter_node.needs_calls} {twin.eager_below_B}"
-    if twin.inter_node.register_us:
-        yield f"register {twin.eager_below_B} {_points(twin.inter_node.register_us)}"
 
 
 def _tables(where: str, costs: Costs) -> Iterable[str]:

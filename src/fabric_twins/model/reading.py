@@ -92,13 +92,13 @@ class Section:
         given = self._rest.pop("source", None)
         self.source = inherited if given is None else self._read_source("source", given)
 
-    def place(self, key: str = "") -> str:
+    def location(self, key: str = "") -> str:
         """Return file and full key for a message."""
         return f"{self.file}: {self.key(key)}" if self.key(key) else str(self.file)
 
     def error(self, key: str, text: str) -> TwinError:
         """Return the error of a key; the text says what is wrong with it, and the remedy."""
-        return TwinError(f"{self.place(key)}: {text}")
+        return TwinError(f"{self.location(key)}: {text}")
 
     def key(self, key: str = "") -> str:
         """Return the full name of a key: ``inter_node.rate_MBps``."""
@@ -175,10 +175,8 @@ class Section:
         except ValueError as error:
             raise self.error(key, str(error)) from None
 
-    def table(self, key: str, *, default: Table = _REQUIRED) -> Table:
+    def table(self, key: str) -> Table:
         """Return a table by message size in bytes, linear between its points; a bare number is one for all sizes."""
-        if self._is_left_out(key, default):
-            return default
         value = self._sourced(key, "a number, or a table such as {0: 0.4, 65536: 2.1} by size in bytes")
         if not isinstance(value, dict):
             return ((0, self._number(key, value, 0.0, above=False)),)

@@ -132,6 +132,6 @@ def _require_reachable(wiring: Wiring, routing: Routing, to: int, count: Numbers
         if switch != to and count[switch] == 0:
             host = wiring.hosts[wiring.at.index(to)]
             raise TwinError(
-                f"{routing.place}: host {host} cannot be reached from {wiring.switches[switch]}; remove the faults "
+                f"{routing.location}: host {host} cannot be reached from {wiring.switches[switch]}; remove the faults "
                 "that cut it off, or give the topology more cables"
             )

@@ -198,12 +198,12 @@ class Routing:
 
     :param kind: ``d-mod-k`` or ``destination-table``.
     :param seed: of the destination table.
-    :param place: file and key, for messages.
+    :param location: file and key, for messages.
     """
 
     kind: str
     seed: int
-    place: str
+    location: str
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Fault:
     what: str
     ends: tuple[tuple[str, ...], ...]
     fraction: float
-    place: str
+    location: str
 
 
 def host_names(nodes: int) -> tuple[str, ...]:
@@ -229,13 +229,13 @@ def host_names(nodes: int) -> tuple[str, ...]:
 def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragonfly, Routing]:
     """Read the section ``topology``.
 
-    :raises TwinError: if it is malformed, or has fewer places than there are nodes.
+    :raises TwinError: if it is malformed, or has room for fewer nodes than there are.
     """
     kind = section.choice("kind", ("star", "fat_tree", "dragonfly"))
     topology: Star | FatTree | Dragonfly
     if kind == "star":
         topology = Star(nodes)
-        routing = Routing("d-mod-k", 0, section.place("kind"))
+        routing = Routing("d-mod-k", 0, section.location("kind"))
     else:
         topology = _fat_tree(section, nodes) if kind == "fat_tree" else _dragonfly(section, nodes)
         routing = _routing(section.section("routing"))
@@ -263,11 +263,12 @@ def _fat_tree(section: Section, nodes: int) -> FatTree:
             f"{oversubscription:g} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}",
         )
     tree = FatTree(nodes, ports, levels, ports - int(up), int(up), section.number("link_MBps"))
-    places = prod(tree.children[:-1]) * ports
-    if nodes > places:
+    capacity = prod(tree.children[:-1]) * ports
+    if nodes > capacity:
         raise section.error(
             "levels",
-            f"{levels} levels of {ports} ports have room for {places} of the {nodes} nodes; write more levels or ports",
+            f"{levels} levels of {ports} ports have room for {capacity} of the {nodes} nodes; write more levels or "
+            "ports",
         )
     return tree
 
@@ -293,7 +294,7 @@ def _routing(section: Section) -> Routing:
     kind = section.choice("kind", ("d-mod-k", "destination-table"))
     seed = int(section.plain_number("seed")) if kind == "destination-table" else 0
     section.finish()
-    return Routing(kind, seed, section.place())
+    return Routing(kind, seed, section.location())
 
 
 def read_faults(top: Section) -> tuple[Fault, ...]:
@@ -316,7 +317,7 @@ def read_faults(top: Section) -> tuple[Fault, ...]:
         if fraction > 1 or (what == "host" and fraction == 0):
             raise item.error("fraction", f"{fraction:g} is not a fraction of a rate; write one from 0 to 1")
         item.finish()
-        faults.append(Fault(what, ends, fraction, item.place(what)))
+        faults.append(Fault(what, ends, fraction, item.location(what)))
     return tuple(faults)
 
 
@@ -336,32 +337,32 @@ def with_faults(wiring: Wiring, faults: Sequence[Fault]) -> Wiring:
     return wiring
 
 
-def _cable(wiring: Wiring, ends: tuple[str, ...], place: str) -> int:
-    a, b = (number_of(wiring.switches, end, place) for end in ends)
+def _cable(wiring: Wiring, ends: tuple[str, ...], location: str) -> int:
+    a, b = (number_of(wiring.switches, end, location) for end in ends)
     for number, cable in enumerate(wiring.cables):
         if {cable.a, cable.b} == {a, b}:
             return number
     raise TwinError(
-        f"{place}: there is no cable between {ends[0]} and {ends[1]}; write the two ends of an existing one"
+        f"{location}: there is no cable between {ends[0]} and {ends[1]}; write the two ends of an existing one"
     )
 
 
-def number_of(names: Sequence[str], name: str, place: str) -> int:
+def number_of(names: Sequence[str], name: str, location: str) -> int:
     """Return the number of a host or switch.
 
     :raises TwinError: if there is none of that name.
     """
     if name not in names:
-        raise TwinError(f"{place}: there is no {name}; write one of {names[0]} to {names[-1]}")
+        raise TwinError(f"{location}: there is no {name}; write one of {names[0]} to {names[-1]}")
     return names.index(name)
 
 
 def _slow_cables(wiring: Wiring, fault: Fault) -> Wiring:
     """Scale the rate of one cable, or of all cables of a switch; those of no rate are cut."""
     if fault.what == "cable":
-        slow = {_cable(wiring, fault.ends[0], fault.place)}
+        slow = {_cable(wiring, fault.ends[0], fault.location)}
     else:
-        switch = number_of(wiring.switches, fault.ends[0][0], fault.place)
+        switch = number_of(wiring.switches, fault.ends[0][0], fault.location)
         slow = {number for number, cable in enumerate(wiring.cables) if switch in (cable.a, cable.b)}
     cables = [
         replace(cable, rate_MBps=fault.fraction * cable.rate_MBps) if number in slow else cable
@@ -371,19 +372,19 @@ def _slow_cables(wiring: Wiring, fault: Fault) -> Wiring:
 
 
 def _slow_host(wiring: Wiring, fault: Fault) -> Wiring:
-    host = number_of(wiring.hosts, fault.ends[0][0], fault.place)
+    host = number_of(wiring.hosts, fault.ends[0][0], fault.location)
     fraction = wiring.host_fraction.get(host, 1.0) * fault.fraction
     return replace(wiring, host_fraction={**wiring.host_fraction, host: fraction})
 
 
 def _swapped(wiring: Wiring, fault: Fault) -> Wiring:
     if len(fault.ends[0]) == 1:
-        a, b = (number_of(wiring.hosts, end[0], fault.place) for end in fault.ends)
+        a, b = (number_of(wiring.hosts, end[0], fault.location) for end in fault.ends)
         at = list(wiring.at)
         at[a], at[b] = at[b], at[a]
         return replace(wiring, at=tuple(at))
-    first, second = (_cable(wiring, end, fault.place) for end in fault.ends)
-    (a, b), (c, d) = ([number_of(wiring.switches, name, fault.place) for name in end] for end in fault.ends)
+    first, second = (_cable(wiring, end, fault.location) for end in fault.ends)
+    (a, b), (c, d) = ([number_of(wiring.switches, name, fault.location) for name in end] for end in fault.ends)
     cables = list(wiring.cables)
     cables[first], cables[second] = replace(cables[first], a=a, b=d), replace(cables[second], a=c, b=b)
     return replace(wiring, cables=tuple(cables))

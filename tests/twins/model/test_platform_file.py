@@ -49,11 +49,6 @@ def test_needs_calls_applies_to_messages_from_the_eager_limit_on(small):
     assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == ["calls whole 16384"]
 
 
-def test_costs_of_registering_are_a_table_from_the_eager_limit_on(small):
-    twin = small(("receive_us: 1", "receive_us: 1\n  register_us: {0: 1, 4096: 2}"))
-    assert lines_of(twin, "register") == ["register 16384 2 0 1e-06 4096 2e-06"]
-
-
 def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
     twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: half, rate_MBps: 90}\n")
     assert lines_of(twin, "link")[2] == "link n0:bus 90000000 shared -"

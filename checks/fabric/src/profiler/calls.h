@@ -7,7 +7,6 @@
  *   CALL(name, parameters, arguments, note)         one function
  *   PERSISTENT(name, start, ...)                    makes a request that MPI_Start starts; noted as `start` then
  *   COLLECTIVE(name, lower, ...)                    name, Iname, and name_init of MPI 4
- *   ONE_SIDED(name, lower, ...)                     name and Rname
  *   TRACED(..., note, trace), TRACED_PERSISTENT, TRACED_COLLECTIVE
  *                                                   the same (a collective: name alone) with its action in a trace; the
  *                                                   others end a trace (trace.h)
@@ -174,46 +173,8 @@ COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, (const void *buf, const COUNT
      (buf, counts, displs, types, into, rooms, into_displs, into_types, comm),
      varied(at, comm, NEIGHBOURS, TOTAL_OF_TYPES(NEIGHBOURS, counts, types)))
 
-/* One-sided: the data that the origin's buffer holds, or takes in. */
-ONE_SIDED(Put, put, (const void *buf, COUNT count, MPI_Datatype type, int rank, MPI_Aint disp, COUNT room,
-      MPI_Datatype room_type, MPI_Win win),
-     (buf, count, type, rank, disp, room, room_type, win), put(at, win, rank, extent(count, type)))
-ONE_SIDED(Get, get, (void *buf, COUNT count, MPI_Datatype type, int rank, MPI_Aint disp, COUNT room,
-      MPI_Datatype room_type, MPI_Win win),
-     (buf, count, type, rank, disp, room, room_type, win), in_window(at, win, extent(count, type)))
-ONE_SIDED(Accumulate, accumulate, (const void *buf, COUNT count, MPI_Datatype type, int rank, MPI_Aint disp,
-      COUNT room, MPI_Datatype room_type, MPI_Op op, MPI_Win win),
-     (buf, count, type, rank, disp, room, room_type, op, win), put(at, win, rank, extent(count, type)))
-ONE_SIDED(Get_accumulate, get_accumulate, (const void *buf, COUNT count, MPI_Datatype type, void *into,
-      COUNT into_count, MPI_Datatype into_type, int rank, MPI_Aint disp, COUNT room, MPI_Datatype room_type,
-      MPI_Op op, MPI_Win win),
-     (buf, count, type, into, into_count, into_type, rank, disp, room, room_type, op, win),
-     put(at, win, rank, extent(into_count, into_type)))
-
 #ifdef ONCE
-CALL(Fetch_and_op, (const void *buf, void *into, MPI_Datatype type, int rank, MPI_Aint disp, MPI_Op op, MPI_Win win),
-     (buf, into, type, rank, disp, op, win), put(at, win, rank, extent(1, type)))
-CALL(Compare_and_swap, (const void *buf, const void *expected, void *into, MPI_Datatype type, int rank,
-      MPI_Aint disp, MPI_Win win),
-     (buf, expected, into, type, rank, disp, win), put(at, win, rank, extent(1, type)))
-#define EPOCH in_window(at, win, 0)
-CALL(Win_fence, (int assertion, MPI_Win win), (assertion, win), EPOCH)
-CALL(Win_start, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win), EPOCH)
-CALL(Win_complete, (MPI_Win win), (win), EPOCH)
-CALL(Win_post, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win), EPOCH)
-CALL(Win_wait, (MPI_Win win), (win), EPOCH)
-CALL(Win_test, (MPI_Win win, int *flag), (win, flag), EPOCH)
-CALL(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win), EPOCH)
-CALL(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), EPOCH)
-CALL(Win_unlock, (int rank, MPI_Win win), (rank, win), EPOCH)
-CALL(Win_unlock_all, (MPI_Win win), (win), EPOCH)
-CALL(Win_flush, (int rank, MPI_Win win), (rank, win), EPOCH)
-CALL(Win_flush_all, (MPI_Win win), (win), EPOCH)
-CALL(Win_flush_local, (int rank, MPI_Win win), (rank, win), EPOCH)
-CALL(Win_flush_local_all, (MPI_Win win), (win), EPOCH)
-CALL(Win_sync, (MPI_Win win), (win), EPOCH)
-
-/* What all processes of a communicator meet in, without data. */
+/* What all processes of a communicator meet in, without data. One-sided transfers are not counted; their windows are. */
 #define MEETING blocks(at, comm, 0, 0)
 CALL(Win_create, (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
      (base, size, unit, info, comm, win), MEETING)
@@ -222,22 +183,6 @@ CALL(Win_allocate, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void 
 CALL(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
      (size, unit, info, comm, base, win), MEETING)
 CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win), MEETING)
-
-/* Of partitioned messages the start counts; a partition is part of it. */
-#if HAS_MPI_4
-PERSISTENT(Psend_init, Psend_start, (const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest,
-      int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request),
-     (buf, partitions, count, type, dest, tag, comm, info, request),
-     sent(at, comm, dest, partitions * extent(count, type)))
-PERSISTENT(Precv_init, Precv_start, (void *buf, int partitions, MPI_Count count, MPI_Datatype type, int source,
-      int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request),
-     (buf, partitions, count, type, source, tag, comm, info, request),
-     blocks(at, comm, partitions * extent(count, type), 0))
-CALL(Pready, (int partition, MPI_Request request), (partition, request), alone(at, 0))
-CALL(Pready_range, (int first, int last, MPI_Request request), (first, last, request), alone(at, 0))
-CALL(Pready_list, (int length, PARTITIONS partitions, MPI_Request request), (length, partitions, request), alone(at, 0))
-CALL(Parrived, (MPI_Request request, int partition, int *flag), (request, partition, flag), alone(at, 0))
-#endif
 
 /* What only waits, or asks. A Probe has no time of its own in a replay, because the receive waits. */
 TRACED(Barrier, (MPI_Comm comm), (comm), MEETING, traced_barrier(at, comm))

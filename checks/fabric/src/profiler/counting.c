@@ -117,7 +117,7 @@ static void count_partner(int world_rank, int64_t bytes)
     }
 }
 
-/* ------------------------------------------------------------------ communicators, windows, requests */
+/* ------------------------------------------------------------------ communicators, requests */
 
 struct comm *known(MPI_Comm comm)
 {
@@ -194,34 +194,6 @@ void forget_comm(MPI_Comm comm)
     } else if (gone != NULL) {
         free_comm(gone);
     }
-}
-
-struct window {
-    struct kept kept;
-    int size;
-};
-
-static int window_size(MPI_Win win)
-{
-    struct window *found = (struct window *)*find_kept(&p.windows, (uintptr_t)win);
-    if (found != NULL) {
-        return found->size;
-    }
-    struct window *made = calloc(1, sizeof *made);
-    MPI_Group group = MPI_GROUP_NULL;
-    if (made == NULL || PMPI_Win_get_group(win, &group) != MPI_SUCCESS) {
-        free(made);
-        return 0;
-    }
-    PMPI_Group_size(group, &made->size);
-    PMPI_Group_free(&group);
-    keep(&p.windows, &made->kept, (uintptr_t)win);
-    return made->size;
-}
-
-void forget_window(MPI_Win win)
-{
-    free(take_out(&p.windows, (uintptr_t)win));
 }
 
 void forget_request(MPI_Request handle)
@@ -341,16 +313,6 @@ void varied(const struct at *at, MPI_Comm comm, int n, int64_t bytes)
 {
     const struct comm *of = known(comm);
     note(at, of->size, of->is_inter, n > 0 ? bytes / n : 0, bytes);
-}
-
-void in_window(const struct at *at, MPI_Win win, int64_t size)
-{
-    note(at, window_size(win), false, size, size);
-}
-
-void put(const struct at *at, MPI_Win win, int rank, int64_t size)
-{
-    note(at, window_size(win), false, size, rank == MPI_PROC_NULL ? 0 : size);
 }
 
 #endif

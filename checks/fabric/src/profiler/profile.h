@@ -53,7 +53,6 @@ typedef int fc_nothing_to_profile;
 #define COMPLETES(name, ...) NAMED(name)
 #define PERSISTENT(name, start, ...) NAMED(name) NAMED(start)
 #define TRACED_PERSISTENT PERSISTENT
-#define ONE_SIDED(name, lower, ...) NAMED(name) NAMED(R##lower)
 #if HAS_MPI_4
 #define COLLECTIVE(name, lower, ...) NAMED(name) NAMED(I##lower) NAMED(name##_init) NAMED(name##_start)
 #else
@@ -80,7 +79,6 @@ static const char *const call_names[] = {
 #undef COMPLETES
 #undef PERSISTENT
 #undef TRACED_PERSISTENT
-#undef ONE_SIDED
 #undef COLLECTIVE
 #undef TRACED_COLLECTIVE
 
@@ -92,7 +90,7 @@ enum {
     buckets = 256
 };
 
-/* The beginning of what is kept of a communicator, a window or a request, in a table by its handle. */
+/* The beginning of what is kept of a communicator or a request, in a table by its handle. */
 struct kept {
     struct kept *next;
     uintptr_t handle;
@@ -162,7 +160,6 @@ struct profile {
     int64_t not_kept; /* calls that the table had no room for */
     struct entry *last[calls];
     struct table comms;
-    struct table windows;
     struct table requests;
     struct partner *partners; /* of the world, and one for all others */
 };
@@ -189,7 +186,6 @@ struct kept *take_out(struct table *table, uintptr_t handle);
 struct comm *known(MPI_Comm comm);
 void forget_comm(MPI_Comm comm);
 void free_comm(struct comm *gone);
-void forget_window(MPI_Win win);
 void forget_request(MPI_Request handle);
 
 /* Keeps what a persistent request will do. */
@@ -223,8 +219,6 @@ void alone(const struct at *at, int64_t size); /* of no communicator, or of one 
 void sent(const struct at *at, MPI_Comm comm, int dest, int64_t size);
 void blocks(const struct at *at, MPI_Comm comm, int64_t size, int times);
 void varied(const struct at *at, MPI_Comm comm, int n, int64_t bytes); /* n blocks that differ: the size is the mean */
-void in_window(const struct at *at, MPI_Win win, int64_t size);
-void put(const struct at *at, MPI_Win win, int rank, int64_t size);
 
 /* ------------------------------------------------------------------ begin and end */
 

@@ -9,7 +9,7 @@
  *   0 allreduce 3 0 0             elements, computation, type
  *
  * A replay has one communicator, so collectives of fewer ranks than the world have no action; nor have non-blocking
- * collectives, one-sided calls, and messages that are sent synchronously or by a buffer. A call without one ends the
+ * collectives, windows, and messages that are sent synchronously or by a buffer. A call without one ends the
  * trace: its last line gives the reason, and nobody takes what is there for the whole. Receives from any source, and of
  * any tag, are written with what came.
  */

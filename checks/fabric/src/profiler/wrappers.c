@@ -115,9 +115,6 @@ static void *next_of(const char *name)
 #define AND_REQUEST(...) (__VA_ARGS__, request)
 #define AND_INFO(...) (__VA_ARGS__, info, request)
 
-#define ONE_SIDED(name, lower, parameters, arguments, noted)                                                           \
-    CALL(name, parameters, arguments, noted)                                                                           \
-    CALL(R##lower, WITH_REQUEST parameters, AND_REQUEST arguments, noted)
 #define BLOCKING_AND_NOT(name, lower, parameters, arguments, noted, traced)                                            \
     TRACED(name, parameters, arguments, noted, traced)                                                                 \
     CALL(I##lower, WITH_REQUEST parameters, AND_REQUEST arguments, noted)
@@ -125,9 +122,6 @@ static void *next_of(const char *name)
 #define TRACED_COLLECTIVE(name, lower, parameters, arguments, noted, traced)                                           \
     BLOCKING_AND_NOT(name, lower, parameters, arguments, noted, traced)                                                \
     PERSISTENT(name##_init, name##_start, WITH_INFO parameters, AND_INFO arguments, noted)
-/* The standard has `const int` here, some releases' headers have not. */
-#define PARTITIONS                                                                                                     \
-    __typeof__(_Generic(&MPI_Pready_list, int (*)(int, int *, MPI_Request): (int *)0, default: (const int *)0))
 #else
 #define TRACED_COLLECTIVE BLOCKING_AND_NOT
 #endif
@@ -188,7 +182,6 @@ static void forget_both(MPI_Request handle)
 #define FORGETTING(forget) locked(), forget(*handle), unlocked()
 PASSED_ON(Comm_free, (MPI_Comm * handle), (handle), FORGETTING(forget_comm), (void)0)
 PASSED_ON(Comm_disconnect, (MPI_Comm * handle), (handle), FORGETTING(forget_comm), (void)0)
-PASSED_ON(Win_free, (MPI_Win * handle), (handle), FORGETTING(forget_window), (void)0)
 PASSED_ON(Request_free, (MPI_Request * handle), (handle), FORGETTING(forget_both), (void)0)
 
 /* ------------------------------------------------------------------ begin, pause and end */

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of SAND2005-5199, filled with measurements.
+
+An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath (Sandia National Laboratories, August 2005). Its tables
+have a row for each platform; so have these. Where it took the Pallas (now Intel) MPI Benchmarks, there is a column for
+them next to that of the collection's own program. The curves of its figures are in the sections of the families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import clean, size_text, value_text
+from fabric_checks.report.blocks import Cell, Column, Section, Table, column_of
+from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.values import Results, Value
+from fabric_twins.model.description import PublishedValue, load_all
+
+BETWEEN, WITHIN = "2x1", "1x2"
+
+#: The published values of a platform, by layout and metric.
+Platforms = Mapping[str, Mapping[tuple[str, str], PublishedValue]]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The values of a column.
+
+    :param unit: the unit of the values.
+    :param quantity: the metric, or the curve if ``peak`` or ``size_B`` is given.
+    :param parameters: all of the test but its layout.
+    :param size_B: the point of the curve; :param peak: whether it is the largest value of the curve.
+    """
+
+    title: str
+    unit: str
+    quantity: str
+    layout: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    size_B: int | None = None
+    peak: bool = False
+
+
+def answer(results: Results, machine: str, ask: Ask) -> Value | None:
+    """Return a machine's value for a column, or None if it was not measured."""
+    found = [
+        value
+        for value in results.of(machine, ask.quantity, ask.layout)
+        if value.unit == ask.unit
+        and value.parameters == ask.parameters
+        and (ask.size_B is None or value.size_B == ask.size_B)
+    ]
+    if not found:
+        return None
+    if not ask.peak:
+        return found[0]
+    top = max(found, key=lambda value: value.median)
+    return top.computed(
+        1, ask.unit, f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B"
+    )
+
+
+def _sendrecv(layout: str) -> tuple[Ask, ...]:
+    return (
+        Ask("both directions (streaming)", "MB/s", "peak_bandwidth_exchange", layout),
+        Ask("Sendrecv (IMB)", "MB/s", "bandwidth", layout, {"benchmark": "Sendrecv"}, peak=True),
+    )
+
+
+_PING_PONG = {"benchmark": "PingPong"}
+
+#: Tables 2 to 9 by number: title and columns.
+TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
+    2: (
+        "Zero-byte latency between two nodes",
+        (
+            Ask("ping-pong", "us", "zero_byte_latency_ping_pong", BETWEEN),
+            Ask("streaming", "us", "zero_byte_latency_streaming", BETWEEN),
+            Ask("reduction", "%", "zero_byte_latency_reduction", BETWEEN),
+        ),
+    ),
+    3: ("Message rate at 8 bytes, streaming", (Ask("message rate", "Mmsg/s", "message_rate_8B", BETWEEN),)),
+    4: (
+        "Peak bandwidth between two nodes",
+        (
+            Ask("ping-pong", "MB/s", "peak_bandwidth_ping_pong", BETWEEN),
+            Ask("streaming", "MB/s", "peak_bandwidth_streaming", BETWEEN),
+        ),
+    ),
+    5: (
+        "N1/2: message size at half of the peak bandwidth",
+        (
+            Ask("ping-pong", "B", "half_peak_size_ping_pong", BETWEEN),
+            Ask("streaming", "B", "half_peak_size_streaming", BETWEEN),
+            Ask("increase", "%", "half_peak_size_increase", BETWEEN),
+        ),
+    ),
+    6: ("Peak bandwidth of SendRecv between two nodes, both directions together", _sendrecv(BETWEEN)),
+    7: (
+        "Zero-byte ping-pong latency between two processes of a node",
+        (
+            Ask("ping-pong (streaming)", "us", "zero_byte_latency_ping_pong", WITHIN),
+            Ask("PingPong (IMB)", "us", "time", WITHIN, _PING_PONG, size_B=0),
+        ),
+    ),
+    8: (
+        "Peak ping-pong bandwidth between two processes of a node",
+        (
+            Ask("ping-pong (streaming)", "MB/s", "peak_bandwidth_ping_pong", WITHIN),
+            Ask("PingPong (IMB)", "MB/s", "bandwidth", WITHIN, _PING_PONG, peak=True),
+        ),
+    ),
+    9: ("Peak bandwidth of SendRecv between two processes of a node, both directions together", _sendrecv(WITHIN)),
+}
+
+
+def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
+    """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
+
+    :param published: published values, in rows of their own where they have the columns.
+    """
+    columns = [(ask, [answer(results, machine, ask) for machine in results.machines]) for ask in asks]
+    kept = [(ask, values) for ask, values in columns if any(values)]
+    if not kept:
+        return None
+    cells = [column_of(values) for _, values in kept]
+    rows = [(machine, tuple(column[row] for column in cells)) for row, machine in enumerate(results.machines)]
+    for name, of in published.items():
+        found = [of.get((ask.layout, ask.quantity)) for ask, _ in kept]
+        if any(found):
+            cells_of_row = (
+                Cell(value_text(each.value), mark=each.source.text) if each else Cell("", missing=True)
+                for each in found
+            )
+            rows.append((f"{name} (published)", tuple(cells_of_row)))
+    return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), tuple(rows))
+
+
+def published_platforms() -> Platforms:
+    """Return the values of the report's tables that the twins of its platforms reproduce."""
+    found: dict[str, dict[tuple[str, str], PublishedValue]] = {}
+    for twin in load_all(ROOT / "config" / "twins"):
+        for case in twin.cases:
+            for each in case.values:
+                if each.source.text.startswith("SAND Table") and not (case.parameters or each.why_not):
+                    found.setdefault(twin.name, {})[str(case.layout), each.metric] = each
+    return found
+
+
+def platforms(results: Results) -> Table:
+    """Return Table 1: what each machine is."""
+    columns = ("what it is", "nodes", "processes a node", "link", "MPI", "compiler")
+    rows = tuple((machine, _platform(results, machine)) for machine in results.machines)
+    note = "Nodes and processes a node are the most that were used. MPI and compiler are as reported by the programs."
+    return Table("table-1", "Table 1. Platforms", "machine", tuple(map(Column, columns)), rows, (note,))
+
+
+def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
+    values = results.of_machine(machine)
+    latest = values[-1].record if values else {}
+    link_MBps = latest.get("link_MBps")
+    texts = (
+        clean(latest.get("about") or ""),
+        *(str(max((value.record[name] or 0 for value in values), default=0) or "") for name in ("nodes", "ppn")),
+        f"{value_text(link_MBps)} MB/s" if link_MBps else "",
+        *(
+            "; ".join(dict.fromkeys(clean(value.record[name]) for value in values if value.record[name]))
+            for name in ("mpi", "compiler")
+        ),
+    )
+    return tuple(Cell(text) if text else Cell("not known", missing=True) for text in texts)
+
+
+def section(results: Results, provenance: Provenance, published: bool = False) -> Section | None:
+    """Return the tables that have a value; None if none has.
+
+    :param published: whether to show the platforms of the document itself, next to the machines.
+    """
+    known = published_platforms() if published else {}
+    listed = (table(results, f"table-{n}", f"Table {n}. {title}", asks, known) for n, (title, asks) in TABLES.items())
+    tables = [each for each in listed if each]
+    if not tables:
+        return None
+    intro = (
+        "The tables of SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath, 2005), for these "
+        "machines. MB/s is 10^6 bytes a second. The best value of a column is bold and starred."
+        + (" Published values are as printed in 2005, and were not measured here." if published else ""),
+    )
+    return Section("tables", "As in the SAND report", (platforms(results), *tables), intro)
