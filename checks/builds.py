@@ -136,17 +136,10 @@ class SpackPackage(Build):
         facts.program_version, facts.spack = built["version"], built["spack"]
         facts.spec, facts.spec_hash = built["spec"], built["hash"]
 
-    def doubts(self):
-        """Return the findings that go with everything that was measured with it."""
-        return [
-            {"kind": "unverified", "text": f"{name} is from a build cache; its signature was not checked"}
-            for name in self.built["unverified"]
-        ]
-
     def contradiction(self, reported):
-        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.lock`.
+        """Return a message if the MPI library at run time contradicts the spec, or None; see :mod:`..spack.lock`.
 
-        :param reported: what the library says of itself.
+        :param reported: the first line of ``MPI_Get_library_version``.
         """
         from fabric_checks.software.spack import lock  # noqa: PLC0415  (a listing needs none)
 
