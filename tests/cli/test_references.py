@@ -187,18 +187,6 @@ def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
     assert lines[-1] == f"1 file, {len(lines) - 1} faults"
 
 
-def test_check_looks_at_history_too(folder, tmp_path):
-    (folder / "local.yaml").write_text(
-        "OsuLatency:\n  $index: [layout]\n  1x2: {latency_8B: [1.3, null, 0.1, us]}\nno_reference: [{why: x}]\n"
-    )
-    own = {"system": "local", "partition": "node", "layout": "1x2", "test": "OsuLatency %layout=1x2"}
-    results = write(tmp_path / "results", [record(day, 2.0, **own) for day in range(5)])
-    done = invoke("check", results, "--system", "local")
-    assert done.exit_code == 1
-    assert "local.yaml:3: OsuLatency: 1x2: latency_8B: unreachable: at most 1.43 us, but the best of 5" in done.stdout
-    assert done.stdout.endswith("1 file, 1 fault\n")
-
-
 def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
     done = invoke("check", "--system", "local", "--json")

@@ -5,7 +5,6 @@ import pytest
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import reference_file
-from fabric_checks.references.derive import Rule
 from fabric_checks.references.propose import Limits, propose
 from tests.references.records import bandwidth, frame, record
 
@@ -111,14 +110,6 @@ def test_what_is_expected_to_fail_is_refused_with_its_reason(file):
 
 def test_a_bound_of_the_other_side_stays(file):
     assert proposal(file("[1.3, -0.1, 0.5, us]"), runs(20)).reference == (1.3, -0.1, 0.02, "us")
-    both = proposal(file("[1.3, -0.1, 0.02, us]"), runs(20), rule=Rule(both_sides=True))
-    assert both.reference == (1.3, -0.02, 0.02, "us")
-    # One side that moves is enough, whatever the other does.
-    kept = proposal(file("[1.3, -0.02, 0.5, us]"), runs(19), rule=Rule(both_sides=True))
-    assert (kept.action, kept.why) == ("kept", "would be stricter after 19 runs, but 20 are needed")
-    assert proposal(file("[1.3, -0.02, 0.01, us]"), runs(19), rule=Rule(both_sides=True)).action == "loosened"
-    # A bound that is new is stricter than none.
-    assert proposal(file("[1.3, null, 0.02, us]"), runs(19), rule=Rule(both_sides=True)).action == "kept"
 
 
 def test_simulations_are_refused(file):

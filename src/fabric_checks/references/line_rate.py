@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References derived from the rate of a partition's links, in place of history.
+"""Derive references from the line rate of a partition, for systems without history.
 
 A reference file lists them under ``derived``, each with the check, partition, environment, layout and metric that it is
 for (regular expressions; the metric has to be given), the share of the line rate, and at least one bound:
@@ -7,9 +7,9 @@ for (regular expressions; the metric has to be given), the share of the line rat
     derived:
     - {check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}
 
-The line rate of a node is ``nics`` (1 if it is not given) times ``link_MBps`` of the partition's extras. What stays
-within a node uses no link, so these apply to layouts of two nodes and more only. An entry of the file for the same
-metric goes first: it is about this metric, and a rule is about many.
+The line rate of a node is ``nics`` (by default 1) times ``link_MBps`` of the partition's extras. Traffic within a node
+uses no link, so the rules apply to layouts of two or more nodes only. An entry of the file for the same metric has
+precedence over a rule, which is for many.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class FromLineRate:
-    """A reference that a rule gives, and where it is from, as in ``derived: 0.9 x 1 NIC x 125 MB/s``."""
+    """Hold a reference and its source, such as ``derived: 0.9 x 1 NIC x 125 MB/s``."""
 
     reference: Reference
     source: str
@@ -70,12 +70,12 @@ def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Ru
     if "metric" not in patterns:
         raise ReferenceError(f"{what} needs the metric that it applies to")
     share, lower, upper = (item.get(key) for key in KEYS)
-    if share is None or not _is_number(share) or not 0 < share <= 2:
+    if share is None or not is_number(share) or not 0 < share <= 2:
         raise ReferenceError(
             f"{what} needs a share_of_line_rate above 0 and up to 1 (2 for metrics that count both directions)"
         )
-    if (lower is not None and not (_is_number(lower) and -1 < lower <= 0)) or (
-        upper is not None and not (_is_number(upper) and upper >= 0)
+    if (lower is not None and not (is_number(lower) and -1 < lower <= 0)) or (
+        upper is not None and not (is_number(upper) and upper >= 0)
     ):
         raise ReferenceError(f"{what}: lower must be a share between -1 and 0, upper a share of 0 or more")
     if lower is None and upper is None:
@@ -83,14 +83,15 @@ def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Ru
     return Rule(patterns, float(share), lower, upper)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value of a YAML file is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def references(
     rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], place: str, **case: str
 ) -> dict[str, FromLineRate]:
-    """Return the references of a case's metrics by the rules, by metric; of two rules the first counts.
+    """Return the references that the first matching rules give, by metric.
 
     :param extras: those of the partition: ``link_MBps`` and ``nics``.
     :param place: file and case, for messages.

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reference files: a reference for each metric of a system, or why there is none.
+"""Reference files: a reference for each metric of a system, or the reason for none.
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
-or ``[$xfail, message, list]``), and three lists of ours, whose items say for which check, partition, environment,
-layout and metric (regular expressions, all of them optional) they are:
+or ``[$xfail, message, list]``), and three lists of ours, whose items select check, partition, environment, layout and
+metric by optional regular expressions:
 
-- ``no_reference``: there is none, and ``why``;
-- ``derived``: it is a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
-- ``evidence``, of simulated systems: the origin of the value (one of :data:`EVIDENCE`), and the ``source``
-  of its reference.
+- ``no_reference``: the reason for none, ``why``;
+- ``derived``: a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
+- ``evidence``, of simulated systems: the origin of the value (one of :data:`EVIDENCE`), and the ``source`` of its
+  reference.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,8 +28,8 @@ from fabric_checks.references import line_rate, lookup
 
 NO_REFERENCE = "no_reference"
 
-#: What a value of a simulation is: chosen so by a parameter, following from parameters that were chosen for others,
-#: held to a document's statement without a number, or not documented.
+#: The origins of a simulated value: a parameter fitted to it, parameters fitted to other values, a document's statement
+#: without a number, or no document.
 EVIDENCE = ("fitted", "predicted", "said", "simulated")
 _FIELDS = ("check", "partition", "environ", "layout", "metric")
 
@@ -51,7 +50,7 @@ class Reason:
 class Evidence(Reason):
     """Give the origin of a group of metrics of a simulation.
 
-    :param why: the source of what they are held to, empty for those that are held to nothing.
+    :param why: the source of their references; empty if they have none.
     :param kind: one of :data:`EVIDENCE`.
     """
 
@@ -183,17 +182,13 @@ def _require_reference(place: str, value: Any) -> None:
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
         raise ReferenceError(f"{place}: {quoted(str(value))} is not of the form {form}")
     reference, lower, upper, _ = value
-    if not _is_number(reference) or reference == 0:
+    if not line_rate.is_number(reference) or reference == 0:
         raise ReferenceError(f"{place}: the value {quoted(str(reference))} is not a finite number other than 0")
     for share, sign, name in ((lower, -1, "lower"), (upper, 1, "upper")):
-        if share is not None and (not _is_number(share) or share * sign < 0):
+        if share is not None and (not line_rate.is_number(share) or share * sign < 0):
             raise ReferenceError(f"{place}: the {name} share {quoted(str(share))} does not fit the form {form}")
     if lower is None and upper is None:
         raise ReferenceError(f"{place}: has no bound; give it one, or a reason under {NO_REFERENCE}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]) -> None:

@@ -66,7 +66,7 @@ def test_a_recent_release_is_accepted(output):
 
 @pytest.mark.parametrize("output", ["", "\n", "no spack here", "Spack 1.1.0 for gamers", "1", "1.x"])
 def test_a_text_without_a_release_is_refused(output):
-    with pytest.raises(SpackError, match="not a version; is that Spack"):
+    with pytest.raises(SpackError, match="not a version; is it Spack"):
         require_version(output, "spack")
 
 
