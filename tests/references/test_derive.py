@@ -54,6 +54,9 @@ def test_the_last_bit_counts():
     found = derive([100.0] * 9 + [102.5], "smaller")
     assert sn.evaluate(sn.assert_reference(102.5, found.value, found.lower, found.upper))
     assert found.upper == 0.026
+    # -2 * (1 - 0.7) is just below -0.6.
+    found = derive([-2.0, -2.0, -0.6], "smaller")
+    assert found.upper == 0.701 and sn.evaluate(sn.assert_reference(-0.6, found.value, found.lower, found.upper))
 
 
 finite = st.floats(1e-3, 1e7)

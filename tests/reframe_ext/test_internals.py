@@ -177,6 +177,12 @@ def test_a_process_can_take_one_system_after_the_other():
         assert runtime().system.name == name
 
 
+def test_the_configuration_files_of_the_variable_are_used(monkeypatch):
+    monkeypatch.setenv("RFM_CONFIG_FILES", str(SETTINGS))
+    internals.take_own_system("generic_pbs")
+    assert runtime().system.name == "generic_pbs"
+
+
 CHECKS = """
 import reframe as rfm
 from reframe.core.builtins import sanity_function

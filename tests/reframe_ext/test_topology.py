@@ -115,5 +115,5 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("wrong", ["net.txt", [1], [""], {"a": 1}])
 def test_what_is_no_list_of_files_is_told_before_anything_runs(tmp_path, wrong):
-    with pytest.raises(ConfigError, match=r"s:p: extras: topology is .*; give a list of files"):
+    with pytest.raises(ConfigError, match=r"s:p: extras: topology is .*; give a list of strings, such as"):
         Check(tmp_path, topology=wrong).ask_for_topology()

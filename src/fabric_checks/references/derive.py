@@ -82,7 +82,8 @@ def _share(value: float, extreme: float, sigma_share: float, least_share: float)
     candidates = {"minimum": least_share, "spread": SIGMAS * sigma_share, "extreme": (extreme - value) / size}
     decided = max(candidates, key=lambda name: candidates[name])
     # Rounded first: 0.02 / 0.001 is 20, whatever binary fractions make of it.
-    share = math.ceil(round(candidates[decided] / STEP, 6)) * STEP
-    while value + share * size < extreme or value * (1 + math.copysign(share, value)) < extreme:
-        share += STEP  # the second is ReFrame's formula, which may differ in the last bit
-    return round(share, 6), decided
+    steps = math.ceil(round(candidates[decided] / STEP, 6))
+    # ReFrame's own formula: a bound may fail in the last bit.
+    while value * (1 + math.copysign(round(steps * STEP, 6), value)) < extreme:
+        steps += 1
+    return round(steps * STEP, 6), decided

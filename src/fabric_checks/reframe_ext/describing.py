@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A system as data: everything that a check's values depend on, to recompute them away from the machine.
+"""Describe a system as data, as far as values of checks depend on it, to recompute them on another machine.
 
     python -m fabric_checks.reframe_ext.describing SYSTEM FILE
 
-writes it as JSON, in a process of its own as ReFrame has one system a process. :func:`configuration` makes a
-configuration of ReFrame of it, with which nothing can be run.
+writes it as JSON, in a process of its own because ReFrame has one system per process. :func:`configuration` turns it
+into a configuration of ReFrame, with which nothing can be run.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Mapping
@@ -21,10 +20,10 @@ import reframe.core.runtime as rt
 from reframe.core.exceptions import ReframeError
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.core.paths import ROOT, name_is_sound
+from fabric_checks.core.paths import name_is_sound
 from fabric_checks.reframe_ext import internals
 
-#: The numbers of a partition's extras that checks read, the most that each may be, and their texts.
+#: The numbers among a partition's extras that checks read, with an upper bound of each; and the lists.
 NUMBERS = {
     "nodes": 1e6,
     "cores": 1e5,
@@ -34,16 +33,15 @@ NUMBERS = {
     "most_work_tasks": 1e9,
 }
 LISTS = ("layouts", "ppn", "fabric", "launch_options")
-#: The most items of a list, letters of a text, partitions and environments; no system comes near.
-MOST_ITEMS, LONGEST, MOST_NAMES = 500, 2000, 50
-#: The command of a program may have these to be filled in, and no other braces.
+#: Bounds on lists and strings, far above those of real systems.
+MOST_ITEMS, MOST_CHARACTERS = 500, 2000
+#: Braces in the command of a program, other than its placeholders.
 _BRACES = re.compile(r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}")
 
 
 def describe(name: str) -> dict[str, Any]:
     """Return the description of a system of this clone's configuration."""
-    files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
-    internals.take_system(files.split(os.pathsep), name)
+    internals.take_own_system(name)
     system = rt.runtime().system
     environs = {environ.name: environ for partition in system.partitions for environ in partition.environs}
     partitions = []
@@ -80,51 +78,47 @@ def describe(name: str) -> dict[str, Any]:
 def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
     """Return a configuration of ReFrame for a description from another site.
 
-    Only known keys pass, within bounds, and nothing of it is ever started.
+    Only known keys are used, within bounds, and nothing of it is ever started.
 
     :param folder: for ReFrame's folders.
     :param topology: the folder of the files that ``topology`` names.
-    :raises RecordError: if it is no description.
+    :raises RecordError: if the description is malformed.
     """
     try:
-        partitions = [_partition(each, topology) for each in _few(data["partitions"])]
-        environments = [_environment(each) for each in _few(data["environments"])]
         system = {
             "name": _name(data["name"]),
             "hostnames": ["no-such-host[.]invalid"],
             "prefix": str(folder),
-            "partitions": partitions,
+            "partitions": [_partition(each, topology) for each in _list(data["partitions"])],
         }
+        environments = [_environment(each) for each in _list(data["environments"])]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise RecordError(f"the description of the system cannot be used ({type(error).__name__}: {error})") from None
+        raise RecordError(f"the description of the system is malformed ({type(error).__name__}: {error})") from None
     return {"systems": [system], "environments": environments}
 
 
 def _partition(data: Mapping[str, Any], topology: Path) -> dict[str, Any]:
     given = data["extras"]
-    extras: dict[str, Any] = {}
-    for key, most in NUMBERS.items():
-        if (value := given.get(key)) is not None:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-                raise ValueError(f"{key} is {value!r:.40}")
-            extras[key] = value
+    extras: dict[str, Any] = {key: given[key] for key in NUMBERS if given.get(key) is not None}
+    for key, value in extras.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= NUMBERS[key]:
+            raise ValueError(f"{key} is {value!r:.40}")
     for key in LISTS:
         if key in given:
-            extras[key] = [each if isinstance(each, int) else _text(each) for each in _few(given[key], MOST_ITEMS)]
+            extras[key] = [each if isinstance(each, int) else _text(each) for each in _list(given[key])]
     if "program_options" in given:
         extras["program_options"] = {
-            _text(program): [_text(each) for each in _few(options, MOST_ITEMS)]
-            for program, options in given["program_options"].items()
+            _text(program): _texts(options) for program, options in given["program_options"].items()
         }
     if "topology" in given:
-        # The names are those of the bundle; no path leads elsewhere.
-        extras["topology"] = [str(topology / Path(_text(each)).name) for each in _few(given["topology"], MOST_ITEMS)]
+        # Files of the bundle; no path leads elsewhere.
+        extras["topology"] = [str(topology / Path(each).name) for each in _texts(given["topology"])]
     return {
         "name": _name(data["name"]),
         "scheduler": "local",
         "launcher": "local",
-        "environs": [_name(each) for each in _few(data["environs"])],
-        "features": [_text(each) for each in _few(data["features"], MOST_ITEMS)],
+        "environs": [_name(each) for each in _list(data["environs"])],
+        "features": _texts(data["features"]),
         "extras": extras | {"oversubscribed": bool(given.get("oversubscribed"))},
     }
 
@@ -132,8 +126,11 @@ def _partition(data: Mapping[str, Any], topology: Path) -> dict[str, Any]:
 def _environment(data: Mapping[str, Any]) -> dict[str, Any]:
     programs = {_text(suite): _program(program) for suite, program in data["programs"].items()}
     texts = {key: {_text(k): _text(v) for k, v in data[key].items()} for key in ("without", "blocking_wait")}
-    features = [_text(each) for each in _few(data["features"], MOST_ITEMS)]
-    return {"name": _name(data["name"]), "features": features, "extras": {"programs": programs, **texts}}
+    return {
+        "name": _name(data["name"]),
+        "features": _texts(data["features"]),
+        "extras": {"programs": programs, **texts},
+    }
 
 
 def _program(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,26 +140,30 @@ def _program(data: Mapping[str, Any]) -> dict[str, Any]:
             values[_text(key)] = _BRACES.sub("", _text(value).replace("{view}", "/view"))
         elif isinstance(value, int | float) and abs(value) < 1e12:
             values[_text(key)] = value
-    # A Spack build is not at hand.
+    # There is no Spack build here.
     return values | {"stack": "kept"}
 
 
-def _few(data: Any, most: int = MOST_NAMES) -> list[Any]:
-    if not isinstance(data, list) or len(data) > most:
-        raise ValueError(f"it is not a list of at most {most} items")
+def _list(data: Any) -> list[Any]:
+    if not isinstance(data, list) or len(data) > MOST_ITEMS:
+        raise ValueError(f"{data!r:.40} is not a list of at most {MOST_ITEMS} items")
     return data
 
 
+def _texts(data: Any) -> list[str]:
+    return [_text(each) for each in _list(data)]
+
+
 def _text(data: Any) -> str:
-    if not isinstance(data, str) or len(data) > LONGEST:
-        raise ValueError(f"{data!r:.40} is not a short string")
+    if not isinstance(data, str) or len(data) > MOST_CHARACTERS:
+        raise ValueError(f"{data!r:.40} is not a string of at most {MOST_CHARACTERS} characters")
     return data
 
 
 def _name(data: Any) -> str:
-    if not isinstance(data, str) or not name_is_sound(data):
+    if not name_is_sound(_text(data)):
         raise ValueError(f"{data!r:.40} is not a name")
-    return data
+    return str(data)
 
 
 def main() -> None:

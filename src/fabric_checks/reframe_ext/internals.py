@@ -8,6 +8,7 @@ that fails when ReFrame changes that.
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,6 +24,8 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
+
+from fabric_checks.core.paths import ROOT
 
 __all__ = [
     "OLDEST",
@@ -40,6 +43,7 @@ __all__ = [
     "select_only",
     "set_up",
     "set_up_anew",
+    "take_own_system",
     "take_system",
     "without_deprecated_alias",
 ]
@@ -207,6 +211,15 @@ def take_system(files: list[str], name: str, folder: Path | None = None) -> None
     if folder is not None:
         context = rt.runtime()
         context.make_stagedir = context.make_outputdir = lambda *names: str(folder)
+
+
+def take_own_system(name: str, folder: Path | None = None) -> None:
+    """Let this process be on a system of RFM_CONFIG_FILES, or else of this clone; see :func:`take_system`.
+
+    Why: ReFrame reads that variable in its command line only.
+    """
+    files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
+    take_system(files.split(os.pathsep), name, folder)
 
 
 def load_cases(folder: Path) -> tuple[list[TestCase], list[TestCase]]:

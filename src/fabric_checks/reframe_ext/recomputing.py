@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values recomputed from outputs that were kept: by the checks that measured them, without a machine.
+"""Recompute values from kept outputs, with the checks that measured them and without the machine.
 
     python -m fabric_checks.reframe_ext.recomputing JOB FILE
 
@@ -22,7 +22,7 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import describing, internals
 
-#: What a dependency has to be computed before; a pass is complete in itself.
+#: Test, partition and environment of a case.
 Key = tuple[str, str, str]
 
 
@@ -30,11 +30,11 @@ Key = tuple[str, str, str]
 class Job:
     """Hold the outputs to recompute.
 
-    :param system: what :func:`fabric_checks.reframe_ext.describing.describe` returns.
-    :param folder: for ReFrame's folders; :param topology: of the files that ``topology`` names.
-    :param level: whose cases are listed.
-    :param runs: each with ``test``, ``partition`` and ``environ``, as records have them, ``files``, the folder with its
-        files, and ``group``: what it depends on is of the same.
+    :param system: the result of :func:`fabric_checks.reframe_ext.describing.describe`.
+    :param folder: for ReFrame's folders; :param topology: the folder of the files that ``topology`` names.
+    :param level: the level whose cases are listed.
+    :param runs: each with ``test``, ``partition`` and ``environ``, as in records, ``files``, the folder with its files,
+        and ``group``, which contains all its dependencies.
     """
 
     system: Any
@@ -51,7 +51,7 @@ def recompute(job: Job) -> dict[str, Any]:
     :meth:`fabric_checks.records.record.Facts.as_data` has them, and ``commands``, the command lines as lists of words;
     or an ``error``.
 
-    :raises RecordError: if the description is none.
+    :raises RecordError: if the description is malformed.
     :raises ReframeError: if ReFrame cannot use it.
     """
     folder = Path(job.folder)
@@ -74,7 +74,7 @@ def recompute(job: Job) -> dict[str, Any]:
 
 def _in_order(runs: Sequence[dict[str, str]], cases: dict[Key, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each run and its outcome; in a group, dependencies first."""
-    order = {key: place for place, key in enumerate(cases)}
+    order = {key: position for position, key in enumerate(cases)}
     keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
     group, done = None, set[Any]()
     for number in sorted(range(len(runs)), key=lambda each: (runs[each]["group"], order.get(keys[each], -1))):
@@ -113,7 +113,7 @@ def _one(case: Any, files: Path) -> dict[str, Any]:
         return {"values": check.values, "units": units, "facts": check.facts.as_data(), "commands": commands}
     except (SanityError, FabricError, ReframeError) as error:
         return {"error": str(error).replace(f"{files}/", "")}
-    except Exception as error:  # a faulty output of another site must not end the others
+    except Exception as error:  # a faulty output of another site must not end the rest
         return {"error": f"{type(error).__name__}: {error}"}
 
 
