@@ -60,8 +60,9 @@ def test_json_has_all_of_it(folder, tmp_path):
     content = json.loads(invoke("propose", results, "--system", "yours", "--json").stdout)
     assert content["written"] is False and content["difference"].startswith("--- a/")
     new, refused = content["proposals"]
-    assert (new["action"], new["after"], new["runs"], new["bound_by"]) == ("new", [1.3, None, 0.02, "us"], 6, "minimum")
-    assert (refused["action"], refused["why"], refused["after"]) == ("refused", "1 runs, but 5 are needed", None)
+    assert (new["action"], new["reference"]) == ("new", [1.3, None, 0.02, "us"])
+    assert (len(new["history"]["values"]), new["derived"]["decided_by"]) == (6, "minimum")
+    assert (refused["action"], refused["why"], refused["reference"]) == ("refused", "1 runs, but 5 are needed", None)
 
 
 def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):

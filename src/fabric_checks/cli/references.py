@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ def _propose(
         "file": str(_shown(path)),
         "written": outcome.written,
         "difference": outcome.difference,
-        "proposals": [wording.as_json(each) for each in proposals],
+        "proposals": [asdict(each) for each in proposals],
         "report": [
             *(f"warning: {fault}" for fault in loaded.faults),
             *wording.report(proposals, held_back=outcome.held_back),
