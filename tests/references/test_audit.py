@@ -88,7 +88,7 @@ def test_a_published_value_may_be_a_bad_one(tmp_path):
         (
             ("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  "),
             7,
-            "bounds only values that are too good (smaller is better); give the other bound too",
+            "bounds only too good values (smaller is better); give the other bound too",
         ),
         (("[950,", "[2500,"), 12, "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and"),
         (("[benchmark,", "[bemchmark,"), 9, "OsuBandwidth: $index names 'bemchmark', which the check does not have"),

@@ -88,9 +88,9 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
         entry = file.entries.get(case.check)
         keys, found = (_found(entry, case) if entry else None) or ((), {})
         used.paths.add((case.check, *keys))
-        place = f"{file.path}: {case.check} on {case.partition} with {case.environ}, {case.layout}"
+        context = f"{file.path}: {case.check} on {case.partition} with {case.environ}, {case.layout}"
         try:
-            derived = line_rate.references(file.derived, case.metrics, case.extras, place, **case.facts)
+            derived = line_rate.references(file.derived, case.metrics, case.extras, context, **case.facts)
         except ReferenceError as error:
             derived = {}
             yield str(error)
@@ -107,7 +107,7 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
                 value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"
             )
             yield (
-                f"{place}{f' ({parameters})' if parameters else ''}: missing: {first}: neither a reference nor a "
+                f"{context}{f' ({parameters})' if parameters else ''}: missing: {first}: neither a reference nor a "
                 f"reason; `fabric-checks references propose` finds one, or give a reason under {NO_REFERENCE}"
             )
 
@@ -116,16 +116,16 @@ def _orphans(
     file: ReferenceFile, checks: set[str], cases: Sequence[Case], used: _Used, lines: Mapping[Keys, int]
 ) -> Iterator[str]:
     for check, entry in file.entries.items():
-        place = f"{file.path}:{lines[check,]}"
+        context = f"{file.path}:{lines[check,]}"
         why = lookup.why_no_check(check, checks)
         if why:
-            yield f"{place}: {why}"
+            yield f"{context}: {why}"
             continue
         own = [case for case in cases if case.check == check]
         items = list(entry["$index"])
         unknown = next((item for item in items if own and all(item not in case.attributes for case in own)), None)
         if unknown is not None:
-            yield f"{place}: {check}: $index names {unknown!r}, which the check does not have"
+            yield f"{context}: {check}: $index names {unknown!r}, which the check does not have"
             continue
         known = {item: dict.fromkeys(case.attributes.get(item, "") for case in own) for item in items} if own else {}
         for keys in lookup.paths(check, entry):
@@ -150,20 +150,20 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
         for key in keys[1:]:
             found = found[key]
         value, lower, upper, unit = found[2] if found[0] == "$xfail" else found
-        place = f"{file.path}:{lines.get(keys, 0)}: {lookup.where(keys)}"
+        context = f"{file.path}:{lines.get(keys, 0)}: {lookup.where(keys)}"
         if metric.unit != unit:
-            yield f"{place}: in {unit}, but the metric is in {metric.unit}; convert the value"
+            yield f"{context}: in {unit}, but the metric is in {metric.unit}; convert the value"
         elif (
             (lower if metric.better == "larger" else upper) is None
             and found[0] != "$xfail"
             and not _is_published(file, case, metric.name)
         ):
-            yield f"{place}: bounds only values that are too good ({metric.better} is better); give the other bound too"
+            yield f"{context}: bounds only too good values ({metric.better} is better); give the other bound too"
         ceiling = _ceiling_MBps(case)
         asked = value if lower is None else limit(value, lower)
         if unit == line_rate.UNIT and ceiling and asked is not None and asked > ceiling:
             yield (
-                f"{place}: unreachable: {value_text(asked)} MB/s is beyond the line rate of {case.layout}, "
+                f"{context}: unreachable: {value_text(asked)} MB/s is beyond the line rate of {case.layout}, "
                 f"{value_text(ceiling)} MB/s by link_MBps and nics; fix whichever is wrong"
             )
 

@@ -218,7 +218,7 @@ def _take_comments_below(level: CommentedMap) -> str:
 
 
 def _comment(level: CommentedMap, key: Any, text: str, below: str) -> None:
-    """Write a comment at the end of a line: after a user's own comment, and replacing that of an earlier proposal."""
+    """Write a comment at the end of a line: after a user's own comment, and replacing one of an earlier proposal."""
     entry = level.ca.items.setdefault(key, [None, None, None, None])
     before, _, rest = entry[2].value.partition("\n") if entry[2] else ("", "", "")
     own = _MARK.sub("", before.strip().removeprefix("#")).strip()

@@ -60,13 +60,13 @@ class FromLineRate:
     source: str
 
 
-def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Rule:
+def rule(context: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Rule:
     """Return an item of ``derived`` as a rule.
 
-    :param place: the file, for messages; :param patterns: the item's other keys.
+    :param context: the file, for messages; :param patterns: the item's other keys.
     :raises ReferenceError: if a number is missing or makes no sense.
     """
-    what = f"{place}: {quoted(str(item))}"
+    what = f"{context}: {quoted(str(item))}"
     if "metric" not in patterns:
         raise ReferenceError(f"{what} needs the metric that it applies to")
     share, lower, upper = (item.get(key) for key in KEYS)
@@ -89,12 +89,12 @@ def is_number(value: Any) -> bool:
 
 
 def references(
-    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], place: str, **case: str
+    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], context: str, **case: str
 ) -> dict[str, FromLineRate]:
     """Return the references that the first matching rules give, by metric.
 
     :param extras: those of the partition: ``link_MBps`` and ``nics``.
-    :param place: file and case, for messages.
+    :param context: file and case, for messages.
     :param case: values for ``check``, ``partition``, ``environ`` and ``layout``.
     :raises ReferenceError: if a metric that a rule covers is no bandwidth, or the line rate is not known.
     """
@@ -105,11 +105,13 @@ def references(
         if match is None:
             continue
         if metric.unit != UNIT:
-            raise ReferenceError(f"{place}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}")
+            raise ReferenceError(
+                f"{context}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}"
+            )
         link_MBps, nics = extras.get("link_MBps"), extras.get("nics", 1)
         if not link_MBps:
             raise ReferenceError(
-                f"{place}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
+                f"{context}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
                 "extras['link_MBps']; add it to the system's file"
             )
         value = float(f"{match.share * nics * link_MBps:.6g}")

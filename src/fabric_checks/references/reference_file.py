@@ -151,44 +151,44 @@ def _derived(path: Path, item: object) -> line_rate.Rule:
     return line_rate.rule(f"{path}: derived", item, _patterns(f"{path}: derived", item, line_rate.KEYS))
 
 
-def _patterns(place: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
+def _patterns(context: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
     """Return the patterns of an item of a list of ours: its keys but ``other``."""
     patterns = {key: str(value) for key, value in item.items() if key not in other}
     for key, pattern in patterns.items():
         if key not in _FIELDS:
-            raise ReferenceError(f"{place}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
+            raise ReferenceError(f"{context}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ReferenceError(f"{place}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
+            raise ReferenceError(f"{context}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
     return patterns
 
 
-def _require_references(place: str, level: Any, depth: int) -> None:
+def _require_references(context: str, level: Any, depth: int) -> None:
     """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references below them."""
     if not isinstance(level, dict):
-        raise ReferenceError(f"{place}: {quoted(str(level))} where $index requires another level")
+        raise ReferenceError(f"{context}: {quoted(str(level))} where $index requires another level")
     for key, value in level.items():
         if depth:
-            _require_references(f"{place}: {key}", value, depth - 1)
+            _require_references(f"{context}: {key}", value, depth - 1)
         else:
-            _require_reference(f"{place}: {key}", value)
+            _require_reference(f"{context}: {key}", value)
 
 
-def _require_reference(place: str, value: Any) -> None:
+def _require_reference(context: str, value: Any) -> None:
     if isinstance(value, list) and len(value) == 3 and value[0] == "$xfail":
         value = value[2]
     form = "[value, lower share (null, or 0 or below), upper share (null, or 0 or above), unit]"
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
-        raise ReferenceError(f"{place}: {quoted(str(value))} is not of the form {form}")
+        raise ReferenceError(f"{context}: {quoted(str(value))} is not of the form {form}")
     reference, lower, upper, _ = value
     if not line_rate.is_number(reference) or reference == 0:
-        raise ReferenceError(f"{place}: the value {quoted(str(reference))} is not a finite number other than 0")
+        raise ReferenceError(f"{context}: the value {quoted(str(reference))} is not a finite number other than 0")
     for share, sign, name in ((lower, -1, "lower"), (upper, 1, "upper")):
         if share is not None and (not line_rate.is_number(share) or share * sign < 0):
-            raise ReferenceError(f"{place}: the {name} share {quoted(str(share))} does not fit the form {form}")
+            raise ReferenceError(f"{context}: the {name} share {quoted(str(share))} does not fit the form {form}")
     if lower is None and upper is None:
-        raise ReferenceError(f"{place}: has no bound; give it one, or a reason under {NO_REFERENCE}")
+        raise ReferenceError(f"{context}: has no bound; give it one, or a reason under {NO_REFERENCE}")
 
 
 def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]) -> None:
@@ -236,14 +236,14 @@ def complete(
     :raises ReferenceError: if a metric has neither, or a reference has no metric or another unit.
     """
     declared = {metric.name: metric for metric in metrics}
-    place = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
+    context = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
     for name, reference in found.items():
         if name not in declared:
-            raise ReferenceError(f"{place}: {lookup.no_metric((name,))}")
+            raise ReferenceError(f"{context}: {lookup.no_metric((name,))}")
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(
-                f"{place}: {name} is in {declared[name].unit}, but its reference is in {unit or 'no unit'}"
+                f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit or 'no unit'}"
             )
     references = {name: each.reference for name, each in (derived or {}).items()} | dict(found)
     reasons = {}
@@ -252,7 +252,7 @@ def complete(
             continue
         why = file.why_none(metric=name, **case)
         if why is None:
-            raise ReferenceError(f"{place}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}")
+            raise ReferenceError(f"{context}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}")
         references[name] = (0, None, None, metric.unit)
         reasons[name] = why
     return references, reasons

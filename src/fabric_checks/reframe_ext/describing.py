@@ -23,7 +23,7 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import name_is_sound
 from fabric_checks.reframe_ext import internals
 
-#: The numbers among a partition's extras that checks read, with an upper bound of each; and the lists.
+#: The numbers among a partition's extras that checks read, with an upper bound of each; and the other extras.
 NUMBERS = {
     "nodes": 1e6,
     "cores": 1e5,
@@ -32,9 +32,7 @@ NUMBERS = {
     "largest_work_B": 1e12,
     "most_work_tasks": 1e9,
 }
-LISTS = ("layouts", "ppn", "fabric", "launch_options")
-#: Bounds on lists and strings, far above those of real systems.
-MOST_ITEMS, MOST_CHARACTERS = 500, 2000
+OTHERS = ("layouts", "ppn", "fabric", "launch_options", "program_options", "oversubscribed")
 #: Braces in the command of a program, other than its placeholders.
 _BRACES = re.compile(r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}")
 
@@ -47,7 +45,7 @@ def describe(name: str) -> dict[str, Any]:
     partitions = []
     for partition in system.partitions:
         cores = partition.extras.get("cores") or partition.processor.num_cores
-        known = (*NUMBERS, *LISTS, "oversubscribed", "program_options", "topology")
+        known = (*NUMBERS, *OTHERS, "topology")
         extras = {key: partition.extras[key] for key in known if key in partition.extras}
         partitions.append(
             {
@@ -78,7 +76,7 @@ def describe(name: str) -> dict[str, Any]:
 def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
     """Return a configuration of ReFrame for a description from another site.
 
-    Only known keys are used, within bounds, and nothing of it is ever started.
+    Only known keys of partitions are used, and nothing of it is ever started.
 
     :param folder: for ReFrame's folders.
     :param topology: the folder of the files that ``topology`` names.
@@ -89,9 +87,9 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
             "name": _name(data["name"]),
             "hostnames": ["no-such-host[.]invalid"],
             "prefix": str(folder),
-            "partitions": [_partition(each, topology) for each in _list(data["partitions"])],
+            "partitions": [_partition(each, topology) for each in data["partitions"]],
         }
-        environments = [_environment(each) for each in _list(data["environments"])]
+        environments = [_environment(each) for each in data["environments"]]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise RecordError(f"the description of the system is malformed ({type(error).__name__}: {error})") from None
     return {"systems": [system], "environments": environments}
@@ -99,71 +97,45 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
 
 def _partition(data: Mapping[str, Any], topology: Path) -> dict[str, Any]:
     given = data["extras"]
-    extras: dict[str, Any] = {key: given[key] for key in NUMBERS if given.get(key) is not None}
-    for key, value in extras.items():
+    extras: dict[str, Any] = {key: given[key] for key in (*NUMBERS, *OTHERS) if given.get(key) is not None}
+    for key in NUMBERS & extras.keys():
+        value = extras[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= NUMBERS[key]:
             raise ValueError(f"{key} is {value!r:.40}")
-    for key in LISTS:
-        if key in given:
-            extras[key] = [each if isinstance(each, int) else _text(each) for each in _list(given[key])]
-    if "program_options" in given:
-        extras["program_options"] = {
-            _text(program): _texts(options) for program, options in given["program_options"].items()
-        }
     if "topology" in given:
         # Files of the bundle; no path leads elsewhere.
-        extras["topology"] = [str(topology / Path(each).name) for each in _texts(given["topology"])]
+        extras["topology"] = [str(topology / Path(name).name) for name in given["topology"]]
     return {
         "name": _name(data["name"]),
         "scheduler": "local",
         "launcher": "local",
-        "environs": [_name(each) for each in _list(data["environs"])],
-        "features": _texts(data["features"]),
-        "extras": extras | {"oversubscribed": bool(given.get("oversubscribed"))},
+        "environs": [_name(each) for each in data["environs"]],
+        "features": list(map(str, data["features"])),
+        "extras": extras,
     }
 
 
 def _environment(data: Mapping[str, Any]) -> dict[str, Any]:
-    programs = {_text(suite): _program(program) for suite, program in data["programs"].items()}
-    texts = {key: {_text(k): _text(v) for k, v in data[key].items()} for key in ("without", "blocking_wait")}
+    texts = {key: {k: str(v) for k, v in data[key].items()} for key in ("without", "blocking_wait")}
     return {
         "name": _name(data["name"]),
-        "features": _texts(data["features"]),
-        "extras": {"programs": programs, **texts},
+        "features": list(map(str, data["features"])),
+        "extras": {"programs": {suite: _program(each) for suite, each in data["programs"].items()}, **texts},
     }
 
 
 def _program(data: Mapping[str, Any]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key, value in data.items():
-        if isinstance(value, str):
-            values[_text(key)] = _BRACES.sub("", _text(value).replace("{view}", "/view"))
-        elif isinstance(value, int | float) and abs(value) < 1e12:
-            values[_text(key)] = value
+    texts = {
+        key: _BRACES.sub("", value.replace("{view}", "/view")) for key, value in data.items() if isinstance(value, str)
+    }
     # There is no Spack build here.
-    return values | {"stack": "kept"}
-
-
-def _list(data: Any) -> list[Any]:
-    if not isinstance(data, list) or len(data) > MOST_ITEMS:
-        raise ValueError(f"{data!r:.40} is not a list of at most {MOST_ITEMS} items")
-    return data
-
-
-def _texts(data: Any) -> list[str]:
-    return [_text(each) for each in _list(data)]
-
-
-def _text(data: Any) -> str:
-    if not isinstance(data, str) or len(data) > MOST_CHARACTERS:
-        raise ValueError(f"{data!r:.40} is not a string of at most {MOST_CHARACTERS} characters")
-    return data
+    return {**data, **texts, "stack": "kept"}
 
 
 def _name(data: Any) -> str:
-    if not name_is_sound(_text(data)):
+    if not isinstance(data, str) or not name_is_sound(data):
         raise ValueError(f"{data!r:.40} is not a name")
-    return str(data)
+    return data
 
 
 def main() -> None:

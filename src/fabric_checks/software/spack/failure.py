@@ -96,7 +96,7 @@ CAUSES = (
     Cause(
         "checksum mismatch",
         r"ChecksumError|checksum failed for",
-        "the archive is not that of the release; delete it in the mirror or source cache named and fetch it again",
+        "the archive differs from the release; delete it in the mirror or source cache named and fetch it again",
     ),
     Cause(
         "no source can be fetched",

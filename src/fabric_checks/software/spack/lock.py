@@ -20,7 +20,7 @@ from fabric_checks.software.spack.scopes import Asked, parse_requirement, same_r
 #: The format that Spack 1.x writes; in it compilers are packages of their own.
 LOCKFILE_VERSION = 6
 
-#: The languages whose compiler counts as that of the build, the first that the package uses.
+#: The languages in order of precedence for the compiler of a build.
 LANGUAGES = ("c", "cxx", "fortran")
 
 #: The parameters that are flags of the compiler.
