@@ -93,21 +93,12 @@ def test_the_check_of_a_log_record():
     assert seen == [check, None, None]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("jobid", "7"),
-        ("state", "RUNNING"),
-        ("exitcode", 3),
-        ("submit_time", 1.0),
-        ("completion_time", 2.0),
-        ("exception", JobError("x", "7")),
-    ],
-)
-def test_what_is_noted_of_a_job_is_what_it_says(name, value):
+def test_what_is_noted_of_a_job_can_be_read_from_it():
     job = Job.create(getscheduler("local")(), getlauncher("local")(), name="a")
-    internals.note(job, **{name: value})
-    assert getattr(job, name) == value
+    facts = {"jobid": "7", "state": "RUNNING", "exitcode": 3, "submit_time": 1.0, "completion_time": 2.0}
+    facts["exception"] = JobError("x", "7")
+    internals.note(job, **facts)
+    assert {name: getattr(job, name) for name in facts} == facts
     with pytest.raises(KeyError):
         internals.note(job, colour="red")
 
@@ -164,7 +155,7 @@ def test_a_reframe_that_is_new_enough(monkeypatch, version):
     internals.require_reframe()
 
 
-@pytest.mark.parametrize("version", ["3.12.0", "4.9.3", "4.10.2", "4.10.0-dev.1"])
+@pytest.mark.parametrize("version", ["4.9.3", "4.10.2", "4.10.0-dev.1"])
 def test_a_reframe_that_is_too_old(monkeypatch, version):
     monkeypatch.setattr(reframe, "VERSION", version)
     with pytest.raises(ConfigError, match=rf"^this is ReFrame {version}, and 4\.10\.3 or later is needed"):

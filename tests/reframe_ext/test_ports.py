@@ -65,7 +65,7 @@ def test_the_command_line(stage):
 
 
 @pytest.mark.parametrize("wrong", ["mlx5_*", [1], [""], {"a": 1}])
-def test_patterns_that_are_none_are_told_before_anything_runs(stage, wrong):
+def test_patterns_that_are_none_are_named_before_anything_runs(stage, wrong):
     with pytest.raises(ConfigError, match=r"s:p: extras: fabric is .*; give a list of strings, such as"):
         Check(stage, fabric=wrong).recorded(["osu_bw"])
 
