@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
 
 from fabric_checks.software.installed import PACKAGES as REPOSITORY
 from fabric_checks.software.suites import PACKAGES
@@ -21,8 +20,6 @@ SITE = """packages:
   osu-micro-benchmarks: {require: "@7.3"}
   lammps: {require: "@20220623.4 ~lib+mpi+molecule+kspace+manybody+rigid+granular fft=kiss"}
 """
-
-INIT = "libexec/osu-micro-benchmarks/mpi/startup/osu_init"
 
 
 class Tape:
@@ -126,98 +123,10 @@ def put(path, text):
     return path
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A way in which a build fails.
-
-    :param says: texts of the message.
-    :param word: the call that fails; :param transcript: of that call; :param status: its exit status.
-    :param also: what else is changed, given the tape.
-    """
-
-    name: str
-    says: tuple
-    word: str = ""
-    transcript: str = ""
-    status: int = 1
-    also: object = None
-
-    def play(self, tape):
-        """Let a build fail in this way."""
-        if self.word:
-            tape.fail(self.word, self.transcript, self.status)
-        if self.also:
-            self.also(tape)
-
-
-def log_of_the_build(tape):
-    """Let the transcript of a failed build name a build log that is there."""
+def fail_to_compile(tape):
+    """Let the compiler fail; the transcript names a build log that is there."""
+    tape.fail("install", "install.build-error", 1)
     log = put(tape.folder / "spack-build-out.txt", (TRANSCRIPTS / "install.build-error.log").read_text())
     lines = (tape.played / "install.txt").read_text().splitlines()
     lines = [f"  {log}" if line.strip().endswith("spack-build-out.txt") else line for line in lines]
     tape.write("install.txt", "\n".join(lines) + "\n")
-
-
-def _without_init(tape):
-    """Install everything but one program, and succeed, as the recipe of NPB does."""
-    tape.write("install.sh", (tape.played / "install.sh").read_text().replace(INIT, ""))
-
-
-def _recipe(name):
-    return lambda tape: put(tape.repository / name, "class Zlib: version = 2\n")
-
-
-#: Texts of real transcripts are in `test_failure.py`; here is one for each call that can fail, and all else.
-FAILURES = [
-    Failure(
-        "concretizer error",
-        ("cannot be concretized", "mpich", "check what the scopes require"),
-        "concretize",
-        "concretize.unsatisfiable",
-    ),
-    Failure("no repository", ("no package repository", "spack-packages"), "python", "concretize.no-repository"),
-    Failure(
-        "build failure",
-        ("the build failed", "error:", "spack-build-out.txt", "see the log"),
-        "install",
-        "install.build-error",
-        also=log_of_the_build,
-    ),
-    Failure("kill", ("it was interrupted", "run it again"), "install", "install.killed", -9),
-    Failure(
-        "wrong MPI",
-        ("MPI mpich@5.0.2 was asked for, but the result is openmpi@5.0.11", "concretize again"),
-        also=lambda tape: tape.write(
-            "concretize.lock", (TRANSCRIPTS / "osu-micro-benchmarks.openmpi.lock.json").read_text()
-        ),
-    ),
-    Failure(
-        "no lock",
-        ("there is no such lock", "see its output"),
-        also=lambda tape: (tape.played / "concretize.lock").unlink(),
-    ),
-    Failure("missing program", ("installed without", "startup/osu_init", "build log"), also=_without_init),
-    Failure(
-        "too old", ("Spack 0.23.1 is too old", "SPACK_ROOT"), also=lambda tape: tape.write("--version.json", "0.23.1\n")
-    ),
-    Failure(
-        "another repository",
-        ("where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed", "name a clone of that release"),
-        also=lambda tape: tape.commit(),
-    ),
-    Failure(
-        "edited recipe",
-        ("'packages/zlib/package.py' differs from release v2026.06.0", "a repository of your own"),
-        also=_recipe("packages/zlib/package.py"),
-    ),
-    Failure(
-        "no clone",
-        ("no Git clone, where release v2026.06.0", "name a clone of that release"),
-        also=lambda tape: shutil.rmtree(tape.repository / ".git"),
-    ),
-    Failure(
-        "no answer",
-        ("`spack python` answered 'hello', which is not JSON",),
-        also=lambda tape: tape.write("python.json", "hello\n"),
-    ),
-]
