@@ -150,7 +150,7 @@ def test_every_check_has_a_family_and_its_tag(all_cases):
 
 
 def test_every_headline_is_of_a_declared_metric(all_cases):
-    """One that fits nothing would leave a row of the screen empty; programs of one row agree about its place."""
+    """One that fits nothing would leave a row of the screen empty; programs of one row agree about its position."""
     rows, fitted = {}, set()
     for check in (case.check for case in all_cases):
         for headline in check.headlines:
@@ -159,7 +159,7 @@ def test_every_headline_is_of_a_declared_metric(all_cases):
             )
             if any(headline.fits(metric.quantity, check.own_parameters) for metric in check.metrics()):
                 fitted.add((type(check).__name__, headline.title))
-    assert len(rows) == 20 and all(len(places) == 1 for places in rows.values()), rows
+    assert len(rows) == 20 and all(len(positions) == 1 for positions in rows.values()), rows
     declared = {(type(c.check).__name__, each.title) for c in all_cases for each in c.check.headlines}
     assert fitted == declared
 
@@ -345,7 +345,7 @@ def test_both_ways_is_both_ways_whoever_counts(local_cases):
 
 
 def test_a_build_on_this_host_is_one_of_its_jobs():
-    """ReFrame would run it beside the jobs of the partition, in a pool of its own."""
+    """ReFrame would run it in a pool of its own, at the same time as the jobs of the partition."""
     builds = [case.check for case in loading.cases("local") if case.check.is_fixture()]
     assert builds
     for build in builds:
@@ -353,7 +353,7 @@ def test_a_build_on_this_host_is_one_of_its_jobs():
 
 
 def test_one_performance_job_at_a_time():
-    """Whatever runs on the one node of `local` holds the lock of that node."""
+    """Every job on the one node of `local` holds the lock of that node."""
     systems = runpy.run_path(str(loading.SETTINGS))["site_configuration"]["systems"]
     (local,) = (system for system in systems if system["name"] == "local")
     (partition,) = local["partitions"]

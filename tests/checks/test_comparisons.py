@@ -17,7 +17,7 @@ from tests.conftest import GOLDEN
 WITHOUT = {
     # LAMMPS is compared over all numbers of nodes, by LammpsPpnSeries.
     *("LammpsBench", "LammpsScaled", "LammpsPpnSeries"),
-    # Their speed-up in each layout says it.
+    # They have a speed-up in each layout.
     *("MppDyna", "MppDynaDecomposition"),
     # It is one.
     "LammpsReplay",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong with a reference file is found, each with its line and a remedy."""
+"""Each fault of a reference file is found, with its line and a remedy."""
 
 from dataclasses import replace
 
@@ -63,8 +63,8 @@ def test_a_good_file_has_no_fault(write):
 
 def test_a_published_value_may_be_a_bad_one(tmp_path):
     text = GOOD.replace("[1.3, null, 0.1, us]\n  ", "[1.3, -0.1, null, us]\n  ")
-    said = "evidence:\n- {metric: latency_0B, evidence: said, source: Paper}\n- {evidence: simulated}\n"
-    assert audit.of_file(records.load(tmp_path, text + said), CHECKS, CASES) == []
+    evidence = "evidence:\n- {metric: latency_0B, evidence: said, source: Paper}\n- {evidence: simulated}\n"
+    assert audit.of_file(records.load(tmp_path, text + evidence), CHECKS, CASES) == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What proposals say, word by word."""
+"""The comments and the report of proposals, word by word."""
 
 from fabric_checks.references import wording
 from tests.references.records import STANDING, bandwidth, proposed, record

@@ -13,11 +13,11 @@ from tests.records.test_perflog import attributes
 
 @pytest.fixture
 def warnings(monkeypatch):
-    said = []
+    texts = []
     logger = logging.getLogger("csv-test")
-    monkeypatch.setattr(logger, "warning", said.append)
+    monkeypatch.setattr(logger, "warning", texts.append)
     monkeypatch.setattr(handlers, "getlogger", lambda: logger)
-    return said
+    return texts
 
 
 def test_a_lock_that_is_not_let_go_is_a_warning_with_its_holder(tmp_path, monkeypatch, warnings):
@@ -25,8 +25,8 @@ def test_a_lock_that_is_not_let_go_is_a_warning_with_its_holder(tmp_path, monkey
     (tmp_path / "s/p").mkdir(parents=True)
     with locks.exclusive(tmp_path / "s/p" / perflog.LOCK, 0):
         handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
-    (said,) = warnings
-    assert "locked by process" in said and "2 records are not in it; they are in the JSON lines" in said
+    (text,) = warnings
+    assert "locked by process" in text and "2 records are not in it; they are in the JSON lines" in text
     handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
     assert len((tmp_path / "s/p/A.csv").read_text().splitlines()) == 3
 
@@ -34,5 +34,5 @@ def test_a_lock_that_is_not_let_go_is_a_warning_with_its_holder(tmp_path, monkey
 def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path, warnings):
     (tmp_path / "s").write_text("")
     handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
-    (said,) = warnings
-    assert said.endswith("A.csv: Not a directory: 2 records are not in it; they are in the JSON lines")
+    (text,) = warnings
+    assert text.endswith("A.csv: Not a directory: 2 records are not in it; they are in the JSON lines")

@@ -34,7 +34,7 @@ def on_a_system():
 
 
 def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
-    """Where this fails for the first class, ReFrame has mended it, and what takes the alias away can go."""
+    """Where this fails for the first class, ReFrame is fast by itself, and the decorator can go."""
 
     def walks(cls):
         seen = []
@@ -56,7 +56,7 @@ def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
 
 
 def test_classes_share_the_types_of_variables_and_no_value(monkeypatch):
-    """Where the first part fails, ReFrame has mended it, and what replaces its copies can go."""
+    """Where the first part fails, ReFrame no longer copies them, and the replacement can go."""
     monkeypatch.delattr(variables.TestVar, "__deepcopy__", raising=False)
 
     class Base(rfm.RunOnlyRegressionTest):
@@ -136,7 +136,7 @@ def test_what_is_noted_of_a_job_can_be_read_from_it():
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """Commands of Slurm that say what they are told to; its scheduler as ReFrame polls it, without what ours does."""
+    """Commands of Slurm with given answers; its scheduler as ReFrame polls it, without our own part."""
     return Slurm(tmp_path, monkeypatch)
 
 

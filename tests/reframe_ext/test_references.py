@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong in a reference file is said by each case that reads it; a whole session is in tests/test_end_to_end."""
+"""Each case that reads a faulty reference file fails with the fault; tests/test_end_to_end has a whole session."""
 
 import pytest
 from reframe.core.exceptions import PerformanceError
@@ -41,7 +41,7 @@ def read(case, tmp_path):
 
     def read(text):
         (tmp_path / "local.yaml").write_text(text)
-        # What the shipped file says of it was read when it was set up.
+        # The reasons of the shipped file were read at its set-up.
         for fact in case.check.facts.metrics.values():
             fact.no_reference = None
         runtime().site_config.add_sticky_option("general/reference_prefix", str(tmp_path))

@@ -54,12 +54,12 @@ def test_what_slurm_says_is_used(tmp_path):
 
 
 @pytest.mark.parametrize("answer", [None, "", "No topology information available\n", "slurm_load_topo: failed\n"])
-def test_without_an_answer_nothing_is_known_and_nothing_said(tmp_path, answer):
+def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
     assert Check(tmp_path, answer=answer).known_fabric(HOSTS) == (None, [])
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "text"),
     [
         (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; update it"),
         (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: not a list of nodes: 'n[0-15'"),
@@ -67,11 +67,11 @@ def test_without_an_answer_nothing_is_known_and_nothing_said(tmp_path, answer):
         (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is there twice"),
     ],
 )
-def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path, answer, said):
+def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path, answer, text):
     known, (note,) = Check(tmp_path, answer=answer).known_fabric(HOSTS)
     assert known is None
     assert note["kind"] == "topology" and not note["fault"]
-    assert note["text"].startswith("the topology is not used: ") and said in note["text"]
+    assert note["text"].startswith("the topology is not used: ") and text in note["text"]
     assert "\n" not in note["text"] and "\x1b" not in note["text"]
 
 

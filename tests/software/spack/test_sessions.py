@@ -102,7 +102,7 @@ esac
 
 
 def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
-    """The external says 5.0.2.1, which is a 5.0.2 as it was asked for; the library below its prefix says 5.0.2."""
+    """The external is 5.0.2.1, which meets the required 5.0.2; the library below its prefix is 5.0.2."""
     lock = (tape.played / "concretize.lock").read_text()
     tape.write("concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"'))
     done = Run(tape, "-n", "^OsuLatency").wait()
