@@ -14,8 +14,8 @@ precedence over a rule, which is for many.
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +85,7 @@ def rule(context: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> 
 
 def is_number(value: Any) -> bool:
     """Return whether a value of a YAML file is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def references(
