@@ -68,7 +68,6 @@ class FabricCheck(
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
         before performance  declare_performance         perf_variables
-                            note_doubts                 facts: findings
         after performance   require_references          a failure, if the file of references is wrong
         before cleanup      require_records             a failure, if the perflog does not have the records
 

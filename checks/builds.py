@@ -25,10 +25,10 @@ from fabric_checks.software.programs import build_own
 class Build(rfm.CompileOnlyRegressionTest):
     """A build in one environment: on this host, and where the partition is this host, as one of its jobs.
 
-    A job of the partition waits until the others of this session are done, so nothing is measured beside a build.
+    A job of the partition waits for the other jobs of this session, so nothing is measured during a build.
     """
 
-    #: Builds take no notice of it: it is set for all tests of a session.
+    #: Ignored by builds: it is set for all tests of a session.
     profile = variable(bool, value=False)
 
     @run_after("setup")
@@ -121,7 +121,7 @@ class SpackPackage(Build):
 
     @run_before("compile")
     def call_spack(self):
-        """Leave a failure to the sanity function, which can say more than that a job failed."""
+        """Leave a failure to the sanity function, which can give its cause."""
         if not self.from_spack:
             self.build_system.commands = ["true"]
             return
@@ -129,18 +129,20 @@ class SpackPackage(Build):
         options = [f"--{name}={scopes[name]}" for name in ("environ", "site", "common")]
         fabric_checks = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks")]
         command = [*fabric_checks, "spack", "build", self.package, *options, str(self.folder)]
-        # The first build takes minutes, and ReFrame says nothing until it is done.
+        # The first build takes minutes, and ReFrame prints nothing until it is done.
         log = Path(self.stagedir) / self.build_job.stdout
         getlogger().info(f"{self.package} for {self.current_environ.name} by Spack; to follow it: tail -f {log}")
         self.build_system.commands = [f"{shlex.join(command)} 2> failure.txt || true"]
 
     @sanity_function
     def is_built(self):
-        """Fail with what the build has to say."""
+        """Fail with the error message of the build."""
         if self.from_spack and not (self.folder / "built.json").exists():
             path = Path(self.stagedir) / "failure.txt"
-            said = path.read_text(errors="replace").strip() if path.exists() else ""
-            raise SanityError(said.removeprefix("error: ") or f"the build ended without a message; see {self.stagedir}")
+            message = path.read_text(errors="replace").strip() if path.exists() else ""
+            raise SanityError(
+                message.removeprefix("error: ") or f"the build ended without a message; see {self.stagedir}"
+            )
         return True
 
     @property
@@ -154,17 +156,10 @@ class SpackPackage(Build):
         facts.program_version, facts.spack = built["version"], built["spack"]
         facts.spec, facts.spec_hash = built["spec"], built["hash"]
 
-    def doubts(self):
-        """Return the findings that go with everything that was measured with it."""
-        return [
-            {"kind": "unverified", "text": f"{name} is from a build cache; its signature was not checked"}
-            for name in self.built["unverified"]
-        ]
-
     def contradiction(self, reported):
-        """Return how the MPI library that runs contradicts the one of the spec, or None; see :mod:`..spack.lock`.
+        """Return a message if the MPI library at run time contradicts the spec, or None; see :mod:`..spack.lock`.
 
-        :param reported: what the library says of itself.
+        :param reported: the first line of ``MPI_Get_library_version``.
         """
         from fabric_checks.software.spack import lock  # noqa: PLC0415  (a listing needs none)
 
@@ -174,7 +169,7 @@ class SpackPackage(Build):
 def built_by_spack(name):
     """Return a fixture that builds a suite, if some environment of the current system has it from Spack.
 
-    :param name: the suite's; its package's name is that of the fixture too, in another spelling.
+    :param name: the name of the suite; the fixture is named after its package.
     """
     for partition in runtime().system.partitions:
         for environ in partition.environs:

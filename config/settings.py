@@ -33,9 +33,10 @@ def take_library(name):
 for library in ("fabric_checks", "fabric_profile", "fabric_twins"):
     take_library(library)
 
-from fabric_checks.reframe_ext.internals import require_reframe
+from fabric_checks.reframe_ext.internals import copy_only_values_of_variables, require_reframe
 
 require_reframe()
+copy_only_values_of_variables()
 
 from fabric_checks.reframe_ext.site_configuration import configuration
 from fabric_checks.schedulers import launchers, reservations  # noqa: F401  (launchers register)

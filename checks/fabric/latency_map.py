@@ -17,7 +17,7 @@ class LatencyMap(OwnProgram):
     """Small-message latency of every pair, which nodes are near each other, and which are misplaced.
 
     All pairs by ping-pong, in the rounds of a tournament, each pair several times and from both ends. A hop more or
-    less shows here, and in no bandwidth: two hosts in each other's place, a way over one switch too many.
+    less shows here, and in no bandwidth: two interchanged hosts, a route with one switch too many.
     """
 
     descr = "Latency of all pairs"
@@ -43,7 +43,7 @@ class LatencyMap(OwnProgram):
         from fabric_checks.diagnosis.latency_map import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text)
-        known, doubts = self.known_fabric(output.hosts)
+        known, notes = self.known_fabric(output.hosts)
         report = evaluation.of_run(output, known)
-        self.facts.findings = [*report.notes(), *doubts]
+        self.facts.findings = [*report.notes(), *notes]
         return report.metrics()

@@ -76,9 +76,9 @@ class Rotate(OwnProgram):
         from fabric_checks.diagnosis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)
-        known, doubts = self.known_fabric(output.hosts)
+        known, notes = self.known_fabric(output.hosts)
         self.report = evaluation.of_run(output, self.link_MBps, known)
-        self.facts.findings = [*self.report.notes(), *doubts]
+        self.facts.findings = [*self.report.notes(), *notes]
         # Of launches that are compared, one may know of switches and the other not.
         self.of_switches = self.report.of_switches if len(self.launches) == 1 else {}
         declared = {metric.name for metric in self.metrics()}

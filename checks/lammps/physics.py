@@ -14,7 +14,7 @@ REFERENCE = {
     "chute": ({"Atoms": 32000, "KinEng": 784292.08, "c_1": 1571.0968}, 1e-4),
     "rhodo": ({"TotEng": -25290.7364, "PotEng": -46882.6454, "Temp": 301.0906}, 1e-5),
 }
-#: What LAMMPS prints of the whole problem and not of an atom.
+#: The items that LAMMPS prints for the whole problem and not per atom.
 EXTENSIVE = {"eam": ("E_pair", "TotEng"), "chute": ("Atoms", "KinEng", "c_1"), "rhodo": ("TotEng", "PotEng")}
 #: Scaled problems start with other velocities, or go other ways from the first rounding on: at 64,000 atoms
 #: temperatures of lj, eam and rhodo differ by up to 0.3 %, energies of an atom by up to 1e-4. chute repeats exactly.

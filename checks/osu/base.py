@@ -124,7 +124,7 @@ class OsuCheck(OsuProgram):
         ]
 
     def read(self, text):
-        """Return the parsed output; raise :class:`OutputError` if its buffers were elsewhere than asked for."""
+        """Return the parsed output; raise :class:`OutputError` if its buffers were in other memory."""
         output = osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
         if output.memory != self.memory:

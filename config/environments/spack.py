@@ -6,7 +6,7 @@ for each MPI, which requires it, names it as an external, and sets the variables
 environments in its own file, as any others. These variables change a build:
 
     FABRIC_SPACK_SITE          a site scope to use in place of the system's
-    FABRIC_SPACK_MIRROR        a mirror of sources, or of built packages, that goes before all others
+    FABRIC_SPACK_MIRROR        a mirror that precedes all others; built packages in it have to be signed
     FABRIC_SPACK_PACKAGES_URL  the address that the package repository is cloned from
     FABRIC_LAMMPS_INPUTS       LAMMPS's bench folder, for releases before 2023, which do not install it
     SPACK_ROOT                 the Spack to use, in place of the one on PATH

@@ -31,12 +31,12 @@ _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
 _LONGEST_S = 120
 
-#: Does the job of :class:`fabric_checks.reframe_ext.recomputing.Job`, given as its data.
+#: Recomputes runs, given the arguments of :func:`fabric_checks.reframe_ext.recomputing.recompute`.
 Recompute = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
-    """Return the runs to recompute, as data for :class:`fabric_checks.reframe_ext.recomputing.Job`."""
+    """Return the runs to recompute, as arguments of :func:`fabric_checks.reframe_ext.recomputing.recompute`."""
     return {
         "system": system,
         "folder": str(scratch),

@@ -9,7 +9,7 @@ SETTINGS = Path(__file__).resolve().parent / "rich.py"
 
 
 def cases(patch, set_up=True):
-    """Return all cases of `rich` but fixtures, set up unless told otherwise.
+    """Return all cases of `rich` but fixtures, set up by default.
 
     :param patch: pytest's ``monkeypatch``, or one of its contexts.
     """

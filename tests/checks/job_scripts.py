@@ -88,12 +88,12 @@ def as_text(scripts):
     return "\n".join(f"==> {case} <==\n{script}" for case, script in sorted(scripts.items()))
 
 
-def by_place(found):
-    """Return scripts by case, by partition+environment."""
-    places = {}
+def by_environment(found):
+    """Return scripts by case for each partition+environment."""
+    found_by = {}
     for (where, case), script in found.items():
-        places.setdefault(where, {})[case] = script
-    return places
+        found_by.setdefault(where, {})[case] = script
+    return found_by
 
 
 def main():
@@ -102,7 +102,7 @@ def main():
         path.unlink()
     for system in SYSTEMS:
         with tempfile.TemporaryDirectory() as results:
-            for where, scripts in by_place(dry_run(system, results)).items():
+            for where, scripts in by_environment(dry_run(system, results)).items():
                 path_of(system, where).write_text(as_text(scripts))
                 print(path_of(system, where).relative_to(ROOT))
 

@@ -33,6 +33,10 @@ DYNA = {
     "pfile": "/dyna/pfile",
 }
 
+FEATURES = """
+mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma imb_p2p lammps npb npb_ft ls_dyna ls_dyna_pfile replay
+"""
+
 site_configuration = {
     "systems": [
         {
@@ -56,25 +60,7 @@ site_configuration = {
         {
             "name": "full",
             "cc": "mpicc",
-            "features": [
-                "mpi",
-                "mpicc",
-                "osu",
-                "osu_c",
-                "osu_7_3",
-                "osu_7_4",
-                "osu_cuda",
-                "imb",
-                "imb_nbc",
-                "imb_rma",
-                "imb_p2p",
-                "lammps",
-                "npb",
-                "npb_ft",
-                "ls_dyna",
-                "ls_dyna_pfile",
-                "replay",
-            ],
+            "features": FEATURES.split(),
             "extras": {
                 "programs": {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB, "ls_dyna": DYNA},
                 "traces": "/traces",

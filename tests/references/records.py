@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records to propose references from, as a run leaves them."""
+"""Records as a run leaves them, proposals from them, and reference files."""
 
 import json
 from datetime import datetime, timedelta, timezone
 
+from fabric_checks.references import reference_file
+from fabric_checks.references.propose import Limits, propose
 from tests import builders
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
@@ -46,3 +48,28 @@ def write(folder, records):
         with path.open("a") as out:
             out.write(json.dumps(each) + "\n")
     return folder
+
+
+#: A file with one reference, to be formatted with its ``reference``.
+STANDING = """\
+OsuLatency:
+  $index: [$partition, $environ, layout]
+  yours:compute:
+    mpich-cray:
+      2x1:
+        latency_8B: {reference}
+no_reference: [{{why: no values yet}}]
+"""
+
+
+def load(folder, text):
+    """Return a text as a reference file of a folder."""
+    path = folder / "yours.yaml"
+    path.write_text(text)
+    reference_file.load.cache_clear()
+    return reference_file.load(path)
+
+
+def proposed(folder, records, text="no_reference: [{why: none}]\n", **limits):
+    """Return the proposals from records for a reference file."""
+    return propose(frame(records), load(folder, text), Limits(**limits))

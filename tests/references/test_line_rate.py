@@ -6,6 +6,7 @@ import pytest
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import line_rate, reference_file
+from tests.references import records
 
 CASE = {"check": "OsuBandwidth", "partition": "s:p", "environ": "e", "layout": "2x1"}
 METRICS = [Metric("bandwidth_8B", "MB/s", "larger"), Metric("bandwidth_4194304B", "MB/s", "larger")]
@@ -14,13 +15,9 @@ ITEM = "{check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.
 
 @pytest.fixture
 def load(tmp_path):
-    def write_and_load(item, rest=""):
-        path = tmp_path / "x.yaml"
-        path.write_text(f"derived: [{item}]\nno_reference: [{{metric: bandwidth_8B, why: small}}]\n{rest}")
-        reference_file.load.cache_clear()
-        return reference_file.load(path)
-
-    return write_and_load
+    return lambda item: records.load(
+        tmp_path, f"derived: [{item}]\nno_reference: [{{metric: bandwidth_8B, why: small}}]\n"
+    )
 
 
 def found(file, extras, metrics=METRICS, **changes):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The keys of a reference: the same as in ReFrame's own dictionary of references; and orphans."""
 
-import warnings
-
 import pytest
 from reframe.core.pipeline import RegressionTestDict, RegressionTestPlugin
 
@@ -49,12 +47,6 @@ def test_a_new_key_stands_for_itself_only():
     slot = lookup.slot({}, record(environ="gcc+mpi"))
     assert slot.keys[1] == r"gcc\+mpi"
     assert lookup.slot({}, record(environ="gcc.mpi")).keys[1] == "gcc.mpi"
-
-
-def test_a_name_that_python_warns_of_as_a_pattern_is_found_without_a_word():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert lookup.key_of({"[[a]": 1}, "[") == "[[a]"
 
 
 OF_CHECK = {

@@ -1,26 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What proposals say, word by word."""
+"""The comments and the report of proposals, word by word."""
 
-from fabric_checks.references import reference_file, wording
-from fabric_checks.references.propose import Limits, propose
-from tests.references.records import bandwidth, frame, record
+from fabric_checks.references import wording
+from tests.references.records import STANDING, bandwidth, proposed, record
 
-STANDING = """
-OsuLatency:
-  $index: [$partition, $environ, layout]
-  yours:compute:
-    mpich-cray:
-      2x1:
-        latency_8B: [1.0, null, 0.02, us]
-no_reference: [{why: no values yet}]
-"""
-
-
-def proposed(tmp_path, records, text="no_reference: [{why: none}]\n", **limits):
-    path = tmp_path / "yours.yaml"
-    path.write_text(text)
-    reference_file.load.cache_clear()
-    return propose(frame(records), reference_file.load(path), Limits(**limits))
+HELD = STANDING.format(reference="[1.0, null, 0.02, us]")
 
 
 def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
@@ -49,8 +33,8 @@ def test_of_many_nodes_the_first_and_the_last_are_named(tmp_path):
 
 
 def test_only_what_is_looser_says_what_it_was(tmp_path):
-    assert "LOOSENED: was [1.0, null, 0.02, us]" in comment(tmp_path, [record(day) for day in range(5)], STANDING)
-    better = comment(tmp_path, [record(day, 0.9) for day in range(20)], STANDING)
+    assert "LOOSENED: was [1.0, null, 0.02, us]" in comment(tmp_path, [record(day) for day in range(5)], HELD)
+    better = comment(tmp_path, [record(day, 0.9) for day in range(20)], HELD)
     assert "LOOSENED" not in better and "missed" not in better
 
 
@@ -69,7 +53,7 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         *(bandwidth(day, metric=f"bandwidth_{size}B") for size in (8, 16, 32) for day in range(2)),
         *(bandwidth(day, metric="bandwidth_64B", spec_hash=f"{day}bcdefgh") for day in range(5)),
     ]
-    found = proposed(tmp_path, records, STANDING)
+    found = proposed(tmp_path, records, HELD)
     looser, *rest = wording.report(found, held_back=True)
     assert looser == "LOOSENED, and written only with --allow-looser:"
     assert wording.report(found, held_back=False)[0] == "LOOSENED: these ask for less than before"

@@ -73,20 +73,3 @@ def test_what_is_known_of_a_case(tmp_path):
     # Both launches are in one job, so it has room for the wider, and the time of two.
     both = cases["OsuLatencyPpnRatio %layout=1x2"]
     assert (both.nodes, both.limit_s) == (2, 1200)
-
-
-def test_a_run_without_end_has_no_cost(tmp_path):
-    file = tmp_path / "plan.json"
-    program = [sys.executable, "-m", "fabric_checks.reframe_ext.planning", file]
-    done = call(tmp_path, program, "--system", "minicluster", "-n", "^OsuBarrier%", "--duration", "1h", "-r")
-    assert not file.exists() and "--duration itself sets how long the run takes" in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"cases": [{}]}'])
-def test_what_is_no_plan(tmp_path, text):
-    file = tmp_path / "plan.json"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(cost.RecordError, match="ci/run --cost writes"):
-        cost.read_plan(file)

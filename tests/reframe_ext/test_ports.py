@@ -65,8 +65,8 @@ def test_the_command_line(stage):
 
 
 @pytest.mark.parametrize("wrong", ["mlx5_*", [1], [""], {"a": 1}])
-def test_patterns_that_are_none_are_told_before_anything_runs(stage, wrong):
-    with pytest.raises(ConfigError, match=r"s:p: extras: fabric is .*; give a list of patterns"):
+def test_patterns_that_are_none_are_named_before_anything_runs(stage, wrong):
+    with pytest.raises(ConfigError, match=r"s:p: extras: fabric is .*; give a list of strings, such as"):
         Check(stage, fabric=wrong).recorded(["osu_bw"])
 
 
@@ -95,7 +95,7 @@ def test_the_named_network_carried_it(stage):
     assert check.facts.ports["carried_B"] == {"mlx5_0:1": 2_000_000, "eno1": 360}
     assert check.facts.ports["moved_B"] == 1_900_000
     texts = [found["text"] for found in check.facts.findings]
-    # What the analysis says comes first; then host, port and counter.
+    # The findings of the analysis come first; then host, port and counter.
     assert texts[0] == "x" and texts[1].startswith("node n1: symbol_error of mlx5_1:1 grew by 4000 in 20.0 s")
 
 
@@ -130,24 +130,24 @@ def test_what_the_ports_say_of_a_program_that_failed(stage):
     assert check.facts.ports["moved_B"] is None and check.facts.findings
 
 
-def test_files_that_are_missing_or_damaged_prove_nothing_and_are_said(stage):
+def test_files_that_are_missing_or_damaged_prove_nothing_and_are_named(stage):
     (stage / "ports" / "n2.txt").write_text("junk\x1b[31m\n")
     check = Check(stage, "3x1", fabric=["mlx5_1"], moved=1_900_000)
     check.hold_to_ports("")
-    said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
-    assert len(said) == 2 and all(text.isprintable() for text in said)
-    assert said[1] == "node n3.domain: nothing is known about the ports: no file was left"
+    texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
+    assert len(texts) == 2 and all(text.isprintable() for text in texts)
+    assert texts[1] == "node n3.domain: nothing is known about the ports: no file was left"
 
 
-def test_a_program_that_ran_on_other_nodes_than_its_probe_is_said(stage):
+def test_a_program_that_ran_on_other_nodes_than_its_probe_is_named(stage):
     """As steps of Slurm do that need fewer nodes than their job has."""
     text = (stage / "ports" / "n2.txt").read_text()
     (stage / "ports" / "n2.txt").unlink()
     (stage / "ports" / "n7.txt").write_text(text.replace("# node: n2", "# node: n7"))
     check = Check(stage)
     check.hold_to_ports("")
-    said = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
-    assert said == [
+    texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
+    assert texts == [
         "node n2.domain: nothing is known about the ports: no file was left; n7 left one: the program ran on other "
         "nodes than the probe before it"
     ]

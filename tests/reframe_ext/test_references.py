@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong in a reference file is said by each case that reads it; a whole session is in tests/test_end_to_end."""
+"""Each case that reads a faulty reference file fails with the fault; tests/test_end_to_end has a whole session."""
 
 import pytest
 from reframe.core.exceptions import PerformanceError
@@ -41,7 +41,7 @@ def read(case, tmp_path):
 
     def read(text):
         (tmp_path / "local.yaml").write_text(text)
-        # What the shipped file says of it was read when it was set up.
+        # The reasons of the shipped file were read at its set-up.
         for fact in case.check.facts.metrics.values():
             fact.no_reference = None
         runtime().site_config.add_sticky_option("general/reference_prefix", str(tmp_path))
@@ -77,14 +77,9 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
             ("local:node", "local:nod"),
             "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",
         ),
-        (("mpich", "mpitch"), "mpitch: 1x2: there is no such environ here"),
         (("us]", "ms]"), "latency_0B is in us, but its reference is in ms"),
-        (("1x2", "1x4"), "1x4: there is no such layout here"),
         (("layout]", "layuot]"), "$index names 'layuot', which the check does not have"),
         (("0.1, us", "null, us"), "latency_0B: has no bound"),
-        (("null, 0.1", "0.1, 0.1"), "the lower share '0.1' does not fit"),
-        (("1000000000.0", ".nan"), "the value 'nan' is not a finite number"),
-        (("why: only", "wy: only"), "needs a reason under 'why'"),
         (("latency_[1-9].*", "latency_[1-9]"), "has no reference; add one, or give a reason"),
     ],
 )

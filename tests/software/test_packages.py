@@ -29,13 +29,6 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path):
     )
 
 
-def test_a_python_without_pip_uses_uv(monkeypatch):
-    found = packages.find_spec
-    monkeypatch.setattr(packages, "find_spec", lambda name: None if name == "pip" else found(name))
-    with pytest.raises(MissingPackageError, match=f": uv pip install --python {sys.executable} --target "):
-        packages.require(["no_such_a"], "x")
-
-
 def test_the_folder_of_packages_comes_last_on_the_path():
     packages.folder().mkdir(parents=True)
     (packages.folder() / "no_such_c.py").touch()
@@ -44,9 +37,3 @@ def test_the_folder_of_packages_comes_last_on_the_path():
     assert sys.path[-1] == str(packages.folder())
     packages.require(["no_such_c"], "x")
     assert sys.path.count(str(packages.folder())) == 1
-
-
-def test_the_home_of_another_user_is_replaced_by_a_cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(packages.os, "access", lambda path, mode: False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert packages.folder() == tmp_path / "cache/fabric-checks/python" / str(sys.implementation.cache_tag)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The check of all reference files: their systems are loaded side by side."""
+"""The check of all reference files: the checks of their systems are loaded in parallel."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from os import sched_getaffinity
 from pathlib import Path
 
-import polars as pl
 from rich.progress import Progress
 
-from fabric_checks.cli import choosing
 from fabric_checks.core import console
-from fabric_checks.core.errors import RecordError, ReferenceError
-from fabric_checks.core.paths import results as results_folder
+from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import audit, cases, reference_file
 from fabric_checks.references.reference_file import ReferenceFile
 
@@ -28,11 +25,9 @@ class Checked:
     faults: list[str]
 
 
-def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, progress: bool) -> Checked:
+def check(folder: Path, systems: Sequence[str], *, progress: bool) -> Checked:
     """Check the files of some systems, or of all that have one.
 
-    :param sources: results for what only history shows, as users name them; none: those of this clone, if
-        there are any.
     :param progress: whether to show progress, if standard error is a terminal.
     :raises ReferenceError: if a named system has no file.
     """
@@ -75,17 +70,4 @@ def check(folder: Path, systems: Sequence[str], sources: Sequence[str], *, progr
                 future.cancel()
         for future in asked:
             faults += future.result()
-    if sources or any((results_folder() / "perflogs").glob("*")):
-        faults += _of_history(files, sources)
     return Checked(len(paths), faults)
-
-
-def _of_history(files: Sequence[ReferenceFile], sources: Sequence[str]) -> list[str]:
-    try:
-        loaded = choosing.load(sources, audit.COLUMNS)
-    except RecordError as error:
-        return [str(error)]
-    faults = list(loaded.faults)
-    for file in files:
-        faults += audit.of_history(file, loaded.frame.filter(pl.col("system") == file.path.stem))
-    return faults

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from fabric_checks.cli import choosing, reference_files
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT
 from fabric_checks.references import edit, propose, wording
-from fabric_checks.references.derive import Rule
 from fabric_checks.references.propose import Limits
 
 _PROPOSE = """
@@ -30,8 +30,7 @@ _CHECK = """
 \b
 Examples:
   fabric-checks references check                     all files
-  fabric-checks references check --system yours      one of them, with what its runs left in .fabric/results
-  fabric-checks references check archive --system yours --json
+  fabric-checks references check --system yours      one of them
 """
 
 
@@ -71,14 +70,6 @@ def _shown(path: Path) -> Path:
     show_default=True,
     help="Least distance of a bound from the reference, in percent.",
 )
-@click.option(
-    "--sigmas",
-    type=click.FloatRange(0),
-    default=3,
-    show_default=True,
-    help="The same, in robust standard deviations (1.4826 x the median absolute deviation).",
-)
-@click.option("--both-sides", is_flag=True, help="Also set a bound for values that are too good.")
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -91,8 +82,6 @@ def propose_command(
     min_runs: int,
     min_runs_to_tighten: int,
     least_bound: float,
-    sigmas: float,
-    both_sides: bool,
     write: bool,
     allow_looser: bool,
     as_json: bool,
@@ -107,7 +96,7 @@ def propose_command(
     The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
     records could not be read.
     """
-    limits = Limits(min_runs, min_runs_to_tighten, Rule(least_bound / 100, sigmas, both_sides))
+    limits = Limits(min_runs, min_runs_to_tighten, least_bound / 100)
     outcome = _propose(
         sources, system, {"check": checks, "metric": metrics}, limits, write=write, allow_looser=allow_looser
     )
@@ -139,7 +128,7 @@ def _propose(
         "file": str(_shown(path)),
         "written": outcome.written,
         "difference": outcome.difference,
-        "proposals": [wording.as_json(each) for each in proposals],
+        "proposals": [asdict(each) for each in proposals],
         "report": [
             *(f"warning: {fault}" for fault in loaded.faults),
             *wording.report(proposals, held_back=outcome.held_back),
@@ -150,18 +139,16 @@ def _propose(
 
 
 @command.command("check", epilog=_CHECK)
-@click.argument("sources", nargs=-1)
 @click.option("--system", "systems", multiple=True, help="A system; may be repeated.  [default: all that have a file]")
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
-def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: bool) -> None:
-    """Report what is wrong with the reference files, and exit with status 1 if anything is.
+def check_command(systems: tuple[str, ...], as_json: bool) -> None:
+    """Report the faults of the reference files; exit status 1 if there are any.
 
     It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither
-    reference nor reason, wrong units, reasons and rules that cover nothing, and bounds beyond the line rate; and, from
-    the results in SOURCES (the clone's, if there are any), bounds that no run met, or that all runs met by more than
-    five times.
+    reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and bounds beyond the line
+    rate. `references propose` shows bounds that the history of runs contradicts.
     """
-    found = reference_files.check(_folder(), systems, sources, progress=not as_json)
+    found = reference_files.check(_folder(), systems, progress=not as_json)
     if as_json:
         console.print_json(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
     else:

@@ -60,7 +60,7 @@ def _progress(as_json: bool) -> Callable[[str], None]:
 \b
 Examples:
   fabric-checks spack mirror /media/disk/sources --mpi mpich,openmpi
-  fabric-checks spack mirror /media/disk/sources --system yours --build-cache
+  fabric-checks spack mirror /media/disk/sources --system yours
 """
 )
 @click.argument("folder", type=FOLDER)
@@ -74,11 +74,8 @@ Examples:
     metavar="NAME",
     help="A package of spack-envs; may be repeated.  [default: all]",
 )
-@click.option("--build-cache", is_flag=True, help="Build everything, and add the built packages.")
 @click.option("--json", "as_json", is_flag=True, help="Print its content as JSON at the end; progress goes to stderr.")
-def mirror(
-    folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, build_cache: bool, as_json: bool
-) -> None:
+def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, as_json: bool) -> None:
     """Write a mirror with the sources of everything the environments need; Spack verifies their checksums.
 
     What cannot be fetched is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use
@@ -91,7 +88,6 @@ def mirror(
         scopes=scopes_of(ROOT / "config/systems" / system / "spack", os.environ, mpis.split(",") if mpis else ()),
         work=home() / "spack" / "work",
         variables=os.environ,
-        build_cache=build_cache,
         progress=_progress(as_json),
     )
     if as_json:

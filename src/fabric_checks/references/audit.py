@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The faults of a reference file: orphans, gaps, units, bounds beyond the links, and bounds that history shows useless.
+"""Find the faults of a reference file: orphans, gaps, wrong units, missing bounds, and bounds beyond the line rate.
 
 Every fault is one line with file, line, cause and remedy.
 """
@@ -12,52 +12,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import yaml
 
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import names_text, value_text
-from fabric_checks.records.record import SERIES, limit
-from fabric_checks.records.series import records_by_series
+from fabric_checks.records.record import limit
 from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.cases import Case
 from fabric_checks.references.lookup import Keys
 from fabric_checks.references.reference_file import NO_REFERENCE, ReferenceFile
 
-#: A bound that all values meet by more than this factor judges nothing.
-EASY = 5.0
-#: The fields of records that this needs.
-COLUMNS = (*SERIES, "parameters", "tasks", "ppn", "time", "value", "better")
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One reference of a file.
-
-    :param keys: from the check down to the metric; :param line: of the file, from 1.
-    :param reference: value, lower, upper and unit; :param expected_to_fail: whether it is an ``$xfail``.
-    """
-
-    keys: Keys
-    line: int
-    reference: Sequence[Any]
-    expected_to_fail: bool
-
 
 @dataclass
 class _Used:
-    """Collect what the cases of a system use."""
+    """Collect the entries that the cases of a system use."""
 
     paths: set[Keys] = field(default_factory=set)
-    leaves: set[Keys] = field(default_factory=set)
-    #: For each reference the cases and metrics that it judges.
-    judged: dict[Keys, list[tuple[Case, Metric]]] = field(default_factory=dict)
+    #: For each reference the first case and metric that it judges.
+    judged: dict[Keys, tuple[Case, Metric]] = field(default_factory=dict)
 
 
 def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -> list[str]:
-    """Return what is wrong with a file, given the cases that look into it.
+    """Return the faults of a file, given the cases that look up references in it.
 
     :param checks: the names of all check classes, of any system.
     """
@@ -70,16 +48,8 @@ def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -
     return faults
 
 
-def leaves(file: ReferenceFile, lines: Mapping[Keys, int]) -> Iterator[Leaf]:
-    """Return all references of a file, given its :func:`line_numbers`."""
-    for check, entry in file.entries.items():
-        for keys, value in lookup.references(check, entry):
-            expected = value[0] == "$xfail"
-            yield Leaf(keys, lines.get(keys, 0), value[2] if expected else value, expected)
-
-
 def line_numbers(path: Path) -> dict[Keys, int]:
-    """Return the line of every key by the keys that lead to it; of the items of our lists by list and position."""
+    """Return the line of every key by its path of keys, and of the items of our lists by list and position."""
     root = yaml.compose(path.read_text(), Loader=yaml.SafeLoader)
     found: dict[Keys, int] = {}
 
@@ -99,7 +69,7 @@ def line_numbers(path: Path) -> dict[Keys, int]:
 
 
 def _found(entry: Mapping[Any, Any], case: Case) -> tuple[Keys, Mapping[str, Any]] | None:
-    """Return the keys that ReFrame takes for a case, and the references there; None if there is nothing for it."""
+    """Return the keys that ReFrame uses for a case, and the references below them; None if there are none."""
     level: Any = {key: value for key, value in entry.items() if key != "$index"}
     keys: list[Any] = []
     for item in entry["$index"]:
@@ -113,14 +83,14 @@ def _found(entry: Mapping[Any, Any], case: Case) -> tuple[Keys, Mapping[str, Any
 
 
 def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Iterator[str]:
-    """Yield metrics without reference and reason, and note what is used."""
+    """Yield metrics without reference and reason, and record the entries in use."""
     for case in cases:
         entry = file.entries.get(case.check)
         keys, found = (_found(entry, case) if entry else None) or ((), {})
         used.paths.add((case.check, *keys))
-        place = f"{file.path}: {case.check} on {case.partition} with {case.environ}, {case.layout}"
+        context = f"{file.path}: {case.check} on {case.partition} with {case.environ}, {case.layout}"
         try:
-            derived = line_rate.references(file.derived, case.metrics, case.extras, place, **case.facts)
+            derived = line_rate.references(file.derived, case.metrics, case.extras, context, **case.facts)
         except ReferenceError as error:
             derived = {}
             yield str(error)
@@ -128,9 +98,7 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
         for metric in case.metrics:
             if metric.name in found:
                 leaf = (case.check, *keys, metric.name)
-                used.leaves.add(leaf)
-                used.judged.setdefault(leaf, []).append((case, metric))
-                yield from _contradiction(file, leaf, metric, found[metric.name], derived.get(metric.name))
+                used.judged.setdefault(leaf, (case, metric))
             elif metric.name not in derived and file.why_none(metric=metric.name, **case.facts) is None:
                 gaps.append(metric.name)
         if gaps:
@@ -138,92 +106,76 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
                 value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"
             )
             yield (
-                f"{place}{f' ({parameters})' if parameters else ''}: missing: {names_text(gaps, 1)}: "
-                "neither a reference nor a reason; `fabric-checks references propose` finds one, or give a reason "
-                f"under {NO_REFERENCE}"
+                f"{context}{f' ({parameters})' if parameters else ''}: missing: {names_text(gaps, 1)}: neither a "
+                "reference nor a reason; `fabric-checks references propose` finds one, or give a reason under "
+                f"{NO_REFERENCE}"
             )
-
-
-def _contradiction(
-    file: ReferenceFile, keys: Keys, metric: Metric, value: Sequence[Any], derived: line_rate.FromLineRate | None
-) -> Iterator[str]:
-    """Yield an entry that asks for less than a rule of the same file."""
-    if derived is None or value[0] == "$xfail" or metric.better != "larger":
-        return
-    own, asked = limit(value[0], value[1]), limit(derived.reference[0], derived.reference[1])
-    if asked is not None and (own is None or own < asked):
-        less = "nothing" if own is None else f"{value_text(own)} MB/s"
-        yield (
-            f"{file.path}: {lookup.where(keys)}: asks for {less}, but the file's own rule asks for "
-            f"{value_text(asked)} ({derived.source}); raise the entry, or exempt this from the rule"
-        )
 
 
 def _orphans(
     file: ReferenceFile, checks: set[str], cases: Sequence[Case], used: _Used, lines: Mapping[Keys, int]
 ) -> Iterator[str]:
     for check, entry in file.entries.items():
-        place = f"{file.path}:{lines[check,]}"
+        context = f"{file.path}:{lines[check,]}"
         why = lookup.why_no_check(check, checks)
         if why:
-            yield f"{place}: {why}"
+            yield f"{context}: {why}"
             continue
         own = [case for case in cases if case.check == check]
         items = list(entry["$index"])
         unknown = next((item for item in items if own and all(item not in case.attributes for case in own)), None)
         if unknown is not None:
-            yield f"{place}: {check}: $index names {unknown!r}, which the check does not have"
+            yield f"{context}: {check}: $index names {unknown!r}, which the check does not have"
             continue
         known = {item: dict.fromkeys(case.attributes.get(item, "") for case in own) for item in items} if own else {}
         for keys in lookup.paths(check, entry):
             if keys not in used.paths:
                 why = lookup.why_no_key(items, keys, known) or _why_unused(keys, own)
                 yield f"{file.path}:{lines.get(keys, 0)}: {why}"
-    for leaf in leaves(file, lines):
-        if leaf.keys[:-1] in used.paths and leaf.keys not in used.leaves:
-            yield f"{file.path}:{leaf.line}: {lookup.no_metric(leaf.keys)}"
+        for keys, _ in lookup.references(check, entry):
+            if keys[:-1] in used.paths and keys not in used.judged:
+                yield f"{file.path}:{lines.get(keys, 0)}: {lookup.no_metric(keys)}"
 
 
 def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
-    """Return why no case comes to these keys, each of which is known."""
+    """Return why no case uses these keys, each of which is known."""
     why = "no case has all of these, or an earlier key matches first" if cases else "no case of this check runs here"
     return f"orphan: {lookup.where(keys)}: {why}; delete it"
 
 
 def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> Iterator[str]:
     """Yield references in the wrong unit, without a bound that judges, or beyond what the links can carry."""
-    for leaf in leaves(file, lines):
-        place = f"{file.path}:{leaf.line}: {lookup.where(leaf.keys)}"
-        value, lower, upper, unit = leaf.reference
-        for case, metric in used.judged.get(leaf.keys, ())[:1]:
-            if metric.unit != unit:
-                yield f"{place}: in {unit}, but the metric is in {metric.unit}; convert the value"
-            elif (
-                (lower if metric.better == "larger" else upper) is None
-                and not leaf.expected_to_fail
-                and not _is_published(file, case, metric.name)
-            ):
-                yield (
-                    f"{place}: only values that are too good are bounded ({metric.better} is better); give the other "
-                    "bound too"
-                )
-            ceiling = _ceiling_MBps(case)
-            asked = value if lower is None else limit(value, lower)
-            if unit == line_rate.UNIT and ceiling and asked is not None and asked > ceiling:
-                yield (
-                    f"{place}: unreachable: {value_text(asked)} MB/s is beyond the line rate of {case.layout}, "
-                    f"{value_text(ceiling)} MB/s by link_MBps and nics; fix whichever is wrong"
-                )
+    for keys, (case, metric) in used.judged.items():
+        found: Any = file.entries[keys[0]]
+        for key in keys[1:]:
+            found = found[key]
+        value, lower, upper, unit = found[2] if found[0] == "$xfail" else found
+        context = f"{file.path}:{lines.get(keys, 0)}: {lookup.where(keys)}"
+        if metric.unit != unit:
+            yield f"{context}: in {unit}, but the metric is in {metric.unit}; convert the value"
+        elif (
+            (lower if metric.better == "larger" else upper) is None
+            and found[0] != "$xfail"
+            and not _is_published(file, case, metric.name)
+        ):
+            yield f"{context}: bounds only too good values ({metric.better} is better); give the other bound too"
+        ceiling = _ceiling_MBps(case)
+        asked = value if lower is None else limit(value, lower)
+        if unit == line_rate.UNIT and ceiling and asked is not None and asked > ceiling:
+            yield (
+                f"{context}: unreachable: {value_text(asked)} MB/s is beyond the line rate of {case.layout}, "
+                f"{value_text(ceiling)} MB/s by link_MBps and nics; fix whichever is wrong"
+            )
 
 
 def _is_published(file: ReferenceFile, case: Case, metric: str) -> bool:
-    """Return whether the value is published, which may be a bad one; a twin may be fitted to it."""
+    """Return whether the value is from a publication, which may be poor; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
     return evidence is not None and evidence.kind in ("said", "fitted")
 
 
 def _ceiling_MBps(case: Case) -> float | None:
-    """Return more than any value of a case can be: all links of all nodes, one process on each."""
+    """Return an upper bound on any bandwidth of a case, in MB/s: all links of all nodes, one process on each."""
     layout = Layout.of(case.layout)
     link = case.extras.get("link_MBps")
     if layout.nodes == 1 or layout.ppn > 1 or not link:
@@ -246,47 +198,6 @@ def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]
 
 
 def index_items(file: ReferenceFile) -> list[str]:
-    """Return the attributes of checks that the file's entries go by."""
+    """Return the attributes of checks that occur in the ``$index`` of the file's entries."""
     items = (item for entry in file.entries.values() for item in entry["$index"])
     return sorted({"layout", *(item for item in items if re.fullmatch(r"[A-Za-z_]\w*", item))})
-
-
-def of_history(file: ReferenceFile, frame: pl.DataFrame, min_runs: int = 5) -> list[str]:
-    """Return bounds that no value of the history met, or that all met by more than :data:`EASY` times.
-
-    :param frame: records with :data:`COLUMNS`, of the systems that the file is for.
-    """
-    lines = line_numbers(file.path)
-    faults = []
-    for _, records in records_by_series(frame):
-        record = records[-1]
-        if len(records) < min_runs or record["check"] not in file.entries:
-            continue
-        try:
-            slot = lookup.slot(file.entries, record)
-        except ReferenceError:
-            continue  # an orphan, which `of_file` names
-        reference = slot.reference
-        if reference is None or reference[0] == "$xfail" or reference[3] != record["unit"]:
-            continue
-        why = _unreachable(reference, [each["value"] for each in records], record["better"], record["unit"])
-        if why:
-            where = ": ".join(map(str, (slot.check, *slot.keys, slot.metric)))
-            line = lines.get((slot.check, *slot.keys, slot.metric), 0)
-            faults.append(f"{file.path}:{line}: {where}: {why}; `fabric-checks references propose` suggests one")
-    return faults
-
-
-def _unreachable(reference: Sequence[Any], values: Sequence[float], better: str, unit: str) -> str:
-    value, lower, upper, _ = reference
-    bound = limit(value, upper if better == "smaller" else lower)
-    if bound is None:
-        return ""
-    best, worst = (min(values), max(values)) if better == "smaller" else (max(values), min(values))
-    text = f"{'at most' if better == 'smaller' else 'at least'} {value_text(bound)} {unit}"
-    if (best > bound) if better == "smaller" else (best < bound):
-        return f"unreachable: {text}, but the best of {len(values)} values is {value_text(best)}"
-    easy = worst * EASY < bound if better == "smaller" else worst > bound * EASY
-    if easy and bound > 0 and worst > 0:
-        return f"judges nothing: {text}, and the worst of {len(values)} values is {value_text(worst)}"
-    return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cases of the checks on a system, collected by another process."""
+"""Collect the cases of the checks on a system in another process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from fabric_checks.core.paths import LIBRARY, ROOT
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a system.
+    """Hold one case of a system.
 
     :param file: the name of its reference file, without ``.yaml``.
     :param extras: ``link_MBps`` and ``nics`` of the partition, where it has them.
-    :param attributes: values by item of ``$index``, as text; what the check does not have is not there.
+    :param attributes: values by item of ``$index``, as text, without those that the check lacks.
     """
 
     check: str
@@ -50,7 +50,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All that a system runs: the names of all check classes, of any system, and the system's cases."""
+    """Hold the cases of a system, and the names of all check classes of any system."""
 
     checks: tuple[str, ...]
     cases: tuple[Case, ...]
@@ -64,7 +64,7 @@ def of_system(system: str, attributes: Iterable[str]) -> Catalogue:
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.json"
-        # Setting cases up makes folders; what a run was asked to leave out has references too.
+        # The set-up of cases creates folders; MPIs that a run leaves out have references too.
         variables = os.environ | {"FABRIC_RESULTS": folder, "PYTHONPATH": str(LIBRARY)}
         if variables.get("FABRIC_MPI") != "none":
             variables["FABRIC_MPI"] = "all"

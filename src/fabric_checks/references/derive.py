@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A reference from what was observed: the median, and bounds as wide as the spread.
+"""Derive a reference from observations: the median, and a bound as wide as the spread.
 
 The bound on the worse side is the largest of three shares of the median:
 
-- ``minimum``: a floor (2 % unless asked otherwise), because a few equal values do not mean that the next is equal;
+- ``minimum``: a floor (2 % by default), because a few equal values do not make the next one equal;
 - ``spread``: three robust standard deviations, 1.4826 times the median absolute deviation from the median (Rousseeuw
   and Croux, *Alternatives to the Median Absolute Deviation*, JASA 88, 1993), which one bad run in a few does not widen;
-- ``extreme``: the distance to the worst value seen, because what was measured once and believed will come again.
+- ``extreme``: the distance to the worst observation, because a value that was measured once will come again.
 
-It is rounded outward, so that every value that it came from meets it.
+It is rounded outward, so that every observation meets it.
 """
 
 from __future__ import annotations
@@ -24,32 +24,22 @@ from fabric_checks.core.metrics import Better
 
 #: A robust standard deviation is this times the median absolute deviation, for a normal distribution.
 MAD_TO_SIGMA = 1.4826
+#: The distance of a bound by the spread, in robust standard deviations.
+SIGMAS = 3.0
+#: The least distance of a bound, as a share of the reference.
+LEAST_SHARE = 0.02
 #: Bounds are multiples of this share.
 STEP = 0.001
 
 
 @dataclass(frozen=True)
-class Rule:
-    """The width of bounds.
-
-    :param least_share: the least that a bound is away from the reference, as a share of it.
-    :param sigmas: how many robust standard deviations it is away at least.
-    :param both_sides: whether values that are too good are bounded as well.
-    """
-
-    least_share: float = 0.02
-    sigmas: float = 3.0
-    both_sides: bool = False
-
-
-@dataclass(frozen=True)
 class Derived:
-    """A reference that values give.
+    """Hold a reference that was derived from observations.
 
     :param value: their median, to four digits; :param lower: and :param upper: shares of its size as in ReFrame, lower
-        zero or negative, None: no bound.
+        zero or negative; None: no bound.
     :param sigma_share: the robust standard deviation, as a share of the value.
-    :param decided_by: which of the three made the bound on the worse side: minimum, spread or extreme.
+    :param decided_by: which of the three made the bound: minimum, spread or extreme.
     """
 
     value: float
@@ -59,50 +49,41 @@ class Derived:
     decided_by: str
 
 
-def derive(values: Sequence[float], better: Better, rule: Rule | None = None) -> Derived:
-    """Return the reference for values of one series.
+def derive(values: Sequence[float], better: Better, least_share: float = LEAST_SHARE) -> Derived:
+    """Return the reference for the values of one series.
 
     :param values: one a run, finite; at least one.
-    :raises ReferenceError: if no reference can be made of them: the median is 0, or the bound would be so far away
-        that no value can miss it.
+    :param least_share: the least distance of the bound from the reference, as a share of it.
+    :raises ReferenceError: if there is no meaningful reference: the median is 0, or the bound would be so far away that
+        no value can miss it.
     """
-    rule = rule or Rule()
     array = np.asarray(values, dtype=float)
     if not array.size or not np.isfinite(array).all():
         raise ReferenceError("there are no values, or some are not finite")
-    value = _four_digits(float(np.median(array)))
+    value = float(f"{np.median(array):.4g}")
     if value == 0:
         raise ReferenceError("the median is 0, and bounds are shares of it; give a reason under no_reference instead")
-    size = abs(value)
-    sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / size
-    above, decided_above = _share(value, float(array.max()), sigma_share, rule)
-    below, decided_below = _share(-value, -float(array.min()), sigma_share, rule)
-    # What is 0 or larger cannot fall below 0, and ReFrame takes no bound that is lower (what is negative: larger).
-    if (better == "larger" and value > 0 and below >= 1) or (better == "smaller" and value < 0 and above >= 1):
+    sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
+    sign = 1 if better == "smaller" else -1
+    share, decided_by = _share(sign * value, float((sign * array).max()), sigma_share, least_share)
+    # A positive value cannot fall below 0, and ReFrame accepts no lower bound below it (negative ones: no upper above).
+    if share >= 1 and sign * value < 0:
         raise ReferenceError(
             "the values scatter by as much as their own size, so no bound would mean anything; give a reason under "
             "no_reference instead"
         )
-    lower = -below if better == "larger" or (rule.both_sides and (value < 0 or below < 1)) else None
-    upper = above if better == "smaller" or (rule.both_sides and (value > 0 or above < 1)) else None
-    return Derived(value, lower, upper, sigma_share, decided_above if better == "smaller" else decided_below)
+    lower, upper = (None, share) if better == "smaller" else (-share, None)
+    return Derived(value, lower, upper, sigma_share, decided_by)
 
 
-def _share(value: float, extreme: float, sigma_share: float, rule: Rule) -> tuple[float, str]:
-    """Return the share of an upper bound that ``extreme`` meets, rounded outward, and what decided it."""
+def _share(value: float, extreme: float, sigma_share: float, least_share: float) -> tuple[float, str]:
+    """Return the share of an upper bound that ``extreme`` meets, rounded outward, and which rule decided it."""
     size = abs(value)
-    candidates = {
-        "minimum": rule.least_share,
-        "spread": rule.sigmas * sigma_share,
-        "extreme": (extreme - value) / size,
-    }
+    candidates = {"minimum": least_share, "spread": SIGMAS * sigma_share, "extreme": (extreme - value) / size}
     decided = max(candidates, key=lambda name: candidates[name])
     # Rounded first: 0.02 / 0.001 is 20, whatever binary fractions make of it.
-    share = math.ceil(round(candidates[decided] / STEP, 6)) * STEP
-    while value + share * size < extreme or value * (1 + math.copysign(share, value)) < extreme:
-        share += STEP  # the second is how ReFrame reckons; the last bit of it counts
-    return round(share, 6), decided
-
-
-def _four_digits(value: float) -> float:
-    return float(f"{value:.4g}")
+    steps = math.ceil(round(candidates[decided] / STEP, 6))
+    # ReFrame's own formula: a bound may fail in the last bit.
+    while value * (1 + math.copysign(round(steps * STEP, 6), value)) < extreme:
+        steps += 1
+    return round(steps * STEP, 6), decided

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write references into a reference file, with its comments and quotes kept."""
+"""Write references into a reference file, preserving its comments and quotes."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ from fabric_checks.references import reference_file, wording
 from fabric_checks.references.propose import Proposal
 from fabric_checks.references.reference_file import ReferenceFile
 
-#: The top-level keys that are no checks; a new check goes before them.
-OURS = ("evidence", "derived", "no_reference")
 #: The start of a comment of ours; the next proposal replaces it.
 _MARK = re.compile(r"(?:;\s*)?from \d+ runs .*$")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A reference to set.
+    """Hold a reference to set.
 
     :param keys: from the check down to the metric.
     :param index: the ``$index`` of an entry that is new.
@@ -50,11 +48,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Applied:
-    """The outcome of proposals.
+    """Hold the outcome of proposals.
 
-    :param difference: as a patch; empty if nothing changes.
-    :param written: whether the file has it.
-    :param held_back: whether something would be looser, and was left out.
+    :param difference: the patch; empty if nothing changes.
+    :param written: whether the file was changed.
+    :param held_back: whether looser references were left out.
     """
 
     difference: str
@@ -77,7 +75,7 @@ def apply(path: Path, proposals: Sequence[Proposal], *, write: bool, allow_loose
     :param name: the file's name in the patch.
     :raises ReferenceError: if the file cannot be changed in place, or would not load afterwards.
     """
-    before = path.read_bytes().decode() if path.exists() else ""
+    before = path.read_text() if path.exists() else ""
     wanted = [each for each in proposals if each.reference is not None]
     held_back = write and not allow_looser and any(each.action == "loosened" for each in wanted)
     if held_back:
@@ -85,8 +83,7 @@ def apply(path: Path, proposals: Sequence[Proposal], *, write: bool, allow_loose
     after = before
     if wanted:
         text = before or f"# References of the system `{path.stem}`.\n\n"
-        after = edited(text.replace("\r\n", "\n"), [_setting(each) for each in wanted], path)
-        after = after.replace("\n", "\r\n") if "\r\n" in text else after
+        after = edited(text, [_setting(each) for each in wanted], path)
     patch = difflib.unified_diff(
         before.splitlines(True), after.splitlines(True), f"a/{name}" if before else "/dev/null", f"b/{name}"
     )
@@ -108,7 +105,7 @@ def _write(path: Path, text: str) -> None:
     """Replace a file, if the new one loads."""
     try:
         with files.replacing(path) as new:
-            new.write_text(text, newline="")
+            new.write_text(text)
             try:
                 reference_file.load(new)
             except ReferenceError as error:
@@ -118,7 +115,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def edited(text: str, changes: Sequence[Setting], path: object = "the file") -> str:
-    """Return the text of a file with changes; other values and all comments stay.
+    """Return the text of a file with changes; other values and all comments are preserved.
 
     :param path: for messages.
     :raises ReferenceError: if anything else would change, as below an alias.
@@ -173,13 +170,12 @@ def _set(content: CommentedMap, change: Setting) -> None:
     level, below = content, ""
     for key in keys:
         if level.get(key) is None:
-            below = below or _take_comments_below(level)
+            # Comments at the end of the file stay above a new check, which is the last entry then.
+            below = below or ("" if level is content else _take_comments_below(level))
             new = CommentedMap()
             if level is content:
                 new["$index"] = _flow(change.index)
-                level.insert(_first_of_ours(level), _key(key), new)
-            else:
-                level[_key(key)] = new
+            level[_key(key)] = new
         level = level[key]
     if metric in level:
         level[metric][:] = change.reference  # in place: comments are kept with the list
@@ -205,26 +201,15 @@ def _key(key: Any) -> Any:
     return key if is_plain else DoubleQuotedScalarString(key)
 
 
-def _first_of_ours(content: CommentedMap) -> int:
-    """Return where a new check goes: after the last one. A comment right above the first key stays with that."""
-    position = 1 + max((at for at, key in enumerate(content) if key not in OURS), default=-1)
-    if position == 0 and content and content.ca.comment and content.ca.comment[1]:
-        head, blank, own = "".join(token.value for token in content.ca.comment[1]).rpartition("\n\n")
-        if blank and own:
-            content.ca.comment[1] = [_token(f"{head}{blank}")]
-            content.ca.items.setdefault(next(iter(content)), [None, None, None, None])[1] = [_token(own)]
-    return position
-
-
 def _take_comments_below(level: CommentedMap) -> str:
-    """Return the comments below the last value of a mapping, and take them from it: a new key goes above them."""
-    keys = [key for key in level if key not in OURS]
-    if not keys:
+    """Remove and return the comments below the last value of a mapping: a new key goes above them."""
+    if not level:
         return ""
-    last = level[keys[-1]]
+    last_key = list(level)[-1]
+    last = level[last_key]
     if isinstance(last, CommentedMap) and last and not last.fa.flow_style():
         return _take_comments_below(last)
-    token = (level.ca.items.get(keys[-1]) or [None] * 3)[2]
+    token = (level.ca.items.get(last_key) or [None] * 3)[2]
     if token is None:
         return ""
     line, _, below = token.value.partition("\n")
@@ -233,13 +218,9 @@ def _take_comments_below(level: CommentedMap) -> str:
 
 
 def _comment(level: CommentedMap, key: Any, text: str, below: str) -> None:
-    """Write a comment at the end of a line, after that of a person, in place of an earlier one of ours."""
+    """Write a comment at the end of a line: after a user's own comment, and replacing one of an earlier proposal."""
     entry = level.ca.items.setdefault(key, [None, None, None, None])
     before, _, rest = entry[2].value.partition("\n") if entry[2] else ("", "", "")
-    kept = _MARK.sub("", before.strip().removeprefix("#")).strip()
-    new = one_line(text)
-    entry[2] = _token(f" # {kept}; {new}\n{rest or below}" if kept else f" # {new}\n{rest or below}")
-
-
-def _token(text: str) -> CommentToken:
-    return CommentToken(text, CommentMark(0), None)
+    own = _MARK.sub("", before.strip().removeprefix("#")).strip()
+    line = "; ".join(filter(None, (own, one_line(text))))
+    entry[2] = CommentToken(f" # {line}\n{rest or below}", CommentMark(0), None)

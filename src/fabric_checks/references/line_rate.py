@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References derived from the rate of a partition's links, in place of history.
+"""Derive references from the line rate of a partition, for systems without history.
 
 A reference file lists them under ``derived``, each with the check, partition, environment, layout and metric that it is
 for (regular expressions; the metric has to be given), the share of the line rate, and at least one bound:
@@ -7,15 +7,15 @@ for (regular expressions; the metric has to be given), the share of the line rat
     derived:
     - {check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}
 
-The line rate of a node is ``nics`` (1 if it is not given) times ``link_MBps`` of the partition's extras. What stays
-within a node uses no link, so these apply to layouts of two nodes and more only. An entry of the file for the same
-metric goes first: it is about this metric, and a rule is about many.
+The line rate of a node is ``nics`` (by default 1) times ``link_MBps`` of the partition's extras. Traffic within a node
+uses no link, so the rules apply to layouts of two or more nodes only. An entry of the file for the same metric has
+precedence over a rule, which is for many.
 """
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -54,28 +54,28 @@ class Rule:
 
 @dataclass(frozen=True)
 class FromLineRate:
-    """A reference that a rule gives, and where it is from, as in ``derived: 0.9 x 1 NIC x 125 MB/s``."""
+    """Hold a reference and its source, such as ``derived: 0.9 x 1 NIC x 125 MB/s``."""
 
     reference: Reference
     source: str
 
 
-def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Rule:
+def rule(context: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Rule:
     """Return an item of ``derived`` as a rule.
 
-    :param place: the file, for messages; :param patterns: the item's other keys.
+    :param context: the file, for messages; :param patterns: the item's other keys.
     :raises ReferenceError: if a number is missing or makes no sense.
     """
-    what = f"{place}: {quoted(str(item))}"
+    what = f"{context}: {quoted(str(item))}"
     if "metric" not in patterns:
         raise ReferenceError(f"{what} needs the metric that it applies to")
     share, lower, upper = (item.get(key) for key in KEYS)
-    if share is None or not _is_number(share) or not 0 < share <= 2:
+    if share is None or not is_number(share) or not 0 < share <= 2:
         raise ReferenceError(
             f"{what} needs a share_of_line_rate above 0 and up to 1 (2 for metrics that count both directions)"
         )
-    if (lower is not None and not (_is_number(lower) and -1 < lower <= 0)) or (
-        upper is not None and not (_is_number(upper) and upper >= 0)
+    if (lower is not None and not (is_number(lower) and -1 < lower <= 0)) or (
+        upper is not None and not (is_number(upper) and upper >= 0)
     ):
         raise ReferenceError(f"{what}: lower must be a share between -1 and 0, upper a share of 0 or more")
     if lower is None and upper is None:
@@ -83,17 +83,18 @@ def rule(place: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Ru
     return Rule(patterns, float(share), lower, upper)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def is_number(value: Any) -> bool:
+    """Return whether a value of a YAML file is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def references(
-    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], place: str, **case: str
+    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], context: str, **case: str
 ) -> dict[str, FromLineRate]:
-    """Return the references of a case's metrics by the rules, by metric; of two rules the first counts.
+    """Return the references that the first matching rules give, by metric.
 
     :param extras: those of the partition: ``link_MBps`` and ``nics``.
-    :param place: file and case, for messages.
+    :param context: file and case, for messages.
     :param case: values for ``check``, ``partition``, ``environ`` and ``layout``.
     :raises ReferenceError: if a metric that a rule covers is no bandwidth, or the line rate is not known.
     """
@@ -104,11 +105,13 @@ def references(
         if match is None:
             continue
         if metric.unit != UNIT:
-            raise ReferenceError(f"{place}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}")
+            raise ReferenceError(
+                f"{context}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}"
+            )
         link_MBps, nics = extras.get("link_MBps"), extras.get("nics", 1)
         if not link_MBps:
             raise ReferenceError(
-                f"{place}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
+                f"{context}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
                 "extras['link_MBps']; add it to the system's file"
             )
         value = float(f"{match.share * nics * link_MBps:.6g}")

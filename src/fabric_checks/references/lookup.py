@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keys of a reference file: those of a series, by ReFrame's own rules, and orphans, which nothing looks up.
+"""The keys of a reference file: those of a series, by ReFrame's own rules, and orphans, which no case looks up.
 
-A run knows the attributes that its system decides, and its own case; the audit knows all cases.
+A run knows the attributes that its system determines, and its own case; the audit knows all cases.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,20 +17,20 @@ from fabric_checks.core.errors import ReferenceError, quoted
 #: From a check down to a reference.
 Keys = tuple[Any, ...]
 
-#: So many of the values that there are stand in a message.
+#: The most existing values that a message lists.
 _MOST = 12
-#: The items of ``$index`` that every record answers, in addition to the parameters of the check, and their fields.
+#: The fields of every record for items of ``$index`` that are no parameters of the check.
 _OF_RECORD = {"$environ": "environ", "$system": "system", "layout": "layout"}
 _NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a reference is, or would be.
+    """Locate an existing or new reference.
 
-    :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the types that
-        they have in the file; :param metric: the last key.
-    :param reference: what stands there: the list of the file, or None.
+    :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the type in the
+        file; :param metric: the last key.
+    :param reference: the list in the file, or None.
     """
 
     check: str
@@ -47,10 +46,10 @@ def _parameters(record: Mapping[str, Any]) -> dict[str, str | int]:
 
 
 def attribute(item: str, record: Mapping[str, Any]) -> str | int:
-    """Return the value that an item of ``$index`` has for the test of a record.
+    """Return the value of an item of ``$index`` for the test of a record.
 
     :param record: a row of a table of records.
-    :raises ReferenceError: if the record does not have it.
+    :raises ReferenceError: if the record has none.
     """
     own = _parameters(record)
     if item in own:
@@ -101,10 +100,7 @@ def key_of(level: Mapping[Any, Any], value: str) -> Any:
 
 def _matches(pattern: str, value: str) -> bool:
     try:
-        # Of what later Pythons may take otherwise, such as `[[`, this one warns in the middle of what a user reads.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            return re.fullmatch(pattern, value) is not None
+        return re.fullmatch(pattern, value) is not None
     except re.error:
         return False
 
@@ -132,15 +128,15 @@ def paths(check: str, entry: Mapping[Any, Any]) -> list[Keys]:
 
 
 def why_no_check(check: str, checks: Collection[str]) -> str | None:
-    """Say that an entry is of no check; None if it is of one of ``checks``, the names of all check classes."""
+    """Return a fault if an entry is not of one of ``checks``, the names of all check classes; None otherwise."""
     return None if check in checks else f"orphan entry {quoted(check)}: no check class has that name; fix or delete it"
 
 
 def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]) -> str | None:
-    """Say which key is not a value of its attribute; None if there is none.
+    """Return a fault for the first key that is not a value of its attribute; None if all are.
 
     :param items: the entry's $index; :param keys: of :func:`paths`.
-    :param known: all values of attributes; keys of other attributes are not looked at.
+    :param known: all values of attributes; keys of other attributes are ignored.
     """
     for item, key in zip(items, keys[1:], strict=True):
         values = known.get(item)
@@ -153,7 +149,7 @@ def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[
 
 
 def no_metric(keys: Keys) -> str:
-    """Say that a reference is of no metric that its check declares.
+    """Return the fault of a reference for a metric that its check does not declare.
 
     :param keys: of :func:`references`.
     """
@@ -161,5 +157,5 @@ def no_metric(keys: Keys) -> str:
 
 
 def where(keys: Keys) -> str:
-    """Return keys in words."""
+    """Return keys as text for messages."""
     return ": ".join(map(str, keys))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Proposals for a reference file from history: for each series a new reference, or why there is none."""
+"""Propose references from history: for each series a new reference, or the reason for none."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -16,7 +16,7 @@ from fabric_checks.core.errors import ReferenceError
 from fabric_checks.records.record import SERIES, case_name, limit
 from fabric_checks.records.series import records_by_series
 from fabric_checks.references import lookup
-from fabric_checks.references.derive import Derived, Rule, derive
+from fabric_checks.references.derive import LEAST_SHARE, Derived, derive
 from fabric_checks.references.lookup import Slot
 from fabric_checks.references.reference_file import ReferenceFile
 
@@ -35,26 +35,26 @@ _NO_CHANGE = 0.005
 
 @dataclass(frozen=True)
 class Limits:
-    """When a proposal is made.
+    """Hold the conditions for a proposal.
 
     :param min_runs: the least number of runs; :param min_runs_to_tighten: the least number for a bound to become
         stricter.
-    :param rule: how wide bounds are.
+    :param least_share: the least distance of a bound from its reference, as a share of it.
     """
 
     min_runs: int = 5
     min_runs_to_tighten: int = 20
-    rule: Rule = field(default_factory=Rule)
+    least_share: float = LEAST_SHARE
 
 
 @dataclass(frozen=True)
 class History:
-    """The runs of one series.
+    """Hold the runs of one series.
 
-    :param values: one a run, in their order: the median, if a run measured it several times.
-    :param failed: in how many of them the case failed by a reference.
+    :param values: one for each run, in order: the median, if a run measured it several times.
+    :param failed: the number of runs in which the case missed a reference.
     :param first: and :param last: the days of the first and the last run.
-    :param versions: for program, mpi, compiler and hash all that occurred, the latest last.
+    :param versions: all versions of program, mpi, compiler and hash, the latest last.
     """
 
     values: tuple[float, ...]
@@ -67,14 +67,14 @@ class History:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Propose a reference for one series, or say why not.
+    """Propose a reference for one series, or give the reason for none.
 
-    :param slot: where it belongs, None if that is unknown.
+    :param slot: its position in the file, None if that is unknown.
     :param series: the values of ``SERIES`` by field.
     :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse), ``unchanged``,
         ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the last two.
-    :param derived: what the history gives, if it is enough; :param reference: the list for the file, of the first
-        three.
+    :param derived: the reference by the history, if it is long enough; :param reference: the list for the file, of the
+        first three actions.
     """
 
     series: Mapping[str, Any]
@@ -88,9 +88,8 @@ class Proposal:
 
     @property
     def name(self) -> str:
-        """The series in words, as messages name it."""
-        of = self.series
-        return f"{of['metric']} of {case_name(of)}"
+        """The name of the series in messages."""
+        return f"{self.series['metric']} of {case_name(self.series)}"
 
 
 def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:
@@ -142,7 +141,7 @@ def _of_series(
         proposal = replace(proposal, slot=slot)
         if len(history.values) < limits.min_runs:
             raise ReferenceError(f"{len(history.values)} runs, but {limits.min_runs} are needed")
-        derived = derive(history.values, records[-1]["better"], limits.rule)
+        derived = derive(history.values, records[-1]["better"], limits.least_share)
     except ReferenceError as error:
         return replace(proposal, why=str(error))
     proposal = replace(proposal, derived=derived)
@@ -159,42 +158,32 @@ def _of_series(
 
 
 def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: Limits) -> Proposal:
-    """Return the proposal with what it means for the reference in the file."""
-    # What is too good stays bounded as it is, unless both sides were asked for.
-    keep = limits.rule.both_sides
-    lower = derived.lower if keep or proposal.better == "larger" else old[1]
-    upper = derived.upper if keep or proposal.better == "smaller" else old[2]
-    new = (derived.value, lower, upper, old[3])
-    worse = _sides(old, new, proposal.better)
-    sides = [worse, _sides(old, new, _other(proposal.better))] if keep else [worse]
-    size = abs(old[0])
-    # A smaller value that is better, or the other way round: how much worse the new value is.
-    lowered = (new[0] - old[0]) * (1 if proposal.better == "smaller" else -1)
-    if max([abs(lowered), *(abs(by) for by in sides)]) <= _NO_CHANGE * size:
+    """Return the proposal with its effect on the reference in the file."""
+    smaller = proposal.better == "smaller"
+    # A bound on values that are too good stays as it is.
+    new = (derived.value, old[1], derived.upper, old[3]) if smaller else (derived.value, derived.lower, old[2], old[3])
+    outward = _outward(old, new, smaller=smaller)
+    worse = (new[0] - old[0]) * (1 if smaller else -1)
+    least = _NO_CHANGE * abs(old[0])
+    if max(abs(worse), abs(outward)) <= least:
         return replace(proposal, action="unchanged")
-    if any(by < -_NO_CHANGE * size for by in sides) and len(proposal.history.values) < limits.min_runs_to_tighten:
-        why = (
-            f"would be stricter after {len(proposal.history.values)} runs, but {limits.min_runs_to_tighten} are needed"
-        )
+    runs = len(proposal.history.values)
+    if outward < -least and runs < limits.min_runs_to_tighten:
+        why = f"would be stricter after {runs} runs, but {limits.min_runs_to_tighten} are needed"
         return replace(proposal, action="kept", why=why)
-    looser = lowered > _NO_CHANGE * size or any(by > _NO_CHANGE * size for by in sides)
-    return replace(proposal, action="loosened" if looser else "changed", reference=new)
+    return replace(proposal, action="loosened" if max(worse, outward) > least else "changed", reference=new)
 
 
-def _other(better: str) -> str:
-    return "larger" if better == "smaller" else "smaller"
-
-
-def _sides(old: Sequence[Any], new: Sequence[Any], better: str) -> float:
-    """Return by how much the bound of the worse side moves outward; of one that comes or goes, infinitely much."""
-    before, after = (limit(each[0], each[2 if better == "smaller" else 1]) for each in (old, new))
+def _outward(old: Sequence[Any], new: Sequence[Any], *, smaller: bool) -> float:
+    """Return by how much the bound on the worse side moves outward; infinitely much inward if there was none."""
+    before, after = (limit(each[0], each[2 if smaller else 1]) for each in (old, new))
     if before is None or after is None:
-        return 0.0 if before is after else (float("inf") if after is None else float("-inf"))
-    return float((after - before) * (1 if better == "smaller" else -1))
+        return float("-inf")
+    return float((after - before) * (1 if smaller else -1))
 
 
 def _apart(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Refuse series that share a slot: neither the file's ``$index`` nor its patterns separate them."""
+    """Refuse series with a common slot, which neither the file's ``$index`` nor its patterns separate."""
     at = Counter(each.slot for each in proposals if each.slot)
     return [
         replace(

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reference files: a reference for each metric of a system, or why there is none.
+"""Reference files: a reference for each metric of a system, or the reason for none.
 
 A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
-or ``[$xfail, message, list]``), and three lists of ours, whose items say for which check, partition, environment,
-layout and metric (regular expressions, all of them optional) they are:
+or ``[$xfail, message, list]``), and three lists of ours, whose items select check, partition, environment, layout and
+metric by optional regular expressions:
 
-- ``no_reference``: there is none, and ``why``;
-- ``derived``: it is a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
-- ``evidence``, of simulated systems: the origin of the value (one of :data:`EVIDENCE`), and the ``source``
-  of its reference.
+- ``no_reference``: the reason for none, ``why``;
+- ``derived``: a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
+- ``evidence``, of simulated systems: the origin of the value (one of :data:`EVIDENCE`), and the ``source`` of its
+  reference.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,8 +28,8 @@ from fabric_checks.references import line_rate, lookup
 
 NO_REFERENCE = "no_reference"
 
-#: What a value of a simulation is: chosen so by a parameter, following from parameters that were chosen for others,
-#: held to a document's statement without a number, or not documented.
+#: The origins of a simulated value: a parameter fitted to it, parameters fitted to other values, a document's statement
+#: without a number, or no document.
 EVIDENCE = ("fitted", "predicted", "said", "simulated")
 _FIELDS = ("check", "partition", "environ", "layout", "metric")
 
@@ -51,7 +50,7 @@ class Reason:
 class Evidence(Reason):
     """Give the origin of a group of metrics of a simulation.
 
-    :param why: the source of what they are held to, empty for those that are held to nothing.
+    :param why: the source of their references; empty if they have none.
     :param kind: one of :data:`EVIDENCE`.
     """
 
@@ -152,48 +151,44 @@ def _derived(path: Path, item: object) -> line_rate.Rule:
     return line_rate.rule(f"{path}: derived", item, _patterns(f"{path}: derived", item, line_rate.KEYS))
 
 
-def _patterns(place: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
+def _patterns(context: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
     """Return the patterns of an item of a list of ours: its keys but ``other``."""
     patterns = {key: str(value) for key, value in item.items() if key not in other}
     for key, pattern in patterns.items():
         if key not in _FIELDS:
-            raise ReferenceError(f"{place}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
+            raise ReferenceError(f"{context}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ReferenceError(f"{place}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
+            raise ReferenceError(f"{context}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
     return patterns
 
 
-def _require_references(place: str, level: Any, depth: int) -> None:
+def _require_references(context: str, level: Any, depth: int) -> None:
     """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references below them."""
     if not isinstance(level, dict):
-        raise ReferenceError(f"{place}: {quoted(str(level))} where $index requires another level")
+        raise ReferenceError(f"{context}: {quoted(str(level))} where $index requires another level")
     for key, value in level.items():
         if depth:
-            _require_references(f"{place}: {key}", value, depth - 1)
+            _require_references(f"{context}: {key}", value, depth - 1)
         else:
-            _require_reference(f"{place}: {key}", value)
+            _require_reference(f"{context}: {key}", value)
 
 
-def _require_reference(place: str, value: Any) -> None:
+def _require_reference(context: str, value: Any) -> None:
     if isinstance(value, list) and len(value) == 3 and value[0] == "$xfail":
         value = value[2]
     form = "[value, lower share (null, or 0 or below), upper share (null, or 0 or above), unit]"
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
-        raise ReferenceError(f"{place}: {quoted(str(value))} is not of the form {form}")
+        raise ReferenceError(f"{context}: {quoted(str(value))} is not of the form {form}")
     reference, lower, upper, _ = value
-    if not _is_number(reference) or reference == 0:
-        raise ReferenceError(f"{place}: the value {quoted(str(reference))} is not a finite number other than 0")
+    if not line_rate.is_number(reference) or reference == 0:
+        raise ReferenceError(f"{context}: the value {quoted(str(reference))} is not a finite number other than 0")
     for share, sign, name in ((lower, -1, "lower"), (upper, 1, "upper")):
-        if share is not None and (not _is_number(share) or share * sign < 0):
-            raise ReferenceError(f"{place}: the {name} share {quoted(str(share))} does not fit the form {form}")
+        if share is not None and (not line_rate.is_number(share) or share * sign < 0):
+            raise ReferenceError(f"{context}: the {name} share {quoted(str(share))} does not fit the form {form}")
     if lower is None and upper is None:
-        raise ReferenceError(f"{place}: has no bound; give it one, or a reason under {NO_REFERENCE}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        raise ReferenceError(f"{context}: has no bound; give it one, or a reason under {NO_REFERENCE}")
 
 
 def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]) -> None:
@@ -241,14 +236,14 @@ def complete(
     :raises ReferenceError: if a metric has neither, or a reference has no metric or another unit.
     """
     declared = {metric.name: metric for metric in metrics}
-    place = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
+    context = f"{file.path}: {case['check']} on {case['partition']} with {case['environ']}, {case['layout']}"
     for name, reference in found.items():
         if name not in declared:
-            raise ReferenceError(f"{place}: {lookup.no_metric((name,))}")
+            raise ReferenceError(f"{context}: {lookup.no_metric((name,))}")
         unit = _unit(reference)
         if unit is None or unit != declared[name].unit:
             raise ReferenceError(
-                f"{place}: {name} is in {declared[name].unit}, but its reference is in {unit or 'no unit'}"
+                f"{context}: {name} is in {declared[name].unit}, but its reference is in {unit or 'no unit'}"
             )
     references = {name: each.reference for name, each in (derived or {}).items()} | dict(found)
     reasons = {}
@@ -257,7 +252,7 @@ def complete(
             continue
         why = file.why_none(metric=name, **case)
         if why is None:
-            raise ReferenceError(f"{place}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}")
+            raise ReferenceError(f"{context}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}")
         references[name] = (0, None, None, metric.unit)
         reasons[name] = why
     return references, reasons

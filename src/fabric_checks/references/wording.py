@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Proposals in words: the comment of a reference, and the report."""
+"""Print proposals: the comment of a reference, and the report."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fabric_checks.core.text import names_text, value_text
 from fabric_checks.records.record import case_name
 from fabric_checks.references.propose import Proposal
 
-#: More names of nodes than this are only counted.
+#: The most nodes that a comment lists.
 _MOST_NODES = 4
 
 
 def comment(proposal: Proposal) -> str:
-    """Return the comment of the reference: its source."""
+    """Return the comment on the source of a reference."""
     history, derived = proposal.history, proposal.derived
     days = history.first if history.first == history.last else f"{history.first} to {history.last}"
     parts = [f"from {len(history.values)} runs {days}"]
@@ -39,7 +39,7 @@ def _nodes(nodes: Sequence[str]) -> str:
 
 
 def _latest(name: str, found: Sequence[str]) -> str:
-    """Return the latest of some versions in a few words, and how many others there were."""
+    """Return the latest of some versions in short, and the number of others."""
     others = f" (and {len(found) - 1} other)" if len(found) > 1 else ""
     return f"{_short(name, found[-1])}{others}"
 
@@ -48,7 +48,7 @@ def _short(name: str, last: str) -> str:
     if name == "hash":
         return f"hash {last[:7]}"
     if name == "mpi":
-        # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number will do.
+        # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number.
         number = re.search(r"\d+(\.\d+)+", last)
         last = (
             f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()} {number[0] if number else ''}"
@@ -57,7 +57,7 @@ def _short(name: str, last: str) -> str:
 
 
 def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
-    """Return the report, line by line: looser references, then refusals with their reasons, then the counts.
+    """Return the lines of the report: looser references, then refusals with their reasons, then the counts.
 
     :param held_back: whether looser references were left out of the file.
     """
@@ -108,24 +108,3 @@ def _mixture(proposal: Proposal) -> str:
         if len(found) > 1
     ]
     return f"{proposal.series['check']} of {'; '.join(several)}" if several else ""
-
-
-def as_json(proposal: Proposal) -> dict[str, Any]:
-    """Return a proposal for a program."""
-    history, derived = proposal.history, proposal.derived
-    return {
-        **proposal.series,
-        "action": proposal.action,
-        "why": proposal.why or None,
-        "keys": [proposal.slot.check, *proposal.slot.keys, proposal.slot.metric] if proposal.slot else None,
-        "before": proposal.slot.reference if proposal.slot else None,
-        "after": list(proposal.reference) if proposal.reference else None,
-        "runs": len(history.values),
-        "runs_that_missed_a_reference": history.failed,
-        "first": history.first,
-        "last": history.last,
-        "nodes": list(history.nodes),
-        "versions": {name: list(found) for name, found in history.versions.items()},
-        "sigma_share": derived.sigma_share if derived else None,
-        "bound_by": derived.decided_by if derived else None,
-    }

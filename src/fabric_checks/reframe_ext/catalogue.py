@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The declarations of the checks on a system: they are loaded and set up as in a run, and not run.
+"""Print the declarations of the checks on a system, which are loaded and set up as in a run, and not run.
 
-ReFrame has one system a process, and loads a module once, so each system needs its own process:
+ReFrame has one system per process, and loads a module once, so each system needs its own process:
 
     python -m fabric_checks.reframe_ext.catalogue SYSTEM FILE [ATTRIBUTE ...]
 
-writes JSON to FILE: the cases with the values of the attributes, as :class:`fabric_checks.references.cases.Case` has
-them.
+writes JSON to FILE: the cases with the values of the attributes, in the form of
+:class:`fabric_checks.references.cases.Case`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,7 @@ def describe(system: str, folder: Path, attributes: list[str]) -> dict[str, Any]
 
     :param folder: for ReFrame's files.
     """
-    files = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
-    internals.take_system(files.split(os.pathsep), system, folder)
+    internals.take_own_system(system, folder)
     ordered, _ = internals.load_cases(ROOT / "checks")
     cases = []
     for case in ordered:

@@ -17,7 +17,7 @@ from fabric_checks.reframe_ext.internals import check_of
 
 @register_log_handler("jsonlines")
 def create_jsonlines_handler(site_config, config_prefix):
-    """Return the handler that writes the perflog: to --perflogdir, as ReFrame's own does, or below the prefix."""
+    """Return the handler that writes the perflog: to --perflogdir, like ReFrame's own, or below the prefix."""
     basedir = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
     return PerflogHandler(Path(site_config.get("systems/0/prefix"), os.path.expandvars(basedir)).absolute())
 
@@ -26,7 +26,7 @@ class PerflogHandler(JsonLinesHandler):
     """The perflog's handler for ReFrame, which ends the session on an error that is not a ``LoggingError``."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the records of one case; let ReFrame, and the case, know if that fails.
+        """Write the records of one case; report a failure to ReFrame and to the case.
 
         :raises LoggingError: with the file and the cause. ReFrame only warns of it.
         """

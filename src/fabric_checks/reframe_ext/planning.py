@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Let ReFrame select the cases of a run, and note them instead of running them.
+"""Write the cases that ReFrame selects for a run, instead of running them.
 
     python -m fabric_checks.reframe_ext.planning FILE OPTIONS-OF-REFRAME
 
@@ -18,14 +18,14 @@ from fabric_checks.reframe_ext.internals import TestCase, select_only
 
 
 def plan(testcases: list[TestCase], passes: int) -> Plan:
-    """Return what a run of test cases would do; a fixture, such as a build, is no job on the nodes."""
+    """Return the plan of a run; a fixture, such as a build, is no job on the nodes."""
     cases = [case for case in testcases if not case.check.is_fixture()]
     system = cases[0].check.current_system.name if cases else ""
     return Plan(system, passes, tuple(map(planned, cases)))
 
 
 def planned(case: TestCase) -> PlannedCase:
-    """Return what is known of a case before it is set up."""
+    """Return the facts about a case before its set-up."""
     check, partition = case.check, case.partition
     is_simulated = SIMULATED in partition.features
     is_bounded = not partition.extras.get("launcher_bounds_time")
@@ -40,7 +40,7 @@ def planned(case: TestCase) -> PlannedCase:
 
 
 def main() -> None:
-    """Run ReFrame with the rest of the command line, and note what it would run."""
+    """Run ReFrame with the rest of the command line, and write the cases that it would run."""
     path, *options = sys.argv[1:]
     sys.argv = ["reframe", *options]
     select_only(lambda testcases, passes: plan(testcases, passes).write(Path(path)))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values recomputed from outputs that were kept: by the checks that measured them, without a machine.
+"""Recompute values from kept outputs, with the checks that measured them and without the machine.
 
     python -m fabric_checks.reframe_ext.recomputing JOB FILE
 
-reads :class:`Job` as JSON and writes the outcome of each of its runs, as :func:`recompute` returns it. Nothing is
+reads the arguments of :func:`recompute` as JSON and writes its result. Nothing is
 started: a check is set up, and reads a folder with the files of its job.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,42 +21,27 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import describing, internals
 
-#: What a dependency has to be computed before; a pass is complete in itself.
+#: Test, partition and environment of a case.
 Key = tuple[str, str, str]
 
 
-@dataclass(frozen=True)
-class Job:
-    """Hold the outputs to recompute.
-
-    :param system: what :func:`fabric_checks.reframe_ext.describing.describe` returns.
-    :param folder: for ReFrame's folders; :param topology: of the files that ``topology`` names.
-    :param level: whose cases are listed.
-    :param runs: each with ``test``, ``partition`` and ``environ``, as records have them, ``files``, the folder with its
-        files, and ``group``: what it depends on is of the same.
-    """
-
-    system: Any
-    folder: str
-    topology: str
-    level: str
-    runs: Sequence[dict[str, str]]
-
-
-def recompute(job: Job) -> dict[str, Any]:
-    """Return the ``cases`` of the level, as lists of test, partition and environ, and the outcome of the ``runs``.
+def recompute(system: Any, folder: str, topology: str, level: str, runs: Sequence[dict[str, str]]) -> dict[str, Any]:
+    """Return the ``cases`` of a level, as lists of test, partition and environ, and the outcome of the ``runs``.
 
     The outcome of a run is ``values`` and ``units`` by metric, ``facts``, as
-    :meth:`fabric_checks.records.record.Facts.as_data` has them, and ``commands``, the command lines as lists of words;
-    or an ``error``.
+    :meth:`fabric_checks.records.record.Facts.as_data` returns them, and ``commands``, the command lines as lists of
+    words; or an ``error``.
 
-    :raises RecordError: if the description is none.
+    :param system: the result of :func:`fabric_checks.reframe_ext.describing.describe`.
+    :param folder: for ReFrame's folders; :param topology: the folder of the files that ``topology`` names.
+    :param runs: each with ``test``, ``partition`` and ``environ``, as in records, ``files``, the folder with its files,
+        and ``group``, which contains all its dependencies.
+    :raises RecordError: if the description is malformed.
     :raises ReframeError: if ReFrame cannot use it.
     """
-    folder = Path(job.folder)
-    settings = folder / "settings.json"
-    settings.write_text(json.dumps(describing.configuration(job.system, folder, Path(job.topology))))
-    internals.take_system([str(settings)], job.system["name"], folder)
+    settings = Path(folder) / "settings.json"
+    settings.write_text(json.dumps(describing.configuration(system, Path(folder), Path(topology))))
+    internals.take_system([str(settings)], system["name"], Path(folder))
     ordered, _ = internals.load_cases(ROOT / "checks")
     cases: dict[Key, internals.TestCase] = {}
     for case in ordered:
@@ -65,16 +49,15 @@ def recompute(job: Job) -> dict[str, Any]:
             internals.set_up(case)
         else:
             cases[case.check.display_name, case.partition.name, case.environ.name] = case
-    found: list[dict[str, Any] | None] = [None] * len(job.runs)
-    for number, entry in _in_order(job.runs, cases):
+    found: list[dict[str, Any] | None] = [None] * len(runs)
+    for number, entry in _in_order(runs, cases):
         found[number] = entry
-    level = [list(key) for key, case in cases.items() if job.level in case.check.tags]
-    return {"cases": level, "runs": found}
+    return {"cases": [list(key) for key, case in cases.items() if level in case.check.tags], "runs": found}
 
 
 def _in_order(runs: Sequence[dict[str, str]], cases: dict[Key, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each run and its outcome; in a group, dependencies first."""
-    order = {key: place for place, key in enumerate(cases)}
+    order = {key: position for position, key in enumerate(cases)}
     keys = [(run["test"], run["partition"], run["environ"]) for run in runs]
     group, done = None, set[Any]()
     for number in sorted(range(len(runs)), key=lambda each: (runs[each]["group"], order.get(keys[each], -1))):
@@ -113,7 +96,7 @@ def _one(case: Any, files: Path) -> dict[str, Any]:
         return {"values": check.values, "units": units, "facts": check.facts.as_data(), "commands": commands}
     except (SanityError, FabricError, ReframeError) as error:
         return {"error": str(error).replace(f"{files}/", "")}
-    except Exception as error:  # a faulty output of another site must not end the others
+    except Exception as error:  # a faulty output of another site must not end the rest
         return {"error": f"{type(error).__name__}: {error}"}
 
 
@@ -121,7 +104,7 @@ def main() -> None:
     """Recompute the job that the command line names."""
     path, target = sys.argv[1:]
     try:
-        found = recompute(Job(**json.loads(Path(path).read_text())))
+        found = recompute(**json.loads(Path(path).read_text()))
     except (ReframeError, FabricError) as error:
         sys.exit(str(error).splitlines()[0])
     Path(target).write_text(json.dumps(found))

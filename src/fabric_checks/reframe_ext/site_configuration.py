@@ -3,7 +3,7 @@
 
 A file ``systems/NAME.py`` defines a list ``systems``, a file ``environments/NAME.py`` a list ``environments``. A file
 of a system may define environments too, so that a site needs one file, and ReFrame's ``handlers_perflog`` and
-``storage``: where its results go in addition to the JSON lines. These come with the names of the file's systems.
+``storage``, the destinations of its results in addition to the JSON lines. These apply to the file's systems.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Data = dict[str, Any]
 def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     """Return the configuration of all systems and environments of a folder.
 
-    :param ask_for_nodes: adds to a partition the reservation and the nodes that the user asks for.
+    :param ask_for_nodes: adds the reservation and the nodes that the user requests to a partition.
     :raises ConfigError: if a file is at fault, or results cannot be written and this is a run.
     """
     try:
         found = _collected(folder)
         prefix, session = _prefix(), session_id()
-        # ReFrame takes the first system whose host name patterns match, so one that matches any machine goes last.
+        # ReFrame selects the first system whose host name patterns match, so one that matches any machine is the last.
         systems = sorted(found["systems"], key=_matches_any_machine)
         for system in systems:
             for partition in system["partitions"]:
@@ -57,11 +57,11 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     local = [system["name"] for system in systems if all(part["scheduler"] == "local" for part in system["partitions"])]
     general = {
         "check_search_recursive": True,
-        # ReFrame takes the next free number when a session ends: two that end at once would take the same.
+        # ReFrame uses the next free number at the end of a session: two that end at once would share it.
         "report_file": str(prefix / "reports" / f"run-report-{session}-{{sessionid}}.json"),
         "topology_prefix": str(topology),
         "keep_stage_files": False,
-        # A line for each value goes to the log; thousands of them are nothing to read as they scroll by.
+        # A line for each value goes to the log only; there are thousands of them.
         "perf_info_level": "verbose",
         "colorize": os.isatty(1),
     }
@@ -69,8 +69,8 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         "systems": systems,
         "environments": found["environments"],
         "modes": modes(),
-        # Ten times a second, all the time. By default ReFrame asks less and less often, every few seconds in the end,
-        # as is right for a batch system; but to see whether a process of this host has ended costs nothing.
+        # Ten times a second at all times. By default ReFrame polls less and less often, in the end every few seconds,
+        # as is right for a batch system; polling a process of this host costs nothing.
         "general": [general, {"target_systems": local, "poll_rate_decay": 0}],
         "logging": [_logging(prefix, session), *found["perflogs"]],
         "storage": found["storage"],
@@ -89,13 +89,13 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             found["environments"] += defined.get("environments", [])
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
             if "handlers_perflog" in defined:
-                # ReFrame takes these of a system's own entry instead of the general ones.
+                # ReFrame uses a system's own entry instead of the general one.
                 found["perflogs"].append({"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **names})
             found["storage"] += [{**entry, **names} for entry in defined.get("storage", [])]
     for kind in ("environments", "systems"):
         own = [(item["name"], *item.get("target_systems", ())) for item in found[kind]]
         for name in own:
-            if own.count(name) > 1:  # ReFrame would take one of them without a warning
+            if own.count(name) > 1:  # ReFrame would use one of them without a warning
                 raise ConfigError(f"{folder / kind}: two files define {name[0]!r}; give one another name")
     return found
 
@@ -108,8 +108,7 @@ def _matches_any_machine(system: Data) -> bool:
 def _prefix() -> Path:
     """Return the folder of results: ReFrame's --prefix or RFM_PREFIX, or else below the clone or its home.
 
-    ReFrame puts stage and output there by itself, and reports and logs where the configuration names files; so that has
-    to know.
+    ReFrame places stage and output there by itself, but reports and logs only by the configuration.
     """
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--prefix", default=os.environ.get("RFM_PREFIX"))
@@ -121,7 +120,7 @@ def _prefix() -> Path:
 
 
 def _logging(prefix: Path, session: str) -> Data:
-    # The report names its log files, which is how it is found again by session.
+    # The report names its log files, by which it is found for a session.
     log = prefix / "logs" / f"{session}.log" if _can_write(prefix) else os.devnull
     return {
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],

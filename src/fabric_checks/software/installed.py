@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts that ``ci/setup.py`` installs into a home, and their folders.
 
-A part is a folder ``parts/NAME-FINGERPRINT`` in the home. Its fingerprint is of its pins and of its Python, and it is
-never changed once it is complete: clones with the same pins share it, those with other pins have parts of their own. A
-site's own ReFrame may run on another Python than the one that `ci/run` has set up with: it uses the parts of that one
-(:func:`found`). Needs the standard library only, because it is imported before anything is installed.
+A part is a folder ``parts/NAME-FINGERPRINT`` in the home, with a fingerprint of its pins and its Python. It never
+changes once it is complete: clones with the same pins share it. A site's own ReFrame may run on another Python than
+that of the set-up: it uses the parts of the latter (:func:`found`). Needs the standard library only, because it is
+imported before anything is installed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pathlib import Path
 
 from fabric_checks.core.paths import ROOT, home
 
-#: Another number makes all parts anew.
+#: Another number reinstalls all parts.
 _MAKE = "1"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release of a Git repository: the tag to clone, and the commit that it has to be."""
+    """Identify a release of a Git repository: the tag to clone, and its commit."""
 
     url: str
     tag: str
     commit: str
 
 
-#: The release of Spack that is installed where there is none, and that of its package repository, which Spack clones.
+#: The release of Spack that is installed if there is none, and that of its package repository, which Spack clones.
 SPACK = Release("https://github.com/spack/spack.git", "v1.1.0", "2e907202bcc8209a6a62243aab50c179b524cc3b")
 PACKAGES = Release(
     "https://github.com/spack/spack-packages.git", "v2026.06.0", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81"
@@ -58,10 +58,10 @@ PINS = {
     "spack": (),
 }
 
-#: The file that marks a complete part, with the Python that has made it: JSON of :data:`THIS`.
+#: The file that marks a complete part; it holds the Python that installed it, as JSON of :data:`THIS`.
 STAMP = ".complete"
 
-#: The identity of a Python. A virtual environment and the Python that made it have the same base_prefix.
+#: The identity of a Python. A virtual environment and the Python that created it have the same base_prefix.
 THIS = (sys.version, sys.base_prefix)
 
 
@@ -72,7 +72,7 @@ def requirements(name: str) -> list[Path]:
 
 @cache
 def fingerprint(name: str, python: tuple[str, str] = THIS) -> str:
-    """Return the digest that tells a part from others of its name: of its pins and its Python."""
+    """Return the digest of the pins and the Python of a part."""
     words = [_MAKE, name, *python, SPACK.commit if name == "spack" else ""]
     digest = hashlib.sha256("\n".join(words).encode())
     for file in requirements(name):
@@ -87,7 +87,7 @@ def folder(name: str, python: tuple[str, str] = THIS) -> Path:
 
 def is_complete(name: str) -> bool:
     """Return whether a part is installed completely."""
-    return _is_made(folder(name))
+    return (folder(name) / STAMP).is_file()
 
 
 def venv() -> Path:
@@ -96,17 +96,17 @@ def venv() -> Path:
 
 
 def found(name: str) -> Path:
-    """Return the folder of a part to run: of this Python, or of the one that has set up this home."""
+    """Return the folder of a part to run: of this Python, or of the one that set up this home."""
     return folder(name, _set_up_by(home()))
 
 
 def is_found(name: str) -> bool:
     """Return whether that part is installed completely."""
-    return _is_made(found(name))
+    return (found(name) / STAMP).is_file()
 
 
 def interpreter() -> Path:
-    """Return the Python for parts with Python modules: that of the same home, or else this one."""
+    """Return the Python for parts with Python modules: that of the home, or else this one."""
     python = found("test" if is_found("test") else "core") / "bin" / "python"
     return python if python.exists() else Path(sys.executable)
 
@@ -114,7 +114,7 @@ def interpreter() -> Path:
 @cache
 def _set_up_by(home: Path) -> tuple[str, str]:
     """Return the Python of the parts in a home that have this clone's pins; this one if there are none."""
-    if _is_made(venv()):
+    if (venv() / STAMP).is_file():
         return THIS
     for name in ("test", "core"):
         for stamp in sorted((home / "parts").glob(f"{name}-*/{STAMP}")):
@@ -122,14 +122,10 @@ def _set_up_by(home: Path) -> tuple[str, str]:
                 version, prefix = json.loads(stamp.read_text())
             except (OSError, ValueError, TypeError):
                 continue
-            # Its name proves that its pins are this clone's.
+            # The fingerprint proves that the pins are this clone's.
             if folder(name, (str(version), str(prefix))) == stamp.parent:
                 return str(version), str(prefix)
     return THIS
-
-
-def _is_made(folder: Path) -> bool:
-    return (folder / STAMP).is_file()
 
 
 def in_use() -> list[str]:

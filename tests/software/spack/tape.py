@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
 
 from fabric_checks.software.installed import PACKAGES as REPOSITORY
 from fabric_checks.software.suites import PACKAGES
@@ -21,8 +20,6 @@ SITE = """packages:
   osu-micro-benchmarks: {require: "@7.3"}
   lammps: {require: "@20220623.4 ~lib+mpi+molecule+kspace+manybody+rigid+granular fft=kiss"}
 """
-
-INIT = "libexec/osu-micro-benchmarks/mpi/startup/osu_init"
 
 
 class Tape:
@@ -49,13 +46,7 @@ class Tape:
         self.git("init", "--quiet")
         self.pin()
         self.write("--version.json", "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)\n")
-        self.configure()
-
-    def configure(self, repositories=None, mirrors=None):
-        """Let Spack know these package repositories, the pinned one by default, and mirrors."""
-        known = {"builtin": str(self.repository)} if repositories is None else repositories
-        answer = {"repositories": known, "mirrors": mirrors or {}, "stage": "/stage"}
-        self.write("configured.json", json.dumps(answer) + "\n")
+        self.write("python.json", json.dumps({"builtin": str(self.repository)}) + "\n")
 
     @property
     def variables(self):
@@ -73,13 +64,10 @@ class Tape:
 
     @property
     def calls(self):
-        """The command or question of each call so far."""
+        """The command of each call so far."""
         lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
-        known = ("configured", "installed", "concretize", "install", "--version", "mirror", "buildcache")
+        known = ("python", "concretize", "install", "--version", "mirror")
         return [next(word for word in known if word in line.split()) for line in lines]
-
-    def forget_calls(self):
-        self.calls_file.unlink(missing_ok=True)
 
     def write(self, name, text):
         (self.played / name).write_text(text)
@@ -107,35 +95,15 @@ class Tape:
         self.write("concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text())
         names = [*PACKAGES[package].files("@3.4.3 names:=is"), "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat"]
         program = TESTS / "software/spack/program"
-        # As the real one does, it takes what was installed once for installed, whatever became of it.
         self.write(
             "install.sh",
             f"""set -e
-if [ ! -e {self.folder}/database ] || [ -n "$OVERWRITE" ]; then
-    for file in {" ".join(names)}; do
-        mkdir -p "$(dirname {self.prefix}/$file)"
-        cp {program} {self.prefix}/$file
-    done
-    mkdir -p {self.prefix}/.spack
-    touch {self.folder}/database
-fi
 for file in {" ".join(names)}; do
-    mkdir -p "$(dirname "$1/.spack-env/._view/abc/$file")"
-    [ ! -e {self.prefix}/$file ] || ln -sf {self.prefix}/$file "$1/.spack-env/._view/abc/$file"
+    mkdir -p "$(dirname {self.prefix}/$file)" "$(dirname "$1/.spack-env/._view/abc/$file")"
+    cp {program} {self.prefix}/$file
+    ln -sf {self.prefix}/$file "$1/.spack-env/._view/abc/$file"
 done
 ln -sfn "$1/.spack-env/._view/abc" "$1/.spack-env/view"
-""",
-        )
-        self.write(
-            "installed.sh",
-            f"""lost=
-hash=$(sed 's/.*"roots": *\\[{{"hash": *"\\([a-z0-9]*\\)".*/\\1/' "$1/spack.lock")
-for file in {" ".join(names)}; do
-    cmp -s {program} {self.prefix}/$file || lost="$lost, \\"{self.prefix}/$file\\""
-done
-cached=$([ -e {self.prefix}/.spack/binary_distribution ] && echo true || echo false)
-printf '[{{"name": "{package}", "hash": "%s", "prefix": "{self.prefix}", ' "$hash"
-printf '"lost": [%s], "cached": %s}}]\\n' "${{lost#, }}" "$cached"
 """,
         )
 
@@ -155,133 +123,10 @@ def put(path, text):
     return path
 
 
-def cache(tape):
-    """Let the package come from a mirror whose signatures are not checked."""
-    good = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", f"{good}touch {tape.prefix}/.spack/binary_distribution\n")
-    tape.configure(mirrors={"fabric-checks": {"url": "file:///media", "signed": False}})
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A way in which a build fails.
-
-    :param says: texts of the message.
-    :param word: the call that fails; :param transcript: of that call; :param status: its exit status.
-    :param also: what else is changed, given the tape.
-    """
-
-    name: str
-    says: tuple
-    word: str = ""
-    transcript: str = ""
-    status: int = 1
-    also: object = None
-
-    def play(self, tape):
-        """Let a build fail in this way."""
-        if self.word:
-            tape.fail(self.word, self.transcript, self.status)
-        if self.also:
-            self.also(tape)
-
-
-def log_of_the_build(tape):
-    """Let the transcript of a failed build name a build log that is there."""
+def fail_to_compile(tape):
+    """Let the compiler fail; the transcript names a build log that is there."""
+    tape.fail("install", "install.build-error", 1)
     log = put(tape.folder / "spack-build-out.txt", (TRANSCRIPTS / "install.build-error.log").read_text())
     lines = (tape.played / "install.txt").read_text().splitlines()
     lines = [f"  {log}" if line.strip().endswith("spack-build-out.txt") else line for line in lines]
     tape.write("install.txt", "\n".join(lines) + "\n")
-
-
-def _site(text):
-    return lambda tape: (tape.site / "more.yaml").write_text(text)
-
-
-def _without_init(tape):
-    """Install everything but one program, and succeed, as the recipe of NPB does."""
-    for name in ("install.sh", "installed.sh"):
-        tape.write(name, (tape.played / name).read_text().replace(INIT, ""))
-
-
-def _recipe(name):
-    return lambda tape: put(tape.repository / name, "class Zlib: version = 2\n")
-
-
-#: Texts of real transcripts are in `test_failure.py`; here is one for each call that can fail, and all else.
-FAILURES = [
-    Failure(
-        "concretizer error",
-        ("cannot be concretized", "mpich", "check what the scopes require"),
-        "concretize",
-        "concretize.unsatisfiable",
-    ),
-    Failure("no repository", ("no package repository", "spack-packages"), "configured", "concretize.no-repository"),
-    Failure("checksum mismatch", ("checksum mismatch", "delete it"), "install", "install.checksum"),
-    Failure(
-        "build failure",
-        ("the build failed", "error:", "spack-build-out.txt", "see the log"),
-        "install",
-        "install.build-error",
-        also=log_of_the_build,
-    ),
-    Failure("kill", ("it was interrupted", "run it again"), "install", "install.killed", -9),
-    Failure(
-        "wrong MPI",
-        ("MPI mpich@5.0.2 was asked for, but the result is openmpi@5.0.11", "concretize again"),
-        also=lambda tape: tape.write(
-            "concretize.lock", (TRANSCRIPTS / "osu-micro-benchmarks.openmpi.lock.json").read_text()
-        ),
-    ),
-    Failure(
-        "wrong release",
-        ("osu-micro-benchmarks@7.4 was asked for, but the result is osu-micro-benchmarks@7.3",),
-        also=_site("packages: {osu-micro-benchmarks: {require: '@7.4'}}\n"),
-    ),
-    Failure(
-        "wrong compiler",
-        ("compiler llvm was asked for, but the result is gcc@12.2.0",),
-        also=_site("packages: {c: {require: [llvm]}}\n"),
-    ),
-    Failure(
-        "no lock",
-        ("there is no such lock", "see its output"),
-        also=lambda tape: (tape.played / "concretize.lock").unlink(),
-    ),
-    Failure("missing program", ("installed without", "startup/osu_init", "build log"), also=_without_init),
-    Failure(
-        "too old", ("Spack 0.23.1 is too old", "SPACK_ROOT"), also=lambda tape: tape.write("--version.json", "0.23.1\n")
-    ),
-    Failure("no Spack", ("which is not a version",), also=lambda tape: tape.write("--version.json", "hello\n")),
-    Failure(
-        "another repository",
-        ("where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed", "name a clone of that release"),
-        also=lambda tape: tape.commit(),
-    ),
-    Failure(
-        "edited recipe",
-        ("'packages/zlib/package.py' differs from release v2026.06.0", "a repository of your own"),
-        also=_recipe("packages/zlib/package.py"),
-    ),
-    Failure(
-        "no clone",
-        ("no Git clone, where release v2026.06.0", "name a clone of that release"),
-        also=lambda tape: shutil.rmtree(tape.repository / ".git"),
-    ),
-    Failure(
-        "damaged for good",
-        (
-            "a prefix is damaged (osu-micro-benchmarks)",
-            "osu_init differs from what was installed",
-            "find out who writes there",
-        ),
-        also=lambda tape: tape.write(
-            "install.sh", (tape.played / "install.sh").read_text() + f"echo x > {tape.prefix}/{INIT}\n"
-        ),
-    ),
-    Failure(
-        "no answer",
-        ("the answer of `spack python` is 'hello', not JSON",),
-        also=lambda tape: tape.write("configured.json", "hello\n"),
-    ),
-]

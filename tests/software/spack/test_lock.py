@@ -49,10 +49,6 @@ def test_a_real_lock_has_package_mpi_and_compiler(path):
     assert found.package.target.startswith("x86_64") and len(found.package.hash) == 32
 
 
-def test_the_locks_are_of_both_mpis():
-    assert {path.name.split(".")[1] for path in LOCKS} >= {"mpich", "openmpi"}
-
-
 def test_a_spec_is_one_line():
     found = read_lock(LOCK, IMB)
     assert str(found) == (
@@ -61,15 +57,13 @@ def test_a_spec_is_one_line():
     )
 
 
-def test_compiler_flags_are_one_word(changed):
-    path = changed(lambda data: root(data)["parameters"].update(cflags=["-O3", "-g"], names=["is", "ft"]))
-    spec = str(read_lock(path, IMB))
-    assert " cflags='-O3 -g' " in spec and " names=is,ft " in spec
+def test_flags_and_targets_without_a_generic_name_are_in_the_spec(changed):
+    def change(data):
+        root(data)["parameters"].update(cflags=["-O3", "-g"], names=["is", "ft"])
+        root(data)["arch"].update(target={"name": "zen5", "vendor": "AuthenticAMD"})
 
-
-def test_a_target_may_have_no_generic_name(changed):
-    path = changed(lambda data: root(data)["arch"].update(target={"name": "zen5", "vendor": "AuthenticAMD"}))
-    assert read_lock(path, IMB).package.target == "zen5"
+    spec = str(read_lock(changed(change), IMB))
+    assert " cflags='-O3 -g' " in spec and " names=is,ft " in spec and " target=zen5 " in spec
 
 
 @pytest.mark.parametrize(
@@ -135,7 +129,6 @@ def test_a_package_may_have_no_mpi_and_no_compiler(changed):
     "change",
     [
         lambda data: data["roots"][0].update(hash="x"),
-        lambda data: data.update(concrete_specs={}),
         lambda data: [spec.pop("name") for spec in data["concrete_specs"].values()],
         lambda data: [spec.pop("arch") for spec in data["concrete_specs"].values()],
         lambda data: data.update(roots=None),
@@ -147,7 +140,7 @@ def test_an_incomplete_lock_is_refused(changed, change):
         read_lock(changed(change), IMB)
 
 
-@pytest.mark.parametrize("content", [LOCK.read_bytes()[:5000], b"", b"[]", b"3", b"{}", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("content", [LOCK.read_bytes()[:5000], b"", b"[]", b"\xff\xfe\x00"])
 def test_other_content_is_no_lock(tmp_path, content):
     (tmp_path / "spack.lock").write_bytes(content)
     with pytest.raises(SpackError, match="not a complete Spack lock") as caught:
@@ -213,5 +206,5 @@ def test_the_library_of_the_spec_does_not_contradict_it(spec, reported):
 )
 def test_another_library_contradicts_the_spec(spec, reported):
     message = contradiction(spec, reported)
-    assert message.startswith(f"MPI: the program was built for {spec}, but the library that runs says '{reported[:70]}")
+    assert message.startswith(f"MPI: the program was built for {spec}, but the library at run time is '{reported[:70]}")
     assert "the MPI's scope (packages.yaml" in message and len(message.splitlines()) == 1

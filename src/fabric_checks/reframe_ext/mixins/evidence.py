@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The evidence around a launch: where its ranks ran, the traffic of its ports, and the topology of its fabric."""
+"""Collect the evidence around a launch: the placement of its ranks, the traffic of its ports, and the topology."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,35 +19,37 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import SIMULATED
 
-# What reads and judges a job's files is imported where a job has ended: a listing needs none of it.
+# Modules that read and judge a job's files are imported after the job: a listing needs none of them.
 # ruff: noqa: PLC0415
 if TYPE_CHECKING:
     from fabric_checks.diagnosis.fabric_map.model import FabricMap
     from fabric_checks.parsers.placement import RankPlace
 
-#: Schedulers whose jobs can ask for Slurm's topology.
+#: Schedulers whose jobs can query Slurm's topology.
 SLURM = ("fabric-slurm", "slurm", "squeue")
 #: The file with Slurm's answer, in the stage folder; the longest time that it may take.
 ANSWER, ANSWER_S = "topology.txt", 20
 #: The most nodes that a message names.
 MOST_NAMES = 4
+#: The lists among a partition's extras.
+EXAMPLES = {"fabric": "['mlx5_*']", "topology": "['yours/ibnetdiscover.txt', 'yours/lfts.txt']"}
 
 
 class EvidenceMixin(RegressionTestPlugin):
-    """Prove where the ranks ran and which network carried their traffic, and find the topology of the fabric.
+    """Verify the placement of the ranks and the network of their traffic, and find the topology of the fabric.
 
-    *Placement.* Before the program, the same launcher starts a small probe that reports where each rank is; the case
-    fails unless the ranks ran where the layout asks for, on a core each. A partition whose nodes have fewer cores than
-    ``extras['cores']``, as on a test machine, has ``extras['oversubscribed']``: there ranks may share cores.
+    *Placement.* Before the program, the same launcher starts a small probe that reports the node and CPUs of each rank;
+    the case fails unless they match the layout, with a core for each rank. A partition whose nodes have fewer cores
+    than ``extras['cores']``, as on a test machine, has ``extras['oversubscribed']``: there ranks may share cores.
 
     *Ports.* Our program ``ports`` starts the benchmark on every node of several, and reads the counters of all ports
     before and after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``: patterns
     such as ``['mlx5_*']``, ``['hsn*']``, ``['eth0']``. If others did, the case fails; without it the record names
-    them. Nothing is recorded on a single node, where nothing crosses a port, nor of a simulation, which has none.
+    them. Nothing is recorded on a single node, where no traffic crosses a port, nor of a simulation, which has none.
 
     *Topology*, of checks with ``uses_topology``. A partition names files under ``extras['topology']``, a list: the
     output of ``ibnetdiscover`` and of ``dump_lfts``, or Slurm's topology; a relative name is below
-    ``config/systems``. Without it, a job on Slurm asks ``scontrol show topology``. A file that is broken, or has no
+    ``config/systems``. Without it, a job on Slurm runs ``scontrol show topology``. A file that is malformed, or has no
     node of the job, is not used, and a finding of the record explains it, as for nodes that it lacks.
 
     Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`); before the
@@ -57,11 +59,11 @@ class EvidenceMixin(RegressionTestPlugin):
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
     hosts = ()
     _ranks_of: Mapping[str, Sequence[RankPlace]] = MappingProxyType({})
-    #: Whether the program may be started by another one: not where its start is what is measured.
+    #: Whether the program may be started by another one: not where its start-up is measured.
     records_ports = True
-    #: The traffic of the rails, by metric, once it is known; nothing of launches that are compared.
+    #: The traffic of the rails by metric, once it is known; empty for launches that are compared.
     rail_values: Mapping[str, float] = MappingProxyType({})
-    #: Whether the analysis asks for the topology.
+    #: Whether the analysis uses the topology.
     uses_topology = False
 
     @property
@@ -77,14 +79,14 @@ class EvidenceMixin(RegressionTestPlugin):
     @run_before("run")
     def probe_placement(self):
         """Start the probe by the same launcher as the program; without a placement the program is not started."""
-        # ReFrame hands these to the job only after this hook.
+        # ReFrame passes these to the job only after this hook.
         self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
         launch = self.job.launcher.run_command(self.job)
         self.prerun_cmds = [*self.prerun_cmds, f"{launch} {self.placement_probe} > {self.probe_output} || exit $?"]
 
     def verify_placement(self):
-        """Note the output of the placement probe, and compare it with the layout.
+        """Record the output of the placement probe, and compare it with the layout.
 
         :raises SanityError: if the two differ.
         """
@@ -119,28 +121,22 @@ class EvidenceMixin(RegressionTestPlugin):
     @property
     def has_ports(self) -> bool:
         """Whether the ports of the current launch are recorded."""
-        return self.records_ports and self.current_layout.nodes > 1 and SIMULATED not in self.current_partition.features
+        return self._has_ports_in(self.current_layout)
 
-    @property
-    def fabric(self) -> list[str]:
-        """The patterns of ports that have to carry the traffic; none if the partition names none.
+    def _has_ports_in(self, layout: Layout) -> bool:
+        return self.records_ports and layout.nodes > 1 and SIMULATED not in self.current_partition.features
 
-        :raises ConfigError: if they are no list of strings.
+    def names_of(self, key: str) -> list[str]:
+        """Return a list of the partition's extras: the ports under ``fabric``, or the files under ``topology``.
+
+        :raises ConfigError: if it is not a list of strings.
         """
-        return self._named("fabric", "patterns of ports, such as ['mlx5_*'] or ['eth0']")
-
-    @property
-    def topology_names(self) -> list[str]:
-        """The files with the topology; none if the partition names none.
-
-        :raises ConfigError: if they are no list of strings.
-        """
-        return self._named("topology", "files, such as ['yours/ibnetdiscover.txt', 'yours/lfts.txt']")
-
-    def _named(self, key: str, of: str) -> list[str]:
         names = self.current_partition.extras.get(key, [])
         if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-            raise ConfigError(f"{self.current_partition.fullname}: extras: {key} is {names!r}; give a list of {of}")
+            raise ConfigError(
+                f"{self.current_partition.fullname}: extras: {key} is {names!r}; give a list of strings, such as "
+                f"{EXAMPLES[key]}"
+            )
         return names
 
     def recorded(self, words: list[str]) -> list[str]:
@@ -150,7 +146,7 @@ class EvidenceMixin(RegressionTestPlugin):
         """
         if not self.has_ports:
             return words
-        assert self.fabric is not None  # a mistake in it is an error before anything runs
+        self.names_of("fabric")  # a mistake in it is an error before anything runs
         return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
 
     def rail_metrics(self) -> list[Metric]:
@@ -162,23 +158,23 @@ class EvidenceMixin(RegressionTestPlugin):
         return [metric for metric in transport.OF_RAILS if metric.name in self.rail_values]
 
     def moved_B(self, text: str) -> int | None:
-        """Return how many bytes the nodes of a launch sent to each other, by its output; None if that is unknown.
+        """Return the bytes that the nodes of a launch sent to each other, by its output; None if unknown.
 
-        :param text: an output that was measured.
+        :param text: the output of a successful launch.
         """
         return None
 
     @run_before("sanity")
     def note_ports(self):
-        """Evaluate the ports even of a program that failed: they may show why."""
+        """Evaluate the ports, also of a program that failed: they may show the cause."""
         if not self.is_dry_run():
             self._note_ports({})
 
     def hold_to_ports(self, text: str) -> None:
         """Evaluate the ports after the analysis, and compare their traffic with the bytes that the program moved.
 
-        :param text: the output of the job, which was measured.
-        :raises SanityError: if another network than the named one carried them.
+        :param text: the output of the job.
+        :raises SanityError: if another network than the named one carried the traffic.
         """
         moved = {}
         for layout, output in self.outputs(text).items():
@@ -208,7 +204,7 @@ class EvidenceMixin(RegressionTestPlugin):
                 judged = evaluation.evaluate(
                     nodes,
                     unknown,
-                    fabric=self.fabric,
+                    fabric=self.names_of("fabric"),
                     link_MBps=self.current_partition.extras.get("link_MBps"),
                     moved_B=moved.get(layout),
                     bindings=placement.bindings(self.ranks),
@@ -223,35 +219,33 @@ class EvidenceMixin(RegressionTestPlugin):
         return disproof
 
     def _add_findings(self, found: Mapping[str, Any]) -> None:
-        """Add findings by their text to those of the record, in place of those with the same text."""
+        """Add findings by their text to those of the record, replacing those with the same text."""
         if found:
             known = [each for each in self.facts.findings or [] if each.get("text") not in found]
             self.facts.findings = [*known, *found.values()]
 
     def _note_not_evaluated(self, why: str) -> str | None:
-        """Note that the ports are not evaluated; where a network is required, that is a failure."""
-        if not any(self._on_several_nodes(layout) for layout in self.launches):
+        """Record that the ports are not evaluated; where a network is required, that is a failure."""
+        if not any(map(self._has_ports_in, self.launches)):
             return None
         self._add_findings({why: {"kind": "wire", "hosts": [], "fault": False, "text": why}})
-        return why if self.fabric else None
-
-    def _on_several_nodes(self, layout: Layout) -> bool:
-        with self.launched_in(layout):
-            return self.has_ports
+        return why if self.names_of("fabric") else None
 
     def _nodes(self):
-        """Return the changes of each node during a launch, and why they are unknown for the other nodes, by name."""
+        """Return the changes of each node during a launch, and the reason by name for nodes without any."""
         from fabric_checks.ports import changes
         from fabric_checks.ports import snapshots as ports_parser
 
         nodes, unknown = [], {}
-        for name, text in self._files(ports_parser.MOST_BYTES + 1):
+        for path in sorted((Path(self.stagedir) / self.ports_folder).glob("*.txt")):
+            with path.open(errors="replace", newline="") as file:
+                text = file.read(ports_parser.MOST_BYTES + 1)
             try:
                 change = changes.of_node(ports_parser.parse(text))
             except OutputError as error:
                 change = str(error)
             if isinstance(change, str):
-                unknown[name] = change
+                unknown[path.stem] = change
             else:
                 nodes.append(change)
         seen = {_short(name) for name in (*unknown, *(node.node for node in nodes))}
@@ -264,13 +258,8 @@ class EvidenceMixin(RegressionTestPlugin):
                 unknown[rank.node] = why
         return nodes, unknown
 
-    def _files(self, most: int) -> Iterator[tuple[str, str]]:
-        for path in sorted((Path(self.stagedir) / self.ports_folder).glob("*.txt")):
-            with path.open(errors="replace", newline="") as file:
-                yield path.stem, file.read(most)
-
     def _fastest(self) -> str:
-        """Return the largest bandwidth measured, in words, for a message."""
+        """Return the largest measured bandwidth as text for a message."""
         values = getattr(self, "values", None) or {}
         rates = {m.name: values[m.name] for m in self.metrics() if m.unit == "MB/s" and m.name in values}
         name = max(rates, key=lambda each: rates[each], default=None)
@@ -278,10 +267,9 @@ class EvidenceMixin(RegressionTestPlugin):
 
     @run_before("run")
     def ask_for_topology(self):
-        """Let the job ask Slurm, where no file is named; a job without an answer continues."""
+        """Let the job query Slurm if no file is named; a job without an answer continues."""
         if not self.uses_topology:
             return
-        assert self.topology_names is not None  # a mistake in them is an error before anything runs
         if self._asks_slurm:
             ask = f"timeout {ANSWER_S} scontrol show topology > {ANSWER} 2> /dev/null || :"
             self.prerun_cmds = [*self.prerun_cmds, ask]
@@ -289,12 +277,12 @@ class EvidenceMixin(RegressionTestPlugin):
     @property
     def _asks_slurm(self) -> bool:
         scheduler = self.current_partition.scheduler.registered_name
-        return not self.topology_names and self.current_layout.nodes > 1 and scheduler in SLURM
+        return not self.names_of("topology") and self.current_layout.nodes > 1 and scheduler in SLURM
 
     def known_fabric(self, hosts: Sequence[str]) -> tuple[FabricMap | None, list[dict[str, Any]]]:
         """Return the map of the fabric, as far as it is known, and findings about it.
 
-        :param hosts: the host of each rank, as the program names it.
+        :param hosts: the host of each rank, by the name that the program prints.
         """
         from fabric_checks.diagnosis.fabric_map import names
 
@@ -307,21 +295,21 @@ class EvidenceMixin(RegressionTestPlugin):
         if known is None:
             return None, []
         _, missing = names.places(hosts, known.hosts)
-        doubts = [_note(f"of the topology: {doubt}") for doubt in known.doubts]
+        notes = [_note(f"of the topology: {doubt}") for doubt in known.doubts]
         if not missing:
-            return known, doubts
+            return known, notes
         some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
         lacks = f"{known.source} lacks {len(missing)} of the job's {len(set(hosts))} nodes: {some}; update it"
         if len(missing) == len(set(hosts)):
             return None, [_note(f"the topology is not used: {lacks}")]
-        return known, [_note(f"the topology is used for the other nodes: {lacks}"), *doubts]
+        return known, [_note(f"the topology is used for the other nodes: {lacks}"), *notes]
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files
         from fabric_checks.diagnosis.fabric_map import slurm_topology, topology_files
 
-        if self.topology_names:
-            return topology_files.read([ROOT / "config" / "systems" / name for name in self.topology_names])
+        if names := self.names_of("topology"):
+            return topology_files.read([ROOT / "config" / "systems" / name for name in names])
         answer = Path(self.stagedir) / ANSWER if self._asks_slurm else None
         if answer is None or not answer.exists():
             return None
@@ -330,7 +318,7 @@ class EvidenceMixin(RegressionTestPlugin):
 
 
 def _short(name: str) -> str:
-    """Return a node's name without its domain, as a file can be called."""
+    """Return a node's name without its domain, as a file name."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name.split(".", 1)[0])
 
 

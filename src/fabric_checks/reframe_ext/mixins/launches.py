@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several launches of a program in one job, each in its own layout; one process a node compared with more; and none."""
+"""Launch a program several times in one job, each in its own layout; compare processes per node; launch without MPI."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LAUNCH_OPTIONS = "launch_options"
 class LaunchesMixin(RegressionTestPlugin):
     """Launch the program once in each of ``launches``, one after the other, in an allocation with room for all of them.
 
-    Launches within one allocation run on the same nodes, a moment apart, so they compare well. The allocation is larger
-    than some of them: the partition gives in ``extras['launch_options']`` the options with which its launcher starts
-    fewer processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
+    Launches within one allocation run on the same nodes, a moment apart, so they are comparable. The allocation is
+    larger than some of them: the partition gives in ``extras['launch_options']`` the options with which its launcher
+    starts fewer processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
 
     Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``recorded()``, ``around_launch()``,
     ``placement_probe``.
@@ -42,7 +42,7 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @run_after("init")
     def allow_time_for_all(self):
-        """Each launch may take what the check allows for one."""
+        """Allow the time limit of the check for each launch."""
         self.time_limit = f"{int(self.time_limit * len(self.launches))}s"
 
     @run_after("init", always_last=True)
@@ -60,7 +60,7 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Let the check be about one of its launches: ``current_layout`` and the numbers of tasks are that launch's."""
+        """Make one launch the current one: ``current_layout`` and the numbers of tasks are those of the launch."""
         before = self.launched, self.num_tasks, self.num_tasks_per_node
         self.launched, self.num_tasks, self.num_tasks_per_node = layout, layout.tasks, layout.ppn
         try:
@@ -111,15 +111,15 @@ class LaunchesMixin(RegressionTestPlugin):
             launcher.options = before
 
     def verify_placement(self):
-        """Verify the placement of every launch; that of the last is noted."""
+        """Verify the placement of every launch, and record the last one."""
         for layout in self.launches:
             with self.launched_in(layout):
                 super().verify_placement()
 
     def outputs(self, last: str) -> dict[Layout, str]:
-        """Return the output of each launch, given that of the last.
+        """Return the output of each launch, given the last one.
 
-        :raises SanityError: if one is not there.
+        :raises SanityError: if one is missing.
         """
         texts = {}
         for layout in self.launches[:-1]:
@@ -144,8 +144,8 @@ class PpnRatioMixin(LaunchesMixin):
     """Run a check in a layout with several processes a node and in its counterpart with one, and compare its metrics.
 
     The counterpart has as many nodes, or, where the program needs more processes than that, as many processes on a
-    node each: :func:`fabric_checks.analysis.ppn_ratio.counterpart`. Every metric that exists at both is compared: by
-    the ratio, or what can be 0, such as a share, by the difference.
+    node each: :func:`fabric_checks.analysis.ppn_ratio.counterpart`. Every metric of both is compared: by the ratio, or,
+    if it can be 0, such as a share, by the difference.
 
     To be mixed in before a check, with ``counterparts``: the counterpart of each value of the parameter
     ``layout``.
@@ -166,13 +166,13 @@ class PpnRatioMixin(LaunchesMixin):
     def chosen_levels(self) -> set[str]:
         """Return ``smoke`` and ``nightly`` for the few comparisons that these have.
 
-        Pairs that share a node's links are no corner of the layouts, but of interest.
+        Pairs that share a node's links are not among the corners of the layouts, but of interest.
         """
         on_few = max(layout.nodes for layout in self.launches) <= SMOKE_NODES
         return {SMOKE, NIGHTLY} if on_few and includes(self.levels.ppn_ratio, self) else set()
 
     def metrics(self) -> list[Metric]:
-        """Declare a comparison for every metric that exists at both layouts; of one launch, the check's own metrics."""
+        """Declare a comparison for every metric of both layouts; for one launch, the check's own metrics."""
         if self.launched:
             own: list[Metric] = super().metrics()
             return own
@@ -214,7 +214,7 @@ class LauncherlessMixin(RegressionTestPlugin):
 
     @run_before("run")
     def probe_placement(self):
-        """Probe, and then leave the launcher out."""
+        """Start the probe by the launcher, and the program without it."""
         super().probe_placement()
         self.job.launcher = getlauncher("local")()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a case runs: layouts as a parameter of a check, partitions and environments that fit, limits of its job."""
+"""The layouts of a check, the partitions and environments that fit, and the limits of its job."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, S
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.software.stacks import selected_stack
 
-#: How long a job may wait in the queue where the partition does not say.
+#: The longest time in the queue by default.
 MAX_PENDING_TIME = "1d"
 
 
 def _layouts_of(partition: SystemPartition) -> list[Layout]:
     """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in ``layouts``.
 
-    Without ``nodes`` it has one, without ``cores`` its detected topology counts.
+    The default of ``nodes`` is 1, that of ``cores`` the detected topology.
     """
     if "layouts" in partition.extras:
         try:
@@ -61,9 +61,9 @@ def layouts(
 ) -> Any:
     """Return a check's parameter ``layout``: the layouts of a shape that fit the current system.
 
-    :param scan: as :func:`layouts_of` takes it.
+    :param scan: see :func:`layouts_of`.
     :param where: selects some of them.
-    :param needs: features; without an environment that has them there is no layout, nor a warning that none fits.
+    :param needs: features; if no environment has them, there is no layout, and no warning that none fits.
     """
     found = layouts_of(shape, scan=scan) if offered(*needs) else []
     return parameter([str(layout) for layout in found if where(layout)], type=str)
@@ -90,7 +90,7 @@ def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
 
 
 def whole_partitions() -> list[Layout]:
-    """Return the layouts on all nodes of a partition: values of ``layout`` for a check that goes through the nodes."""
+    """Return the layouts on all nodes of a partition: values of ``layout`` for a check of each node."""
     found: set[Layout] = set()
     for partition in runtime().system.partitions:
         fit = _layouts_of(partition)
@@ -104,7 +104,7 @@ def _require_environments() -> None:
     if not any(partition.environs for partition in system.partitions):
         stack = selected_stack()
         lack = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
-        # ReFrame continues after errors of a test file, or prints a Python traceback; this is the user's to fix.
+        # ReFrame would continue, as after any error of a test file, or print a traceback; this is for the user to fix.
         raise SystemExit(
             f"error: the system {system.name} has {lack}; list one in the `environs` of its partitions "
             "(config/templates shows how), or choose another --stack, --mpi or --system"
@@ -117,7 +117,7 @@ class LayoutMixin(RegressionTestPlugin):
     A partition sets the longest time in the queue under ``extras['max_pending_time']``, in ReFrame's notation, such as
     ``12h``. One whose launcher bounds the time of what it starts has ``extras['launcher_bounds_time']``. One that is
     the host that ReFrame runs on names a lock file under ``extras['host_lock']``, in a folder of its user's alone, and
-    its ``prepare_cmds`` take that lock: the job itself holds it.
+    its ``prepare_cmds`` acquire that lock: the job itself holds it.
 
     Needs: the parameter ``layout`` from the start.
     """
@@ -140,12 +140,12 @@ class LayoutMixin(RegressionTestPlugin):
     #: :default: ``[]``
     partition_features = variable(list, value=[])
 
-    #: The launch that the check is about at the moment, if it has several: see :class:`LaunchesMixin`.
+    #: The current launch of several: see :class:`LaunchesMixin`.
     launched: Layout | None = None
 
     @property
     def current_layout(self) -> Layout:
-        """The layout of the launch that the check is about: that of the case, if it has one launch."""
+        """The layout of the current launch, which is the case's if there is only one."""
         return self.launched or Layout.of(self.layout)
 
     @property
@@ -155,16 +155,16 @@ class LayoutMixin(RegressionTestPlugin):
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Let the check be about one of its launches; a single one it always is about."""
+        """Make one launch the current one; a single one always is."""
         yield
 
     def outputs(self, last: str) -> dict[Layout, str]:
-        """Return the output of each launch, given that of the last."""
+        """Return the output of each launch, given the last one."""
         return {self.current_layout: last}
 
     @run_after("init")
     def apply_layout(self):
-        """Ask for room for each of the launches, on partitions that have it, in environments with what is needed."""
+        """Request room for each of the launches, and select partitions and environments that fit."""
         self.num_tasks_per_node = max(layout.ppn for layout in self.launches)
         self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
         self.valid_systems = [
@@ -207,7 +207,7 @@ class LayoutMixin(RegressionTestPlugin):
 
     @run_before("run", always_last=True)
     def leave_time_to_the_launcher(self):
-        """Have no limit of the job's own where the launcher bounds it better, as it does for simulations."""
+        """Drop the limit of the job where the launcher has a better one, as for simulations."""
         if self.current_partition.extras.get("launcher_bounds_time"):
             self.time_limit = None
 
@@ -215,9 +215,9 @@ class LayoutMixin(RegressionTestPlugin):
     def wait_for_host(self):
         """Wait for other sessions on this host, so that the wait does not count as the job's time.
 
-        Another session's build may hold the lock for longer than a case may take; the job takes it again.
+        Another session's build may hold the lock for longer than the time limit of a case; the job acquires it again.
 
-        :raises FabricError: with who has it, if it is not free in time.
+        :raises FabricError: with the holder, if it is not free in time.
         """
         path = self.current_partition.extras.get("host_lock")
         if not path or self.is_dry_run():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a check's program comes from: the environment declares it, the check does not know."""
+"""The program of a check, which the environment declares; the check does not know its origin."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ProgramMixin(RegressionTestPlugin):
     and the keys that the suite's checks need to call it. A Spack build is known only in the session, so there
     ``{view}`` stands for the view of the built environment.
 
-    Needs: ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``, ``note(facts)``,
-    ``doubts()`` and ``contradiction()``.
+    Needs: ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``, ``note(facts)``
+    and ``contradiction()``.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
@@ -77,9 +77,3 @@ class ProgramMixin(RegressionTestPlugin):
         """Record the concretized spec and its hash, which go with every value of a Spack build."""
         if self.program["stack"] == "spack":
             self.built.note(self.facts)
-
-    @run_before("performance")
-    def note_doubts(self):
-        """Record what is unverified about a Spack build, after the findings of the analysis."""
-        if self.program["stack"] == "spack" and self.built.doubts():
-            self.facts.findings = [*(self.facts.findings or []), *self.built.doubts()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a job's end to its records: sanity, values of the declared metrics, and the facts that go with them."""
+"""From the end of a job to its records: sanity, the values of the declared metrics, and their facts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import Facts, MetricFacts
 
-# What only a case that runs needs is imported there: a listing needs none of it.
+# Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
-#: The files in the stage folder with the host and its uptime when the script begins and ends. No correction of the
-#: clock changes an uptime.
+#: The files in the stage folder with the host and its uptime at the beginning and end of the script. Corrections of
+#: the clock do not change an uptime.
 BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
-#: The first lines of a job script; none of them can fail the job or change its exit status.
+#: The first lines of a job script, which cannot fail the job or change its exit status.
 SCRIPT_LINES = (
     "fabric_folder=$PWD",
     'fabric_snapshot() { { uname -n; cat /proc/uptime; } > "$fabric_folder/$1"; } 2> /dev/null',
@@ -47,10 +47,10 @@ class RecordMixin(RegressionTestPlugin):
     ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout`` (:class:`LayoutMixin`).
     """
 
-    #: The values that people ask for first.
+    #: The most important values.
     headlines: tuple[Headline, ...] = ()
 
-    #: Python packages beyond ReFrame's own that the values need, and what for.
+    #: Python packages beyond ReFrame's own that the analysis needs, and the purpose.
     packages: tuple[str, ...] = ()
     packages_for = ""
 
@@ -113,7 +113,7 @@ class RecordMixin(RegressionTestPlugin):
 
     @run_after("setup")
     def require_packages(self):
-        """Fail a case whose values cannot be computed, before it takes nodes for them.
+        """Fail a case whose values cannot be computed, before it allocates nodes.
 
         :raises EnvironError: for missing packages, with the line that installs them.
         """
@@ -133,7 +133,7 @@ class RecordMixin(RegressionTestPlugin):
 
     @run_before("sanity")
     def note_job(self):
-        """Note how the job ended, when it began, and how long it worked, also where its output is at fault."""
+        """Record the state, the begin and the elapsed time of the job, also if its output is faulty."""
         if self.is_dry_run():
             return
         self.facts.elapsed_s = self.elapsed_s()
@@ -148,18 +148,18 @@ class RecordMixin(RegressionTestPlugin):
             self.facts.job_began = began(self.job)
 
     def elapsed_s(self) -> float | None:
-        """Return how long the job worked, in seconds; None if it was killed, or ended before its first line."""
+        """Return the elapsed time of the job, in s; None if it was killed, or ended before its first line."""
         began, ended = (re.match(r"(\S+)\n(\d+\.\d+) ", self._text_of(name)) for name in (BEFORE, AFTER))
         if not began or not ended or began[1] != ended[1]:
             return None
         elapsed = round(float(ended[2]) - float(began[2]), 2)
-        # ReFrame and schedulers end a job soon after its limit; twice that is another job's time.
+        # ReFrame and schedulers end a job soon after its limit; twice the limit belongs to another job.
         return elapsed if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit) else None
 
     def require_finished_job(self):
         """Fail if the job did not end by itself.
 
-        :raises SanityError: with node and cause, as far as the scheduler knows them.
+        :raises SanityError: with node and cause, if the scheduler knows them.
         """
         why_failed = getattr(self.job.scheduler, "why_failed", None)
         ending = why_failed(self.job) if why_failed else None
@@ -168,7 +168,7 @@ class RecordMixin(RegressionTestPlugin):
             raise SanityError(ending.text + self.last_error_line())
 
     def _output(self) -> str | None:
-        """Return the folder of the case's files below that of results; None in a dry run, or if it is elsewhere."""
+        """Return the output folder relative to the results; None in a dry run, or outside of the results."""
         if not self.outputdir:
             return None
         folder = Path(self.outputdir)
@@ -176,7 +176,7 @@ class RecordMixin(RegressionTestPlugin):
 
     @sanity_function
     def validate(self):
-        """Check exit status, placement and output, in the order of cause and effect."""
+        """Check exit status, placement and output, causes before effects."""
         self.facts.time = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.require_finished_job()
         # The probe ends the job if it fails, so its message goes before the job's exit status.
@@ -186,12 +186,12 @@ class RecordMixin(RegressionTestPlugin):
         return self.take_values()
 
     def read_dependencies(self):
-        """Take the values that the check needs from the cases that it depends on; none by default."""
+        """Read the values that the check needs from the cases that it depends on; none by default."""
 
     def take_values(self):
         """Turn the output in the stage folder into values; a fault of it is an error or a failed assertion.
 
-        Nothing here asks the job, so that outputs that were kept can be read as well.
+        It does not use the job, so that kept outputs can be read as well.
         """
         self.read_dependencies()
         path = Path(self.stagedir) / str(self.stdout)
@@ -207,7 +207,7 @@ class RecordMixin(RegressionTestPlugin):
         return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
 
     def _declare_more(self):
-        """Note the metrics that only this run has, such as those that need a topology."""
+        """Declare the metrics that only this run has, such as those that need a topology."""
         more = [metric for metric in self.recorded_metrics() if metric.name not in self.facts.metrics]
         if more:
             self.facts.metrics |= self._facts_of(more)
@@ -223,7 +223,7 @@ class RecordMixin(RegressionTestPlugin):
         return float(self.values[name])
 
     def last_error_line(self) -> str:
-        """Return the known cause of a launch error, or else the last line that was printed, for a message."""
+        """Return the known cause of a launch error, or else the last printed line, for a message."""
         from fabric_checks.parsers import launch_errors
 
         if cause := launch_errors.known(self._text_of(str(self.stderr))):
@@ -244,9 +244,8 @@ class RecordMixin(RegressionTestPlugin):
     def require_records(self):
         """Fail a case that passed, if the perflog does not have its records.
 
-        ReFrame writes them when the case has passed already; tidying up comes after that, and it is where a case can
-        still fail, before its files are removed: its values can still be read from them. ReFrame then logs the case
-        once more, as a failure.
+        ReFrame writes them when the case has already passed. The cleanup follows, in which a case can still fail,
+        before its files are removed: its values can be read from them. ReFrame then logs the case again, as a failure.
 
         :raises LoggingError: with the file and the cause.
         """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""References from the system's file: a metric without one needs a reason, one without a metric is an error."""
+"""Apply the references of the system's file: a metric without one needs a reason, one without a metric is an error."""
 
 from __future__ import annotations
 
-import ast
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,36 +26,23 @@ from fabric_checks.software.stacks import WHEEL_MPIS
 if TYPE_CHECKING:
     from fabric_checks.references.reference_file import ReferenceFile
 
-#: What follows the name of a check in that of its variant with buffers in the memory of a device.
+#: The suffix of a check's name for its variant with buffers in device memory.
 ON_DEVICE = "OnDevice"
 
 
 @lru_cache(maxsize=1)
 def check_names() -> frozenset[str]:
-    """Return the names of all checks below ``checks``, loaded or not: what a reference file may have entries for.
+    """Return the names of all checks below ``checks``, loaded or not: the possible entries of a reference file.
 
-    They are read from the sources, because what a system cannot run is not loaded: the classes that ``check()`` makes
-    checks, and the comparison of processes a node that it adds to each unless asked not to.
+    They are read from the sources, because checks that a system cannot run are not loaded: the classes decorated by
+    ``check()``, and their variants for device memory and for comparisons of processes per node.
     """
-    trees = (ast.parse(path.read_text()) for path in (ROOT / "checks").rglob("*.py"))
-    return frozenset(
-        node.name + suffix
-        for tree in trees
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-        for decorator in node.decorator_list
-        for suffix in _suffixes(decorator)
-    )
-
-
-def _suffixes(decorator: ast.expr) -> tuple[str, ...]:
-    """Return the suffixes of the names of the checks that a decorator makes of a class."""
-    match decorator:
-        case ast.Call(func=ast.Name(id="check"), keywords=[ast.keyword(arg="compare")]):
-            return ("", ON_DEVICE)
-        case ast.Call(func=ast.Name(id="check")):
-            return ("", ON_DEVICE, ppn_ratio.SUFFIX, ON_DEVICE + ppn_ratio.SUFFIX)
-    return ()
+    names = set()
+    for path in (ROOT / "checks").rglob("*.py"):
+        for options, name in re.findall(r"^@check\((.*)\)\nclass (\w+)", path.read_text(), re.MULTILINE):
+            variants = ("",) if "compare=" in options else ("", ppn_ratio.SUFFIX)
+            names |= {f"{name}{device}{variant}" for device in ("", ON_DEVICE) for variant in variants}
+    return frozenset(names)
 
 
 @lru_cache(maxsize=16)
@@ -68,7 +55,7 @@ def _load_checked(path: Path) -> ReferenceFile:
     for suffix in ("", "-spack"):
         family = [f"{mpi}{suffix}" for mpi in WHEEL_MPIS]
         if environs.keys() & set(family):
-            environs |= dict.fromkeys(family)  # a run has the MPIs that it was asked for; the file is for all
+            environs |= dict.fromkeys(family)  # a run has the selected MPIs; the file is for all
     known = {
         "$partition": [partition.fullname for partition in partitions],
         "$environ": list(environs),
@@ -80,7 +67,7 @@ def _load_checked(path: Path) -> ReferenceFile:
 
 
 class ReferencesMixin(RegressionTestPlugin):
-    """Take the references from ``SYSTEM.yaml``, without any silent gap.
+    """Take the references from ``SYSTEM.yaml``, without silent gaps.
 
     The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
     file of its own names it in ``extras['references']``.
@@ -96,7 +83,7 @@ class ReferencesMixin(RegressionTestPlugin):
 
     @run_after("setup")
     def read_references(self):
-        """Let ReFrame look up this case in the file, and match what it finds with the declared metrics."""
+        """Let ReFrame look up this case in the file, and match the references with the declared metrics."""
         # ReFrame 4.10 takes the prefix from RFM_REFERENCE_PREFIX only: its schema refuses it in a settings file.
         prefix = runtime().get_option("general/0/reference_prefix") or ROOT / "config" / "references"
         name = self.current_partition.extras.get("references", self.current_system.name)
@@ -111,7 +98,7 @@ class ReferencesMixin(RegressionTestPlugin):
             else:
                 complete, reasons = self._find_references(path, metrics)
         except ReferenceError as error:
-            # Its values are still measured and logged: the file is mended with them.
+            # The values are still measured and logged, to correct the file with them.
             self._reference_error = str(error)
             complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
@@ -139,7 +126,7 @@ class ReferencesMixin(RegressionTestPlugin):
                 if not attribute.startswith("$") and not hasattr(self, attribute):
                     raise ReferenceError(f"{path}: {name}: $index names {attribute!r}, which the check does not have")
             reference_file.require_known_keys(file, name, parameters)
-        # ReFrame reads the whole file for each case, which takes its time.
+        # ReFrame reads the whole file for each case, which is slow.
         found = references_of(self, path) if name in file.entries else {}
         case = self._reference_case()
         derived = line_rate.references(
@@ -149,7 +136,7 @@ class ReferencesMixin(RegressionTestPlugin):
         return reference_file.complete(file, found, metrics, derived, **case)
 
     def _note_evidence(self, path: Path, metrics: list[Metric]) -> None:
-        """Note of each metric of a simulation how it comes to be as it is; and the source of the reference."""
+        """Record the origin of each metric of a simulation, and the source of each reference."""
         if self._reference_error:
             return
         case = self._reference_case()
@@ -163,6 +150,6 @@ class ReferencesMixin(RegressionTestPlugin):
 
     @run_after("performance")
     def require_references(self):
-        """Fail with what is wrong about the references."""
+        """Fail with the fault of the reference file."""
         if self._reference_error:
             raise PerformanceError(self._reference_error)

@@ -16,13 +16,9 @@ MOST_LINES = 4
 LINE_LENGTH = 200
 
 #: An error of Spack with its continuation lines. `spack mirror` only warns of each source that it cannot fetch.
-ERROR = re.compile(r"^==> Error: (.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
-WARNING = re.compile(ERROR.pattern.replace("Error", "Warning"), re.MULTILINE)
+ERROR = re.compile(r"^==> (?:Error|Warning): (.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
 INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
-#: The lines of the build log that Spack itself picks out, wrapped to the width of the terminal.
-QUOTED_LOG = re.compile(r"^ {2}>> \d+ +(.*(?:\n {12}\S.*)*)", re.MULTILINE)
-WRAPPED = re.compile(r"\n {12}")
 COMPLAINT = re.compile(
     r"(?<![\w-])(?:error: |undefined reference|cannot find |command not found)|\*\*\*", re.IGNORECASE
 )
@@ -30,90 +26,90 @@ FIRST_ERROR = re.compile(r"(?<![\w-])(?:fatal |internal compiler )?error: ", re.
 
 
 class SpackError(FabricError):
-    """Spack, its configuration or its result is not as asked for; the text has the cause and the remedy."""
+    """Report a fault of Spack, its configuration or its result, with cause and remedy."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A way in which Spack fails.
+    """Describe one way in which Spack fails.
 
-    :param name: its name in messages; :param remedy: what the user can do.
+    :param name: the name in messages; :param remedy: the action for the user.
     :param pattern: matches it in the output, or, if ``in_log``, in the build log too.
     """
 
     name: str
-    pattern: re.Pattern[str]
+    pattern: str
     remedy: str
     in_log: bool = False
 
+    def is_shown_by(self, text: str) -> re.Match[str] | None:
+        """Return where a text shows this cause."""
+        return re.search(self.pattern, text, re.IGNORECASE | re.MULTILINE)
 
-def _cause(name: str, pattern: str, remedy: str, *, in_log: bool = False) -> Cause:
-    return Cause(name, re.compile(pattern, re.IGNORECASE | re.MULTILINE), remedy, in_log)
 
-
-NO_GIT = _cause(
+NO_GIT = Cause(
     "git is missing",
     r"spack requires 'git'|git: (?:command )?not found|No such file or directory: '(?:\S*/)?git'",
     "install git, or load its module: Spack fetches its package repository with it",
 )
-NO_REPOSITORY = _cause(
+NO_REPOSITORY = Cause(
     "no package repository",
     r"Error constructing repository|No repo\.yaml found|UnknownRepo|Unable to clone"
     r"|no repositor(?:y|ies) configured",
     "make sure that FABRIC_SPACK_PACKAGES_URL can be cloned, and delete the folder named, which holds half a "
     "clone; or name a clone of spack-packages, at the pinned release, in repos.yaml of the site's scope",
 )
-INTERRUPTED = _cause(
+INTERRUPTED = Cause(
     "it was interrupted",
     r"Keyboard interrupt|KeyboardInterrupt|Terminated$|received signal|Killed$",
     "run it again; what is already built is kept",
 )
-BUILD_FAILED = _cause(
+BUILD_FAILED = Cause(
     "the build failed",
     r"ProcessError|InstallError|See build log for details|Command exited with status",
     "see the log; the compiler or MPI of this environment may not suit this release",
 )
-NOT_THERE = _cause("Spack is missing", r"not found", "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one")
-UNKNOWN = _cause("it failed", r"^==> Error: ", "run the same command by hand in the stage folder, with `spack -d`")
+NOT_THERE = Cause("Spack is missing", r"not found", "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one")
+UNKNOWN = Cause("it failed", r"^==> Error: ", "run the same command by hand in the stage folder, with `spack -d`")
 
 #: The most telling causes first: a full disk breaks builds in many ways.
 CAUSES = (
-    _cause(
+    Cause(
         "the disk is full",
         r"No space left on device|Disk quota exceeded|\[Errno 28\]|\[Errno 122\]",
         "free space, or move install_tree and build_stage (config.yaml of the site's scope)",
         in_log=True,
     ),
-    _cause(
+    Cause(
         "it cannot write",
         r"\[Errno (?:1|13|30)\]|read-only file|PermissionError|Lock(?:RO|Permission)\w*Error|No accessible stage paths",
         "check the owner of the folder named and whether its file system is mounted for writing, or move install_tree, "
         "build_stage and the caches (config.yaml of the site's scope)",
     ),
     NO_GIT,
-    _cause(
+    Cause(
         "out of memory",
         r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted|std::bad_alloc",
         "build with fewer jobs (`config: build_jobs:` in the site's scope), or on a host with more memory",
         in_log=True,
     ),
-    _cause(
+    Cause(
         "checksum mismatch",
         r"ChecksumError|checksum failed for",
-        "the archive is not that of the release; delete it in the mirror or source cache named and fetch it again",
+        "the archive differs from the release; delete it in the mirror or source cache named and fetch it again",
     ),
-    _cause(
+    Cause(
         "no source can be fetched",
         r"All fetchers failed|FetchError|Will not fetch",
         "connect the machine to the network, or provide a source mirror that has it and name it in mirrors.yaml of "
         "the site's scope",
     ),
-    _cause(
+    Cause(
         "a scope is missing",
         r"Required path \(.*\) does not exist",
         "create that folder, or correct FABRIC_SPACK_ENVIRON, FABRIC_SPACK_SITE and FABRIC_SPACK_COMMON",
     ),
-    _cause(
+    Cause(
         "a scope is wrong",
         r"error parsing YAML|ConfigFormatError|ConfigFileError|is not valid under"
         r"|Additional properties are not allowed",
@@ -121,34 +117,34 @@ CAUSES = (
     ),
     # Without a repository Spack knows no compilers either, so this comes before those.
     NO_REPOSITORY,
-    _cause(
+    Cause(
         "a compiler is missing",
         r"no compiler configured|cannot find working compilers"
         r"|Only external, or concrete, compilers are allowed|compiler\S* .*does not exist",
         "install it or load its module, or name it under packages: gcc: externals: in the site's scope",
     ),
-    _cause(
+    Cause(
         "Spack cannot load clingo",
         r"cannot bootstrap the \"clingo\"|clingo.*(?:bootstrap|ImportError|No module)|No module named 'clingo'",
         "set SPACK_PYTHON to a Python that has clingo (`pip install clingo`)",
     ),
-    _cause(
+    Cause(
         "patchelf is missing",
         r"cannot bootstrap any of the patchelf executables",
         "install it: Spack needs it to relocate packages from a build cache; or use a mirror with sources only",
     ),
-    _cause(
+    Cause(
         "Spack is too old",
         r"path_override_env_var.*(?:unexpected|not allowed)|newer version of Spack|unsupported.*lockfile",
         "1.1 or later is needed; name another with SPACK_ROOT",
     ),
-    _cause(
+    Cause(
         "the package repository is of another release",
         r"cannot match any known version|since '[-\w]+' does not exist|Package '[-\w]+' not found|UnknownPackageError"
         r"|requires Spack|package api",
         "check out the pinned release of spack-packages, or require a version that it has",
     ),
-    _cause(
+    Cause(
         "it cannot be concretized",
         r"failed to concretize|cannot concretize|UnsatisfiableSpecError|No solution|conflicts? with",
         "check what the scopes require of the packages named, and whether the externals offer it",
@@ -167,7 +163,9 @@ def explain(output: str, exit_code: int) -> str:
     named = LOG.findall(output)
     log = _read(Path(named[-1])) if named else ""
     cause = _find(output, log, exit_code)
-    package = _package(output, cause)
+    shown = cause.is_shown_by(output)
+    # The package that was being installed; there is none while concretizing.
+    package = (INSTALLING.findall(output[: shown.start()] if shown else output) or [""])[-1]
     head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
     evidence = _evidence(cause, output, log) + [f"build log: {path}" for path in named[-1:]]
     return "\n".join([head, *(f"  {shortened(line)}" for line in evidence), f"To do: {cause.remedy}"])
@@ -197,40 +195,26 @@ def _find(output: str, log: str, exit_code: int) -> Cause:
     if exit_code == 127:
         return NOT_THERE
     for cause in CAUSES:
-        if cause.pattern.search(output) or (cause.in_log and cause.pattern.search(log)):
+        if cause.is_shown_by(output) or (cause.in_log and cause.is_shown_by(log)):
             return cause
         if cause is INTERRUPTED and (exit_code < 0 or exit_code > 128):
             return cause
     return UNKNOWN
 
 
-def _errors(output: str, cause: Cause) -> list[str]:
-    """Return the errors, then the warnings, of Spack that show a cause."""
-    found = [*ERROR.findall(output), *WARNING.findall(output)]
-    return [text for text in found if cause.pattern.search(text)]
-
-
-def _package(output: str, cause: Cause) -> str:
-    """Return the package that was being installed when the cause showed; none while concretizing."""
-    shown = cause.pattern.search(output)
-    installing = INSTALLING.findall(output[: shown.start()] if shown else output)
-    return installing[-1] if installing else ""
-
-
 def _evidence(cause: Cause, output: str, log: str) -> list[str]:
-    """Return the most telling lines: complaints of the build log, else Spack's own error, else the last lines."""
-    if cause is BUILD_FAILED:
-        complaints = _complaints(log) or [WRAPPED.sub("", text) for text in QUOTED_LOG.findall(output)]
-        if complaints:
-            return complaints[:MOST_LINES]
-    for error in _errors(output, cause):
-        return distinct_lines(error)[:MOST_LINES]
+    """Return the most telling lines: complaints of the build log, otherwise Spack's own error or the last lines."""
+    if cause is BUILD_FAILED and log:
+        return _complaints(log)[:MOST_LINES]
+    for error in ERROR.findall(output):
+        if cause.is_shown_by(error):
+            return distinct_lines(error)[:MOST_LINES]
     lines = [*distinct_lines(output), *distinct_lines(log)]
-    return [line for line in lines if cause.pattern.search(line)][:2] or lines[-MOST_LINES:]
+    return [line for line in lines if cause.is_shown_by(line)][:2] or lines[-MOST_LINES:]
 
 
 def _complaints(log: str) -> list[str]:
-    """Return the lines of a build log that complain, from the first real error on; its last lines if none does."""
+    """Return the complaints in a build log, from the first error on; its last lines if there are none."""
     lines = distinct_lines(log)
     first = next((i for i, line in enumerate(lines) if FIRST_ERROR.search(line)), 0)
     return [line for line in lines[first:] if COMPLAINT.search(line)] or lines[-MOST_LINES:]

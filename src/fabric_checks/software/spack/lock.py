@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold the result of a concretization to what was asked for, and the MPI library that runs to that result.
+"""Compare the result of a concretization with the requirements, and the MPI library at run time with that result.
 
-Spack takes an existing lock as it is: a requirement that changed since is silently ignored, and the old MPI is
-reported as installed. So what a build used is read from the ``spack.lock`` that came out, never from what went in.
+Spack accepts an existing lock unchanged: a requirement that changed since is silently ignored, and the old MPI is
+reported as installed. So the facts of a build are read from the resulting ``spack.lock``, never from its input.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fabric_checks.software.spack.scopes import Asked, parse_requirement, same_r
 #: The format that Spack 1.x writes; in it compilers are packages of their own.
 LOCKFILE_VERSION = 6
 
-#: The languages whose compiler counts as that of the build, the first that the package uses.
+#: The languages in order of precedence for the compiler of a build.
 LANGUAGES = ("c", "cxx", "fortran")
 
 #: The parameters that are flags of the compiler.
@@ -70,9 +70,9 @@ class Concrete:
 
 
 def read_lock(path: Path, package: str) -> Concrete:
-    """Return what a package was concretized to.
+    """Return the concretized package of a lock.
 
-    :param path: of ``spack.lock``; the package is its only root of that name.
+    :param path: the ``spack.lock``, in which the package is the only root of that name.
     :raises SpackError: if it is missing, incomplete, of another format, or of another package.
     """
     try:
@@ -125,12 +125,12 @@ def _variants(values: dict[str, Any]) -> str:
 
 
 def require(path: Path, package: str, asked: Asked) -> Concrete:
-    """Return what a package was concretized to, if it is what was asked for.
+    """Return the concretized package of a lock, if it meets the requirements.
 
-    :param path: of ``spack.lock``.
+    :param path: the ``spack.lock``.
     :param asked: release 7.5 is met by 7.5.2, as Spack's ``@7.5`` is; of the requirements on MPI and compiler the name
         and an exact release count.
-    :raises SpackError: that names what was asked and what came out.
+    :raises SpackError: with each requirement and its result.
     """
     found = read_lock(path, package)
     wrong = []
@@ -154,8 +154,8 @@ def _meets(found: Package | None, requirement: str) -> bool:
 
 _INTEL = r"Intel\(R\) MPI Library (\d[\w.]*)"
 
-#: How MPI_Get_library_version begins, by the package in Spack. Others are not compared: HPC-X, for one, counts releases
-#: of its own.
+#: The beginning of the output of MPI_Get_library_version, by package in Spack. Others are not compared: HPC-X, for one,
+#: has release numbers of its own.
 REPORTED = {
     "mpich": r"MPICH Version:\s*(\d[\w.]*)",
     "openmpi": r"Open MPI v(\d[\w.]*)",
@@ -172,12 +172,12 @@ COARSE = ("intel-oneapi-mpi", "intel-mpi")
 
 
 def contradiction(spec: str, reported: str) -> str | None:
-    """Return how the MPI library that runs contradicts a spec, in words, or None if it does not.
+    """Return a message if the MPI library at run time contradicts a spec, or None.
 
-    Spack takes the release of an external from its scope without a look at the library, so an MPI that is upgraded
-    in place, below the same prefix, is not the one of the spec any more.
+    Spack reads the release of an external from its scope and does not inspect the library, so an MPI that is upgraded
+    in place, below the same prefix, is no longer that of the spec.
 
-    :param spec: of the MPI in the lock, such as ``mpich@5.0.2``.
+    :param spec: the MPI in the lock, such as ``mpich@5.0.2``.
     :param reported: the first line of ``MPI_Get_library_version``.
     """
     name, _, release = spec.partition("@")
@@ -187,7 +187,7 @@ def contradiction(spec: str, reported: str) -> str | None:
     if match and (_covers(release, match[1]) or (name in COARSE and _covers(match[1], release))):
         return None
     return (
-        f"MPI: the program was built for {spec}, but the library that runs says {quoted(reported.strip())}; write the "
+        f"MPI: the program was built for {spec}, but the library at run time is {quoted(reported.strip())}; write the "
         "release and prefix of that library into the MPI's scope (packages.yaml, `externals` and `require`), or load "
         "the MPI that the scope names"
     )

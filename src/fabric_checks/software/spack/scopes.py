@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configuration scopes of an environment, and what they ask of a package.
+"""The configuration scopes of an environment, and their requirements on a package.
 
-A scope is a folder of YAML files, as Spack has them. Spack expands environment variables in its own paths (install
-tree, caches, mirrors, repositories), but takes the prefix of an external as it stands, so scopes are rendered first.
+A scope is a folder of Spack's YAML files. Spack expands environment variables in its own paths (install tree, caches,
+mirrors, repositories), but not in the prefix of an external, so scopes are rendered first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core import yaml_file
-from fabric_checks.core.errors import quoted
 from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.suite import Package
 
@@ -25,7 +24,7 @@ VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
 @dataclass(frozen=True)
 class Asked:
-    """The requirements of the scopes on a package.
+    """Hold the requirements of the scopes on a package.
 
     :param requirement: on the package itself; :param version: the release in it.
     :param mpi: the requirement on MPI; :param compiler: that on the C compiler, if there is one.
@@ -39,11 +38,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Scopes:
-    """The three scopes that every environment of `spack-envs` includes, the strongest first.
+    """The three scopes that every environment of `spack-envs` includes, in order of precedence.
 
-    :param environ: what an MPI needs; one folder for each MPI.
-    :param site: what the site has: compilers, targets, mirrors, install tree.
-    :param common: what is pinned for all.
+    :param environ: the settings of an MPI; one folder for each MPI.
+    :param site: the settings of the site: compilers, targets, mirrors, install tree.
+    :param common: the pinned versions.
     """
 
     environ: Path
@@ -69,11 +68,14 @@ class Scopes:
     def setting(self, package: str, key: str) -> tuple[Any, Path | None]:
         """Return the strongest value of ``packages: PACKAGE: KEY:`` and its file; None twice if there is none.
 
-        :raises SpackError: if a scope is missing, even an optional one: Spack would ignore its wrong path.
+        :raises SpackError: if a scope is missing, which Spack would ignore, or includes another one.
         """
         for scope in (self.environ, self.site, self.common):
-            for file in _with_included(scope):
-                section = (load(file).get("packages") or {}).get(package) or {}
+            for file in files(scope):
+                content = load(file)
+                if "include" in content:
+                    raise SpackError(f"{file}: `include` is not supported here; put the included files into the scope")
+                section = (content.get("packages") or {}).get(package) or {}
                 if section.get(key) is not None:
                     return section[key], file
         return None, None
@@ -90,7 +92,7 @@ class Scopes:
         return one
 
     def asked(self, package: Package) -> Asked:
-        """Return what a package's environment is to be built as.
+        """Return the requirements on a package's environment.
 
         :raises SpackError: if the scopes leave release or MPI open.
         """
@@ -109,33 +111,22 @@ class Scopes:
         return Asked(requirement, version, mpi, self.requirement("c"))
 
     def why_not(self, package: Package) -> str | None:
-        """Return why a site does not want a package (``buildable: false`` and no external), or None if it does."""
+        """Return why a site excludes a package (``buildable: false`` and no external), or None if it does not."""
         buildable, file = self.setting(package.name, "buildable")
         externals, _ = self.setting(package.name, "externals")
-        return f"{file} says `buildable: false` of {package.name}" if buildable is False and not externals else None
+        return f"{file} sets `buildable: false` for {package.name}" if buildable is False and not externals else None
 
 
 def files(scope: Path) -> list[Path]:
-    """Return the YAML files of a scope in the order of their names; a scope may be a single file.
+    """Return the YAML files of a scope in the order of their names.
 
-    :raises SpackError: if there is no such scope, or it is empty, which Spack would ignore silently.
+    :raises SpackError: if there is no such folder, or it is empty, which Spack would ignore silently.
     """
-    found = [scope] if scope.is_file() else sorted(scope.glob("*.yaml"))
+    found = sorted(scope.glob("*.yaml"))
     if not found:
         fault = "has no .yaml file" if scope.is_dir() else "does not exist"
         raise SpackError(f"{scope}: this Spack scope {fault}; create it, or correct its path in the system's config")
     return found
-
-
-def _with_included(scope: Path) -> Iterator[Path]:
-    """Yield the files of a scope, then those of the scopes that it includes, which are weaker."""
-    yield from files(scope)
-    for file in files(scope):
-        for entry in load(file).get("include") or []:
-            path = entry if isinstance(entry, str) else entry.get("path")
-            if path is None:
-                raise SpackError(f"{file}: include {quoted(str(entry))} has no path; only paths can be followed")
-            yield from _with_included((scope if scope.is_dir() else scope.parent) / path)
 
 
 def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT, home
@@ -47,47 +46,14 @@ MIRROR = "fabric-checks"
 #: The name of the package repository that is pinned.
 BUILTIN = "builtin"
 
-#: The user, with password or token, in ``https://USER:TOKEN@host``; the user of ``ssh://git@host`` is no secret.
-USER = re.compile(r"(?<!ssh)(://)[^/\s'\"]+@")
-
-
-@dataclass(frozen=True)
-class Configured:
-    """An environment's configuration, as Spack itself has put it together of all scopes.
-
-    :param release: the answer to ``spack --version``.
-    :param stage: the folder that Spack builds in.
-    :param takes_unsigned: whether packages are taken from a mirror without a check of their signatures.
-    """
-
-    release: str
-    stage: Path
-    takes_unsigned: bool
-
-
-@dataclass(frozen=True)
-class Installed:
-    """An installed package.
-
-    :param name: its name; :param hash: Spack's; :param prefix: its folder.
-    :param lost: its files that are not as they were installed; the prefix itself if there is none.
-    :param cached: whether it was taken from a build cache.
-    """
-
-    name: str
-    hash: str
-    prefix: str
-    lost: list[str]
-    cached: bool
-
 
 @dataclass(frozen=True)
 class Spack:
     """A Spack that runs apart from the user's own configuration.
 
     :param program: the path of ``spack``.
-    :param variables: those of the caller, usually ``os.environ``. FABRIC_SPACK_MIRROR among them, a folder or an
-        address, is a mirror that goes before all others.
+    :param variables: those of the caller, usually ``os.environ``. FABRIC_SPACK_MIRROR among them, a folder or a URL, is
+        a mirror that precedes all others.
     """
 
     program: Path
@@ -116,22 +82,20 @@ class Spack:
     def environment(self) -> dict[str, str]:
         """The variables of Spack: nothing of the user's own configuration or of another active environment.
 
-        Spack writes them into a file of every build, so no credentials are in them.
+        Spack writes them into a file of every build, so FABRIC_SPACK_URL, which may hold a token, is not among them.
         """
         own = {
             "SPACK_DISABLE_LOCAL_CONFIG": "1",
             "SPACK_USER_CACHE_PATH": str(home() / "spack" / "user"),
             "SPACK_COLOR": "never",
-            # Else its own lines come behind the errors that they precede, or not before the end.
+            # Otherwise its lines follow the errors that they precede, or come at the end only.
             "PYTHONUNBUFFERED": "1",
         }
         if "SPACK_PYTHON" not in self.variables and find_spec("clingo"):
             own["SPACK_PYTHON"] = sys.executable
-        inherited = {name: value for name, value in self.variables.items() if name not in ("SPACK_ENV", "PYTHONPATH")}
-        known = scope_defaults() | inherited | own
-        return {
-            name: without_user(value) if name.startswith("FABRIC_SPACK_") else value for name, value in known.items()
-        }
+        left_out = ("SPACK_ENV", "PYTHONPATH", "FABRIC_SPACK_URL")
+        inherited = {name: value for name, value in self.variables.items() if name not in left_out}
+        return scope_defaults() | inherited | own
 
     def run(
         self,
@@ -139,29 +103,27 @@ class Spack:
         environment: Path | None = None,
         log: Path | None = None,
         watch: Callable[[str], object] = lambda line: None,
-        more: Mapping[str, str] | None = None,
     ) -> str:
         """Run one command of Spack and return its output, both streams together.
 
         It stays in the caller's process group, so that a signal to that stops the compilers too.
 
-        :param environment: the folder with ``spack.yaml`` that it works on.
-        :param log: is appended the output while it comes; :param watch: is called with each line when it comes.
-        :param more: variables for this command alone.
+        :param environment: the folder with the ``spack.yaml`` to use.
+        :param log: the file that the output is appended to as it comes; :param watch: called with each line of it.
         :raises SpackError: with cause and remedy, if it fails.
         """
         options = ["-e", str(environment)] if environment else []
         if mirror := self.variables.get("FABRIC_SPACK_MIRROR"):
             url = mirror if "://" in mirror else Path(mirror).resolve().as_uri()
             # In quotes, because a colon divides the path of a setting.
-            options += ["-c", f"mirrors:{MIRROR}:url:'{url}'", "-c", f"mirrors:{MIRROR}:signed:false"]
+            options += ["-c", f"mirrors:{MIRROR}:url:'{url}'"]
         lines = []
         try:
             with (
                 log.open("a", buffering=1) if log else nullcontext() as file,
                 subprocess.Popen(
                     [str(self.program), *options, *arguments],
-                    env=self.environment | dict(more or {}),
+                    env=self.environment,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     encoding="utf-8",
@@ -177,45 +139,30 @@ class Spack:
         except OSError as error:
             raise SpackError(f"{error.filename or self.program}: cannot be run: {error.strerror}") from None
         if status:
-            all_of_it = f"\n  all of its output: {log}" if log else ""
-            raise SpackError(explain("".join(lines), status) + all_of_it)
+            complete = f"\n  complete output: {log}" if log else ""
+            raise SpackError(explain("".join(lines), status) + complete)
         return "".join(lines)
 
-    def configured(self, environment: Path) -> Configured:
-        """Return the configuration of an environment; clone the package repository if need be.
+    def require_pinned(self, environment: Path) -> str:
+        """Return Spack's release, and require the pinned package repository, which Spack clones if need be.
 
-        :raises SpackError: if Spack is too old, or the package repository is not the pinned one.
+        :raises SpackError: if Spack is too old, or the package repository is missing or not the pinned one.
         """
         if shutil.which("git", path=self.variables.get("PATH")) is None:
             raise SpackError(f"Spack: {NO_GIT.name}\nTo do: {NO_GIT.remedy}")
         release = require_version(self.run("--version"), str(self.program))
-        answer, before = self._ask("configured", environment, _for_git(self.variables, "FABRIC_SPACK_PACKAGES_URL"))
-        builtin = answer["repositories"].get(BUILTIN)
-        if builtin is None or NO_REPOSITORY.pattern.search("\n".join(before)):
-            # Spack only warns, does without the recipes, and takes a clone that broke off for a complete one.
+        # The answer is the last line; Spack may print warnings before it.
+        *before, last = distinct_lines(self.run("python", str(INSIDE), environment=environment)) or [""]
+        try:
+            builtin = json.loads(last).get(BUILTIN)
+        except ValueError:
+            raise SpackError(f"{self.program}: `spack python` answered {quoted(last)}, which is not JSON") from None
+        if builtin is None or NO_REPOSITORY.is_shown_by("\n".join(before)):
+            # Spack only warns, continues without the recipes, and takes an interrupted clone for a complete one.
             evidence = [f"  {shortened(line)}" for line in before[-MOST_LINES:]]
             raise SpackError("\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"]))
         require_packages(Path(builtin))
-        mirrors = [mirror for mirror in answer["mirrors"].values() if isinstance(mirror, dict)]
-        unsigned = any(mirror.get("binary", True) and not mirror.get("signed", True) for mirror in mirrors)
-        return Configured(release, Path(answer["stage"]), unsigned)
-
-    def installed(self, environment: Path) -> list[Installed]:
-        """Return every installed package that the built programs need at run time.
-
-        :raises SpackError: if Spack fails.
-        """
-        answer, _ = self._ask("installed", environment)
-        return [Installed(**each) for each in answer]
-
-    def _ask(self, question: str, environment: Path, more: Mapping[str, str] | None = None) -> tuple[Any, list[str]]:
-        """Return the answer of ``inside.py``, the last line, and the lines that Spack printed before it."""
-        output = self.run("python", str(INSIDE), question, environment=environment, more=more)
-        *before, last = distinct_lines(output) or [""]
-        try:
-            return json.loads(last), before
-        except ValueError:
-            raise SpackError(f"{self.program}: the answer of `spack python` is {quoted(last)}, not JSON") from None
+        return release
 
 
 def require_version(output: str, program: str) -> str:
@@ -228,7 +175,7 @@ def require_version(output: str, program: str) -> str:
     last = (output.strip().splitlines() or [""])[-1].strip()
     match = VERSION.fullmatch(last)
     if not match:
-        raise SpackError(f"{program}: `spack --version` says {quoted(last)}, which is not a version; is that Spack?")
+        raise SpackError(f"{program}: `spack --version` printed {quoted(last)}, which is not a version; is it Spack?")
     if (int(match[1]), int(match[2])) < OLDEST:
         raise SpackError(
             f"{program}: Spack {last.split()[0]} is too old: 1.1 or later is needed; name another with SPACK_ROOT, or "
@@ -243,7 +190,7 @@ def require_packages(folder: Path) -> None:
     :raises SpackError: if it is another commit, was edited, or is no clone.
     """
     pinned = installed.PACKAGES
-    # The first line names the branch, so that silence is never taken for a clone without changes.
+    # The first line names the branch, so that no output never counts as a clone without changes.
     status = git(folder, "status", "--porcelain", "--branch").splitlines()
     commit = git(folder, "rev-parse", "HEAD") if status else "no Git clone"
     if commit != pinned.commit:
@@ -266,30 +213,21 @@ def scope_defaults() -> dict[str, str]:
     return {"FABRIC_HOME": str(home()), "FABRIC_CLONE": str(ROOT)} | url | prefixes
 
 
-def without_user(url: str) -> str:
-    """Return an address without user and token: those go to Git, and to nothing that is printed or written."""
-    return USER.sub(r"\1", url)
+def refuse_credentials(variables: Mapping[str, str]) -> None:
+    """Refuse credentials in FABRIC_SPACK_PACKAGES_URL, which Spack writes into files of every build.
 
-
-def _for_git(variables: Mapping[str, str], name: str) -> dict[str, str]:
-    """Return the variables by which Git finds the credentials of an address that it is given without them.
-
-    :param variables: those of the process, which may hold settings of this kind already.
-    :param name: the variable that holds the address.
+    :raises SpackError: with a remedy, and without the URL.
     """
-    url = variables.get(name, "")
-    if without_user(url) == url:
-        return {}
-    count = int(variables.get("GIT_CONFIG_COUNT") or 0)
-    return {
-        "GIT_CONFIG_COUNT": str(count + 1),
-        f"GIT_CONFIG_KEY_{count}": f"url.{url}.insteadOf",
-        f"GIT_CONFIG_VALUE_{count}": without_user(url),
-    }
+    url = variables.get("FABRIC_SPACK_PACKAGES_URL", "")
+    if installed.redacted(url) != url and not url.startswith("ssh://"):
+        raise SpackError(
+            "FABRIC_SPACK_PACKAGES_URL holds credentials, which Spack would write into every build; leave them to the "
+            "credential helper of Git (`git help credentials`)"
+        )
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Return the output of a command of Git on a folder; nothing if it is in no repository."""
+    """Return the output of a Git command in a folder; an empty string outside any repository."""
     # A repository that somebody else owns, such as root's on a shared file system, can still be read.
     command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout.rstrip()
