@@ -69,25 +69,6 @@ def test_the_histogram_counts_every_pair_once():
     assert edges[0] == 0
 
 
-def test_static_routing_repeats_its_pattern_and_chance_does_not():
-    static = [Fabric(64, 0.03, 7, sharing=(0.5, 0.5)) for _ in range(2)]
-    static[1].random = np.random.default_rng(99)  # other noise, the same routing
-    one, two = (of_output(run(fabric)) for fabric in static)
-    assert bandwidths.repeatability(one, two) > 0.7
-    other = of_output(run(Fabric(64, 0.03, 8, sharing=(0.5, 0.5))))
-    assert abs(bandwidths.repeatability(one, other)) < 0.1
-
-
-def test_pairs_that_are_all_alike_have_no_pattern():
-    alike = matrix([[5.0, 5.0], [5.0, 5.0]])
-    assert bandwidths.repeatability(alike, alike) == 0.0
-
-
-def test_runs_without_common_pairs_cannot_be_compared():
-    with pytest.raises(ValueError, match="fewer than three pairs in common"):
-        bandwidths.repeatability(matrix([[1.0]]), matrix([[1.0]]))
-
-
 def test_the_link_rate_where_the_percentile_lies_in_a_gap():
     """Few pairs, and those within the nodes faster than the others: no rate is near it."""
     few = matrix([[78, 123, 262, 404, 113, 101, 81, 126, 210, 95, 140]])

@@ -40,12 +40,9 @@ def test_a_healthy_fabric_has_exit_status_0(saved):
     assert "MB/s, run 100.0 % at link/1" in " ".join(done.output.split())
 
 
-def test_two_runs_are_compared(saved):
-    fabric = Fabric(32, 0.01, 1, sharing=(0.5, 0.5))
-    one, two = saved("a.txt", fabric), saved("b.txt", fabric)
-    done = CliRunner().invoke(main.cli, ["rotate", one, two, "--json"])
-    found = json.loads(done.output)
-    assert found["repeatability"][0]["correlation"] > 0.7
+def test_several_runs_are_printed_as_json(saved):
+    one, two = saved("a.txt", Fabric(16, 0.01, 1)), saved("b.txt", Fabric(16, 0.01, 2))
+    found = json.loads(CliRunner().invoke(main.cli, ["rotate", one, two, "--json"]).output)
     assert set(found["runs"]) == {one, two}
     assert found["runs"][one]["metrics"]["median_bandwidth"] > 0
     assert set(found["units"]) == set(found["runs"][one]["metrics"])

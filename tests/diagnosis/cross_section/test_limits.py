@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, of_output
 from fabric_checks.diagnosis.cross_section.inference import least_loss
-from fabric_checks.diagnosis.cross_section.parts import lay
+from fabric_checks.diagnosis.cross_section.parts import on_map
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 
@@ -23,10 +23,10 @@ def test_what_is_promised_is_beyond_what_may_be_chance():
     """By as many standard errors as 95 of 100 such faults need: of four repeats the best quarter counts."""
     measured, known = output("fat tree 2", 32, "d-mod-k", noise=0.1)
     report = evaluation.of_run(measured, known=known)
-    ground = lay(of_output(measured), measured.hosts, known)
-    error = OF_BEST * ground.evidence.noise.repeat / 2
+    mapped = on_map(of_output(measured), measured.hosts, known)
+    error = OF_BEST * mapped.evidence.noise.repeat / 2
     promised = -np.log1p(-report.limits.pair)
-    assert promised == pytest.approx(least_loss(ground, error, "pair") + 1.645 * error)
+    assert promised == pytest.approx(least_loss(mapped, error, "pair") + 1.645 * error)
 
 
 def test_a_pair_is_promised_only_where_those_that_share_leave_time_for_it():

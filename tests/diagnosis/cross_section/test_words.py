@@ -23,9 +23,9 @@ BEGINNINGS = {
 
 
 def test_every_kind_has_its_name():
-    found, ground = of_slow((0, 28), (1, 20))
+    found, mapped = of_slow((0, 28), (1, 20))
     hosts = tuple(f"n{number:02}" for number in range(32))
-    said = {part.kind: words.of_part(ground, hosts, part).name for part in found}
+    said = {part.kind: words.of_part(mapped, hosts, part).name for part in found}
     assert {"pair", "node", "leaf", "switch", "downlink", "leaf pair", "above"} <= said.keys()
     assert {kind: name for kind, name in said.items() if not name.startswith(BEGINNINGS[kind])} == {}
 

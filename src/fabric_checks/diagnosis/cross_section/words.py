@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.parts import Ground, Part
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
 #: The most names in a line.
@@ -40,20 +40,18 @@ class Words:
     ranks: tuple[int, ...] = ()
 
 
-def of_part(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
+def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     """Return a part in words.
 
     :param hosts: the host name of each rank.
     """
     if part.kind in ("sender", "receiver", "node"):
-        return _node(ground, hosts, part)
+        return _node(mapped, hosts, part)
     if part.kind == "pair":
         return _pair(hosts, part)
-    if ground.known is None:
-        raise ValueError(f"a part of the kind {part.kind} without a map")
     if part.kind in ("arc", "cable"):
-        return _cable(ground.known, part)
-    return _above(ground, hosts, part) if part.kind == "above" else _switch(ground, ground.known, hosts, part)
+        return _cable(mapped.known, part)
+    return _above(mapped, hosts, part) if part.kind == "above" else _switch(mapped.known, hosts, part)
 
 
 def _pair(hosts: tuple[str, ...], part: Part) -> Words:
@@ -70,7 +68,7 @@ def _cable(known: FabricMap, part: Part) -> Words:
     return Words(f"cable {name}", side, "runs", look)
 
 
-def _switch(ground: Ground, known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
+def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
     """Return a switch, all its cables to others, or one of them that is known by its pairs only."""
     key = part.key
     leaf = known.switches[key[0]]
@@ -86,17 +84,17 @@ def _switch(ground: Ground, known: FabricMap, hosts: tuple[str, ...], part: Part
     return Words(f"an uplink of {leaf}", *_bundles(hosts, part), look)
 
 
-def _node(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
+def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     rank = part.key[0]
     name = name_of(hosts, rank)
-    leaf = int(ground.leaf[rank])
-    there = f" to {ground.known.switches[leaf]}" if ground.known is not None and leaf >= 0 else " to its switch"
+    leaf = int(mapped.leaf[rank])
+    switch = mapped.known.switches[leaf] if leaf >= 0 else "its switch"
     verb, side = {
         "sender": ("sends", "sending"),
         "receiver": ("receives", "receiving"),
         "node": ("sends and receives", "both"),
     }[part.kind]
-    look = f"look at its adapter, its slot and its cable{there}, which bandwidth cannot tell apart"
+    look = f"look at its adapter, its slot and its cable to {switch}, which bandwidth cannot tell apart"
     return Words(f"node {name}", side, verb, look, (rank,))
 
 
@@ -109,15 +107,13 @@ def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
     return ("into it", "runs") if part.kind == "downlink" else ("both ways", "runs")
 
 
-def _above(ground: Ground, hosts: tuple[str, ...], part: Part) -> Words:
-    known = ground.known
-    leaves = np.unique(ground.from_leaf[part.pairs])
-    names = listed([known.switches[int(leaf)] for leaf in leaves if leaf >= 0]) if known is not None else ""
-    every = len(leaves) == len(np.unique(ground.leaf[ground.leaf >= 0]))
-    from_ = "all switches of hosts" if every else names
-    targets = part.key if part.key[0] != NONE else tuple(np.unique(ground.evidence.receiver[part.pairs]).tolist())
+def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+    leaves = np.unique(mapped.from_leaf[part.pairs])
+    every = len(leaves) == len(np.unique(mapped.leaf[mapped.leaf >= 0]))
+    below = "all switches of hosts" if every else listed([mapped.known.switches[int(leaf)] for leaf in leaves])
+    targets = part.key if part.key[0] != NONE else tuple(np.unique(mapped.evidence.receiver[part.pairs]).tolist())
     look = "look at the counters of the switches above; with the forwarding tables the switch is named"
-    return Words(f"a switch or cable above {from_}", "", f"runs{_towards(hosts, targets)}", look)
+    return Words(f"a switch or cable above {below}", "", f"runs{_towards(hosts, targets)}", look)
 
 
 def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
@@ -129,29 +125,27 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
     return f" towards {listed(names)}{every}"
 
 
-def missed(ground: Ground, hosts: tuple[str, ...]) -> list[str]:
+def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -> list[str]:
     """Return what was not measured, a line each; nothing if everything was.
 
-    :param hosts: the host name of each rank.
+    :param hosts: the host name of each rank. :param confirmed: whether suspects were measured again.
     """
-    evidence, known = ground.evidence, ground.known
-    lines = []
+    evidence, known = mapped.evidence, mapped.known
+    lines = [] if confirmed else ["what looks slow, alone: without `rotate --confirm` no node or path is blamed"]
     for side, word in ((evidence.sender, "sent"), (evidence.receiver, "received")):
         never = np.flatnonzero(np.bincount(side, minlength=evidence.ranks) == 0)
         if len(never):
             lines.append(f"never {word}: {listed([name_of(hosts, int(rank)) for rank in never])}")
-    if known is None:
-        return lines
-    if ground.missing:
-        lines.append(f"not in the topology ({known.source}): {listed([repr(name) for name in ground.missing])}")
-    leaves = np.unique(ground.leaf[ground.leaf >= 0])
+    if known.hosts and mapped.missing:
+        lines.append(f"not in the topology ({known.source}): {listed([repr(name) for name in mapped.missing])}")
+    leaves = np.unique(mapped.leaf[mapped.leaf >= 0])
     if len(leaves) > 1:
-        crossed = {(int(a), int(b)) for a, b in zip(ground.from_leaf, ground.to_leaf, strict=True)}
+        crossed = {(int(a), int(b)) for a, b in zip(mapped.from_leaf, mapped.to_leaf, strict=True)}
         never_crossed = [(a, b) for a in leaves.tolist() for b in leaves.tolist() if a != b and (a, b) not in crossed]
         if never_crossed:
             ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
             lines.append(f"paths between switches that no pair took: {listed(ways)}")
-    lost = int((ground.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
+    lost = int((mapped.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
     if lost:
-        lines.append(f"the topology does not say which path {lost} of {len(ground.arcs)} pairs take")
+        lines.append(f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take")
     return lines

@@ -171,7 +171,7 @@ def _switches(hosts: tuple[str, ...], known: FabricMap | None) -> dict[str, str]
     """Return the switch of each host, as the program names it; None if none is known."""
     if known is None:
         return None
-    places, _ = names.places(hosts, known.hosts)
+    places, _ = names.positions(hosts, known.hosts)
     at = [(host, int(known.at[place])) for host, place in zip(hosts, places, strict=True) if place >= 0]
     return {host: known.switches[switch] for host, switch in at if switch >= 0} or None
 

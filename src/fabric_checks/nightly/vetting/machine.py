@@ -121,7 +121,7 @@ def switches_of(nodes: Sequence[str], files: Sequence[str], ask: Callable[[], st
         return Switches(unknown=tuple(nodes), why="Slurm knows of no switches")
     members: dict[str, tuple[str, ...]] = {}
     unknown = []
-    places, _ = names.places(nodes, known.hosts)
+    places, _ = names.positions(nodes, known.hosts)
     for node, place in zip(nodes, places.tolist(), strict=True):
         at = NONE if place == NONE else int(known.at[place])
         if at == NONE:
@@ -137,7 +137,7 @@ def _of_files(files: Sequence[str]) -> FabricMap:
 
 
 def _of_slurm(text: str) -> FabricMap | None:
-    return topology_files.of_slurm(slurm_topology.parse(text)) if slurm_topology.is_topology(text) else None
+    return slurm_topology.parse(text) if slurm_topology.is_topology(text) else None
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:

@@ -306,8 +306,8 @@ class EvidenceMixin(RegressionTestPlugin):
             return None, [_note(f"the topology is not used: {error}")]
         if known is None:
             return None, []
-        _, missing = names.places(hosts, known.hosts)
-        doubts = [_note(f"of the topology: {doubt}") for doubt in known.doubts]
+        _, missing = names.positions(hosts, known.hosts)
+        doubts = [_note(f"of the topology: {doubt}") for doubt in known.warnings]
         if not missing:
             return known, doubts
         some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
