@@ -17,7 +17,7 @@ LEAVES = np.arange(64) // 16
 def said(latency_us, known=None, **more):
     """Return the findings as (kind, ranks, certain)."""
     report = evaluation.of_text(text_of(latency_us, **more), known)
-    return {(found.kind, found.ranks, found.is_fault) for found in report.findings}
+    return {(found.kind, found.ranks, found.confirmed) for found in report.findings}
 
 
 def swapped(one, other, leaf=LEAVES):
@@ -110,7 +110,7 @@ def test_what_one_of_two_halves_does_not_show_is_not_certain():
     mixed = [a if " 3 40 " in a else b for a, b in zip(slow, fast, strict=True)]
     assert mixed != fast and mixed != slow
     found = evaluation.of_text("".join(mixed)).findings
-    assert [(each.kind, each.is_fault) for each in found] == [("not repeated", False)]
+    assert [(each.kind, each.confirmed) for each in found] == [("not repeated", False)]
     assert "not confirmed by a second measurement" in found[0].text
 
 
@@ -152,7 +152,7 @@ def test_nobody_is_blamed_on_a_healthy_fabric(leaf):
 
 def test_noise_is_said_and_nothing_else():
     (found,) = evaluation.of_text(text_of(latencies(swapped(1, 33)), noise=0.3)).findings
-    assert found.kind == "noise" and not found.is_fault
+    assert found.kind == "noise" and not found.confirmed
     assert "differs by " in found.text and "idle nodes" in found.text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.core.text import count_text
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.inference import (
     LEAST_FAULT,
@@ -21,7 +21,6 @@ from fabric_checks.diagnosis.cross_section.inference import (
 )
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence
-from fabric_checks.diagnosis.cross_section.words import listed
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: The kinds of faults: a node by its side; a cable between switches, or one that is known by its pairs only; a switch;
@@ -134,7 +133,7 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair") else ""
     text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of others, {_evidence(culprit)}"
     if names:
-        text += f"; {listed(names)} would explain it too"
+        text += f"; {names_text(names, words.MOST_NAMES)} would explain it too"
     if part.kind in OF_NODES and not _near(mapped, culprit):
         text += "; no pair with its neighbours was measured, so its path to all other nodes may be the cause instead"
     elif also:
@@ -197,7 +196,7 @@ def _range(hosts: tuple[str, ...], ranks: list[int]) -> str:
     first, last = ranks[0], ranks[-1]
     if len(ranks) > 2 and last - first + 1 <= 2 * len(ranks):
         return f"from among {name_of(hosts, first)} to {name_of(hosts, last)}"
-    return listed([name_of(hosts, rank) for rank in ranks])
+    return names_text([name_of(hosts, rank) for rank in ranks], words.MOST_NAMES)
 
 
 def _unexplained(mapped: MappedEvidence, output: RotateOutput, found: Explanation) -> list[Finding]:

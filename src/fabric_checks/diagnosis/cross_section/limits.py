@@ -13,7 +13,6 @@ from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, OF_MEDIAN, E
 from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, least_loss
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers.rotate import Transfers
 
 #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found.
@@ -110,16 +109,11 @@ def limits(
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
         of_pair = of_pair if found >= _FOUND else None
-    of_cable = None
-    if mapped.known.has_routes:
-        of_cable = _of_cable(mapped.known, named("cable", _PAIRS_OF_CABLE, 0.0))
+    of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if mapped.known.has_routes else None
+    if of_cable is not None and mapped.known.rates is not None:
+        # A cable faster than a pair alone has to lose more before the pair is slower.
+        of_cable = 1 - (1 - of_cable) / max(1.0, float(mapped.known.rates.max(initial=1.0)))
     return Limits(of_node, of_pair, of_cable)
-
-
-def _of_cable(known: FabricMap, loss: float | None) -> float | None:
-    """Return the loss of the fastest cable that makes a pair alone on it lose so much."""
-    fastest = 1.0 if known.rates is None or not len(known.rates) else max(1.0, float(known.rates.max()))
-    return None if loss is None else 1 - (1 - loss) / fastest
 
 
 def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:

@@ -8,28 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
-#: The most names in a line.
-MOST_NAMES = 6
-
-
-def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Return names for a sentence, of many the first few."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+#: The most names in a list of a sentence.
+MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
 class Words:
-    """A part in words.
+    """The words of a sentence about a part: its name, the direction in which it is slow, the verb, and the advice.
 
-    :param name: its name, such as ``cable leaf-3 to spine-12``.
-    :param side: the direction in which it is slow, or empty.
-    :param verb: the verb of the sentence about it; :param look: what to look at or measure next.
+    :param name: such as ``cable leaf-3 to spine-12``; :param side: empty for both directions.
+    :param look: what to look at or measure next.
     :param ranks: of its host, or of the hosts of a pair; empty for cables and switches.
     """
 
@@ -69,7 +62,7 @@ def _cable(known: FabricMap, part: Part) -> Words:
 
 
 def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
-    """Return a switch, all its cables to others, or one of them that is known by its pairs only."""
+    """Return the words for a switch, all its uplinks, or one of them that is known by its pairs only."""
     key = part.key
     leaf = known.switches[key[0]]
     if part.kind == "switch":
@@ -100,17 +93,16 @@ def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
 
 def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
     """Return the direction of a cable that is known by its pairs only, and its verb."""
-    if part.kind == "uplink":
-        return "out of it", f"runs{_towards(hosts, part.key[1:])}"
-    if part.kind == "downlink" and part.key[1] != NONE:
-        return "into it", f"runs{_towards(hosts, part.key[1:])}"
-    return ("into it", "runs") if part.kind == "downlink" else ("both ways", "runs")
+    side = {"uplink": "out of it", "downlink": "into it", "link": "both ways"}[part.kind]
+    named = part.kind == "uplink" or (part.kind == "downlink" and part.key[1] != NONE)
+    return side, f"runs{_towards(hosts, part.key[1:])}" if named else "runs"
 
 
 def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     leaves = np.unique(mapped.from_leaf[part.pairs])
     every = len(leaves) == len(np.unique(mapped.leaf[mapped.leaf >= 0]))
-    below = "all switches of hosts" if every else listed([mapped.known.switches[int(leaf)] for leaf in leaves])
+    names = [mapped.known.switches[int(leaf)] for leaf in leaves]
+    below = "all switches of hosts" if every else names_text(names, MOST_NAMES)
     targets = part.key if part.key[0] != NONE else tuple(np.unique(mapped.evidence.receiver[part.pairs]).tolist())
     look = "look at the counters of the switches above; with the forwarding tables the switch is named"
     return Words(f"a switch or cable above {below}", "", f"runs{_towards(hosts, targets)}", look)
@@ -122,7 +114,7 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
     names = [name_of(hosts, int(rank)) for rank in own]
     step = int(np.gcd.reduce(np.diff(own))) if len(own) > 2 else 0
     every = f", every {step}th node," if step > 1 and len(own) * step * 2 >= np.ptp(own) else ""
-    return f" towards {listed(names)}{every}"
+    return f" towards {names_text(names, MOST_NAMES)}{every}"
 
 
 def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -> list[str]:
@@ -135,16 +127,18 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
     for side, word in ((evidence.sender, "sent"), (evidence.receiver, "received")):
         never = np.flatnonzero(np.bincount(side, minlength=evidence.ranks) == 0)
         if len(never):
-            lines.append(f"never {word}: {listed([name_of(hosts, int(rank)) for rank in never])}")
+            lines.append(f"never {word}: {names_text([name_of(hosts, int(rank)) for rank in never], MOST_NAMES)}")
     if known.hosts and mapped.missing:
-        lines.append(f"not in the topology ({known.source}): {listed([repr(name) for name in mapped.missing])}")
+        lines.append(
+            f"not in the topology ({known.source}): {names_text([repr(name) for name in mapped.missing], MOST_NAMES)}"
+        )
     leaves = np.unique(mapped.leaf[mapped.leaf >= 0])
     if len(leaves) > 1:
         crossed = {(int(a), int(b)) for a, b in zip(mapped.from_leaf, mapped.to_leaf, strict=True)}
         never_crossed = [(a, b) for a in leaves.tolist() for b in leaves.tolist() if a != b and (a, b) not in crossed]
         if never_crossed:
             ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
-            lines.append(f"paths between switches that no pair took: {listed(ways)}")
+            lines.append(f"paths between switches that no pair took: {names_text(ways, MOST_NAMES)}")
     lost = int((mapped.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
     if lost:
         lines.append(f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take")
