@@ -224,7 +224,7 @@ def _alltoall_us(twin: Twin, bounds: Bounds) -> dict[int, float]:
         arguments = ["--operation", "ialltoall", "--min-size", str(size_B), "--max-size", str(size_B)]
         text = output(twin, twin.nodes, "collective_overlap", [*arguments, "--max-steps", "3", *_FEW_SAMPLES], bounds)
         found = overlap.parse_collectives(text, powers_of_two(size_B, size_B), ["ialltoall"])
-        times_us |= found.nominal_us("ialltoall")
+        times_us |= found.by_size("ialltoall_nominal_us")
     return times_us
 
 

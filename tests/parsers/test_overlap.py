@@ -11,6 +11,8 @@ SIZES = [0, *(2**power for power in range(23))]
 GOLDEN = "overlap/mpich-5.0.2.txt"
 #: Columns of the first transfer, counted from 0; those of the next ones follow in the same order.
 NOMINAL, OVERHEAD, LOW, HIGH, AVAILABILITY, WORK, STEPS, STOP = range(1, 9)
+NAMES = ["nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "availability_percent"]
+NAMES += ["work_us", "steps", "stop"]
 #: Of collectives one more.
 OSU = 9
 #: The parser of each program, its sizes, and the columns before each of its transfers.
@@ -42,16 +44,11 @@ def test_a_real_output(golden, program):
         def column(number, kind=float, first=first):
             return {int(row[0]): kind(row[first + number]) for row in rows}
 
-        assert output.nominal_us(transfer) == column(NOMINAL)
-        assert output.overhead_us(transfer) == column(OVERHEAD)
-        assert output.availability_percent(transfer) == column(AVAILABILITY)
-        assert output.steps(transfer) == column(STEPS, int)
-        assert output.stops[transfer] == column(STOP, str)
-        for number, end in ((LOW, "low"), (HIGH, "high")):
-            name = f"{transfer}_overhead_ci_{end}_us"
-            assert {row.size_B: row.values[name] for row in output.rows} == column(number)
-        if program == "collective_overlap":
-            assert output.osu_overlap_percent(transfer) == column(OSU)
+        for number, name in enumerate(NAMES if program == "overlap" else [*NAMES, "osu_overlap_percent"], NOMINAL):
+            if name == "stop":
+                assert output.stops[transfer] == column(number, str)
+            else:
+                assert output.by_size(f"{transfer}_{name}") == column(number)
     assert output.header["ranks"] == "2"
 
 
@@ -88,9 +85,7 @@ HEAD = "# fabric-checks overlap 1\n# columns: size_B {columns}\n"
 
 def one_row(isend):
     """Return an output of one size with these cells for isend."""
-    names = ["nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "availability_percent"]
-    names += ["work_us", "steps", "stop"]
-    columns = " ".join(f"{transfer}_{name}" for transfer in overlap.TRANSFERS for name in names)
+    columns = " ".join(f"{transfer}_{name}" for transfer in overlap.TRANSFERS for name in NAMES)
     return HEAD.format(columns=columns) + ROW.format(isend=isend) + "\n# complete: 1 rows\n"
 
 
@@ -106,7 +101,7 @@ def one_row(isend):
 def test_believable_rows(isend):
     output = overlap.parse(one_row(isend), [1024])
     cells = isend.split()
-    assert output.availability_percent("isend") == {1024: float(cells[4])}
+    assert output.by_size("isend_availability_percent") == {1024: float(cells[4])}
     assert output.stops["isend"] == {1024: cells[-1]}
 
 
@@ -158,7 +153,7 @@ def test_only_the_operations_asked_for(golden):
         ]
     )
     output = overlap.parse_collectives(ialltoall, sizes, ["ialltoall"])
-    assert output.osu_overlap_percent("ialltoall") == {int(row[0]): float(row[2 * OSU]) for row in rows}
+    assert output.by_size("ialltoall_osu_overlap_percent") == {int(row[0]): float(row[2 * OSU]) for row in rows}
     with pytest.raises(OutputError, match="the table has no column 'iallreduce_nominal_us'"):
         overlap.parse_collectives(ialltoall, sizes)
     with pytest.raises(OutputError, match="the table has 28 columns instead of 10"):

@@ -140,7 +140,7 @@ def at_size(simulator):
 def send_overhead_us(at_size):
     """Return the effective latency of MPI_Isend at 8 B on the clusters of the report (SAND section 5)."""
     names = ("cbc", "red-squall", "escher", "spirit")
-    return {name: at_size(name, "overlap", 8, overlap.parse).overhead_us("isend")[8] for name in names}
+    return {name: at_size(name, "overlap", 8, overlap.parse).by_size("isend_overhead_us")[8] for name in names}
 
 
 def test_the_effective_send_latency_is_lowest_on_cbc(send_overhead_us):
@@ -166,8 +166,8 @@ def host(at_size):
     """Return what MPI_Isend costs the hosts of OSU03: overhead at 8 B in us, availability at 64 KiB in %."""
     return {
         name: (
-            at_size(name, "overlap", 8, overlap.parse).overhead_us("isend")[8],
-            at_size(name, "overlap", 65536, overlap.parse).availability_percent("isend")[65536],
+            at_size(name, "overlap", 8, overlap.parse).by_size("isend_overhead_us")[8],
+            at_size(name, "overlap", 65536, overlap.parse).by_size("isend_availability_percent")[65536],
         )
         for name in THREE
     }

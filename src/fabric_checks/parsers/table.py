@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.text import names_text
 
 Found = TypeVar("Found")
 
@@ -63,17 +64,12 @@ def whole(text: str, line: int | None, what: str) -> int:
     return int(text)
 
 
-def cells_of(line: str, columns: Sequence[str], place: int) -> dict[str, str]:
+def cells_of(line: str, columns: Sequence[str], line_number: int) -> dict[str, str]:
     """Return the cells of a row by column; raise :class:`OutputError` if there are more or fewer."""
     cells = line.split()
     if len(cells) != len(columns):
-        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
     return dict(zip(columns, cells, strict=True))
-
-
-def message_size(text: str, line: int) -> int:
-    """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
-    return whole(text, line, "a message size")
 
 
 def positive(text: str, what: str, line: int | None) -> float:
@@ -139,6 +135,7 @@ def require_overlap(row: Row, low: float, high: float) -> None:
     overlap = row.values["overlap_percent"]
     if not 0 <= overlap <= 100:
         raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+    low, high = (min(max(bound, 0.0), 100.0) for bound in (low, high))
     if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
         raise OutputError(
             f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to "
@@ -156,16 +153,13 @@ def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
     extra = [row for row in rows if row.size_B not in sizes_B]
     if extra:
         raise OutputError(f"an unexpected row of {extra[0].size_B} B", extra[0].line)
-    if missing and found == list(sizes_B[: len(found)]):
-        last = f"after {found[-1]} B" if found else "before the first row"
-        raise OutputError(
-            f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_some(missing)}"
-        )
-    if missing:
-        raise OutputError(f"sizes are missing from the table: {_some(missing)}")
-    raise OutputError(f"the sizes are repeated or out of order: {_some(found)}")
+    if not missing:
+        raise OutputError(f"the sizes are repeated or out of order: {_listed(found)}")
+    if found != list(sizes_B[: len(found)]):
+        raise OutputError(f"sizes are missing from the table: {_listed(missing)}")
+    last = f"after {found[-1]} B" if found else "before the first row"
+    raise OutputError(f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_listed(missing)}")
 
 
-def _some(sizes_B: Sequence[int]) -> str:
-    shown = ", ".join(f"{size} B" for size in sizes_B[:5])
-    return shown if len(sizes_B) <= 5 else f"{shown} and {len(sizes_B) - 5} more"
+def _listed(sizes_B: Sequence[int]) -> str:
+    return names_text([f"{size} B" for size in sizes_B], 5)
