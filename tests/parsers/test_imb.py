@@ -111,7 +111,7 @@ def test_another_program_is_refused(golden):
 
 
 def test_fewer_sizes_than_asked_for(golden):
-    with pytest.raises(OutputError, match="sizes are missing"):
+    with pytest.raises(OutputError, match="the row of size_B 1 was expected, found that of size_B 8"):
         imb.parse(golden("imb/2021.11/PingPong.msglog.txt"), "PingPong", SIZES, 2)
     imb.parse(golden("imb/2021.11/PingPong.msglog.txt"), "PingPong", [0, *powers_of_two(8, 1024)], 2)
 

@@ -6,8 +6,8 @@ import pytest
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import buffer_reuse, hot_spot, notification, streaming
-from fabric_checks.parsers.points import Point, columns, point, require_keys
-from fabric_checks.parsers.table import whole
+from fabric_checks.parsers.points import Point, columns, point
+from fabric_checks.parsers.table import require_keys, whole
 from tests import breakages
 
 #: By golden output: how it is read, its key columns, and its points in order.

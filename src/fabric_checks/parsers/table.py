@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.core.text import names_text
 
 Found = TypeVar("Found")
 
@@ -146,20 +145,30 @@ def require_overlap(row: Row, low: float, high: float) -> None:
 
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
     """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that order."""
-    found = [row.size_B for row in rows]
-    if found == list(sizes_B):
-        return
-    missing = [size for size in sizes_B if size not in found]
-    extra = [row for row in rows if row.size_B not in sizes_B]
-    if extra:
-        raise OutputError(f"an unexpected row of {extra[0].size_B} B", extra[0].line)
-    if not missing:
-        raise OutputError(f"the sizes are repeated or out of order: {_listed(found)}")
-    if found != list(sizes_B[: len(found)]):
-        raise OutputError(f"sizes are missing from the table: {_listed(missing)}")
-    last = f"after {found[-1]} B" if found else "before the first row"
-    raise OutputError(f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_listed(missing)}")
+    require_keys([(row.line, (row.size_B,)) for row in rows], [(size,) for size in sizes_B], ("size_B",))
 
 
-def _listed(sizes_B: Sequence[int]) -> str:
-    return names_text([f"{size} B" for size in sizes_B], 5)
+def require_keys(
+    found: Sequence[tuple[int, tuple[int, ...]]], wanted: Sequence[tuple[int, ...]], names: Sequence[str]
+) -> None:
+    """Raise :class:`OutputError` unless the rows are exactly those that were asked for, in that order.
+
+    :param found: for each row its line number and the values of its key columns.
+    :param wanted: the keys that were asked for.
+    :param names: the names of the key columns.
+    """
+
+    def text_of(key: tuple[int, ...]) -> str:
+        return ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
+
+    for (line, key), expected in zip(found, wanted, strict=False):
+        if key != expected:
+            raise OutputError(f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line)
+    if len(found) > len(wanted):
+        line, key = found[len(wanted)]
+        raise OutputError(f"an unexpected row of {text_of(key)}", line)
+    if len(found) < len(wanted):
+        missing = len(wanted) - len(found)
+        raise OutputError(
+            f"the last {missing} of {len(wanted)} rows are missing, from {text_of(wanted[len(found)])} on"
+        )
