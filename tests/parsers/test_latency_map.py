@@ -8,7 +8,6 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import latency_map
-from tests import breakages
 from tests.diagnosis.latency_map.model import latencies, text_of
 
 
@@ -35,14 +34,6 @@ def test_a_real_output_is_read(golden):
 
 def test_some_rounds_are_read():
     assert len(latency_map.parse(text_of(latencies([0] * 9), shifts=4)).starter) == 2 * 4 * 4
-
-
-def test_broken_outputs_are_refused(text):
-    for name, broken in breakages.of_table(text, [4, 5]).items():
-        with pytest.raises(OutputError) as caught:
-            latency_map.parse(broken)
-            pytest.fail(name)
-        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

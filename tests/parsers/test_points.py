@@ -54,16 +54,6 @@ def test_every_cell_of_a_real_output_is_read(golden, name):
     assert output.header["ranks"] == ("5" if "5ranks" in name else "2")
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_broken_outputs_are_refused(golden, name):
-    parse, keys, points = OUTPUTS[name]
-    columns = [len(keys) + 5 * number + value for number in range(len(points)) for value in (0, 2)]
-    for damage, broken in breakages.of_table(golden(f"{name}.txt"), columns).items():
-        with pytest.raises(OutputError):
-            parse(broken)
-            pytest.fail(f"{damage} passed")
-
-
 def test_times_are_by_the_key_that_is_not_fixed(golden):
     parse, *_ = OUTPUTS["hot_spot/mpich-5.0.2.5ranks"]
     text = golden("hot_spot/mpich-5.0.2.5ranks.txt")
