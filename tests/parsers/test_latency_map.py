@@ -26,12 +26,6 @@ def test_everything_is_read(text):
     assert np.allclose(output.least_us, 0.99 * output.latency_us)
 
 
-def test_a_real_output_is_read(golden):
-    output = latency_map.parse(golden("latency_map/mpich-5.0.2.txt"))
-    assert output.hosts == tuple(f"n{rank}" for rank in range(8))
-    assert len(output.starter) == 2 * 14 * 4
-
-
 def test_some_rounds_are_read():
     assert len(latency_map.parse(text_of(latencies([0] * 9), shifts=4)).starter) == 2 * 4 * 4
 
