@@ -91,7 +91,7 @@ def test_the_right_part_is_blamed_and_no_other(name, noise):
 
 
 def test_more_repeats_find_a_slow_pair_in_strong_noise():
-    """What four repeats cannot tell at 10 % noise, sixty-four can."""
+    """Four repeats do not suffice at 10 % noise, sixty-four do."""
     right = 0
     for seed in range(30):
         faults, expected = scenario("slow pair", 32, seed)
