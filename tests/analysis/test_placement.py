@@ -27,7 +27,7 @@ def ranks(*nodes_and_cores):
         ("1x2", [("a", "0"), ("a", "1")]),
         ("1x2", [("a", "0 1"), ("a", "0")]),
         ("2x1", [("a", "0"), ("b", "0")]),
-        ("1x2", [("a", ""), ("a", "")]),  # the machine does not say
+        ("1x2", [("a", ""), ("a", "")]),  # cores are unknown
     ],
 )
 def test_right_placements(layout, given):
@@ -83,7 +83,7 @@ def test_those_that_share_are_named():
 
 
 def bound(*cpus, cores=None, online="0-7"):
-    """Make places on nodes a, b, ... from texts such as "0-3|4-7", which are the CPUs of a node's ranks."""
+    """Make ranks on nodes a, b, ... from texts such as "0-3|4-7", which are the CPUs of a node's ranks."""
     lists = [(node, text) for node, of_node in zip("abcdef", cpus, strict=False) for text in of_node.split("|")]
     return [
         RankPlace(rank, node, node, text, frozenset((cores or (lambda text: text))(text).split()), online)
@@ -110,7 +110,7 @@ def wide(cpus):
         (["-|-"], {}, "unknown"),
         (["0|-"], {}, "unknown"),
         ([], {}, "unknown"),
-        # Cores unknown, or the CPUs of the node: what is known is given.
+        # Cores unknown, or the CPUs of the node: the known CPUs are given.
         (["0|1"], {"cores": lambda _: ""}, "0|1"),
         (["0-3|4-7"], {"online": "-", "cores": wide}, "0-3|4-7"),
         (["0|1"], {"online": "-"}, "core"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole outputs of every parser, each with what was asked for: what must be read, and what mutations begin with."""
+"""Whole outputs for every parser, each with the options of its run; mutations begin with them."""
 
 import re
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parser of `latency_map`: what is whole is read, what is not is refused."""
+"""The parser of `latency_map`: whole outputs are read, others refused."""
 
 import re
 

@@ -167,7 +167,7 @@ def parsed(benchmark, rows, sizes=(1, 2)):
     return osu.parse(title + PARSED[benchmark].format(rows), benchmark, list(sizes))
 
 
-@pytest.mark.parametrize("place", ["before the columns", "within the table", "behind the table"])
+@pytest.mark.parametrize("position", ["before the columns", "within the table", "behind the table"])
 @pytest.mark.parametrize(
     "title",
     [
@@ -178,9 +178,9 @@ def parsed(benchmark, rows, sizes=(1, 2)):
         "# OSU MPI7 Latency Test v7.4",
     ],
 )
-def test_another_title_is_refused(golden, place, title):
+def test_another_title_is_refused(golden, position, title):
     lines = golden("osu/7.4/osu_latency.txt").splitlines(keepends=True)
-    at = {"before the columns": 2, "within the table": 9, "behind the table": len(lines)}[place]
+    at = {"before the columns": 2, "within the table": 9, "behind the table": len(lines)}[position]
     text = "".join([*lines[:at], title + "\n", *lines[at:]])
     with pytest.raises(
         OutputError, match=rf"line {at + 1}: (expected 'MPI Latency Test', found|a second table begins)"
@@ -269,7 +269,7 @@ def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(size, bandwid
 
 
 def test_a_message_rate_fits_what_was_transmitted():
-    """With derived data types, ``-D``, less is transmitted than the size says (``osu_mbw_mr.c`` of 7.4)."""
+    """With derived data types, ``-D``, less is transmitted than the size (``osu_mbw_mr.c`` of 7.4)."""
     text = f"# OSU {osu.TITLES['mbw_mr']} v7.4\n# Size  MB/s  Messages/s  Transmit Size\n64 {{}} 1000000.00 32\n"
     assert osu.parse(text.format("32.00"), "mbw_mr", [64])
     with pytest.raises(OutputError, match="32 B"):

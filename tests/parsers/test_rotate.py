@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parser of `rotate`: what is whole is read, what is not is refused."""
+"""The parser of `rotate`: whole outputs are read, others refused."""
 
 import re
 
@@ -105,7 +105,7 @@ def test_what_was_not_measured_is_read(golden):
 
 
 def test_an_output_from_before_that_is_still_read(golden):
-    """Its phases do not take turns, and it does not say what was not measured."""
+    """Its phases do not take turns, and it has no lines about pairs that were not measured."""
     output = rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt"))
     assert "ordered pairs" not in output.header
     assert output.ordered_pairs == (16, 56)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tournament of `rotate`: who meets whom, in which direction, and what some of its rounds leave out."""
+"""The tournament of `rotate`: its pairs, their directions, and the pairs that some of its rounds leave out."""
 
 from functools import cache
 

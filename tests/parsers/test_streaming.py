@@ -19,7 +19,7 @@ def parse(text, queue_depth=0):
 
 
 def one_way(text):
-    """Return what the program prints without --directions both: the columns up to those of streaming."""
+    """Return the output without --directions both: the columns up to those of streaming."""
     lines = text.replace("directions both", "directions one").splitlines(keepends=True)
     titles = "# columns: "
     return "".join(

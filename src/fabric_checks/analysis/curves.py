@@ -120,8 +120,9 @@ class Switch:
 
 #: A jump by less than this share of the expected time is not called a switch.
 _LEAST_JUMP = 0.15
-#: What one more piece, or leaving out one point, must gain in squared standard errors: far above what the best of 40
-#: places gains by noise. It finds no switch in 500 curves without one at 2 % noise, and one in 1 of 100 at 5 to 10 %.
+#: The gain that one more piece, or leaving out one point, must have, in squared standard errors: far above that of the
+#: best of 40 positions by noise. It finds no switch in 500 curves without one at 2 % noise, and one in 1 of 100 at 5 to
+#: 10 %.
 _PRICE = 25.0
 #: Points of a piece: a line goes through any two.
 _SHORTEST = 3
@@ -141,9 +142,9 @@ def protocol_switches(
     and do not meet in the gap either: at ``below_B`` they are half as far apart at least. Beyond its end a line counts
     as neither falling nor growing faster than the size does.
 
-    A bend is thus none unless the bandwidth falls there: pipelines and caches bend curves too, and the place of a bend
-    is not sharp. Caches and disturbances can also make a jump, so a switch says where to look, not what was found
-    there. A break closer than three sizes to an end is not seen.
+    A bend is thus none unless the bandwidth falls there: pipelines and caches bend curves too, and the position of a
+    bend is not sharp. Caches and disturbances can also make a jump, so a switch is a hint where to look, and no cause.
+    A break closer than three sizes to an end is not seen.
 
     :param times_us: time in microseconds by message size in bytes, half an octave or an octave apart. Its scatter
         about the lines through neighbours gives the weights.

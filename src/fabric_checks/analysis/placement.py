@@ -13,7 +13,7 @@ from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 
 
 def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = False) -> None:
-    """Raise :class:`PlacementError` unless the ranks are spread as ``layout`` says, each on a core of its own.
+    """Raise :class:`PlacementError` unless the ranks are spread as in ``layout``, each on a core of its own.
 
     Without binding every rank may use all cores of its node; each only has to be *able* to have a core to itself, which
     two ranks bound to one core, or to two hardware threads of one core, are not.

@@ -3,7 +3,7 @@
 
 Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
 then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
-``time-out.`` in place of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
+``time-out.`` instead of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
 its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
 ends a whole output.
 """

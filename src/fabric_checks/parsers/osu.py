@@ -128,7 +128,7 @@ class OsuOutput:
     :param version: the version in the title, or None (the ports print none).
     :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``, ``iterations``.
     :param rows: one for each message size; the barriers' only row has size 0.
-    :param memory: where the buffers are: ``host``, ``cuda``, ``rocm``, ... as the title says.
+    :param memory: the memory of the buffers by the title: ``host``, ``cuda``, ``rocm``, ...
     :param header: the header's keys and values, such as ``Synchronization`` and ``pairs``.
     """
 

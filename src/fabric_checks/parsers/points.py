@@ -81,7 +81,7 @@ class PointTable:
 
     :param program: the name in the first line of the output.
     :param points: the names of the points of each row, in the program's order.
-    :param keys: the columns that tell rows apart, each with what its cells are called in messages.
+    :param keys: the columns that distinguish rows, each with the name of its cells in messages.
     """
 
     program: str

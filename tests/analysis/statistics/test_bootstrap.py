@@ -38,7 +38,7 @@ def held_to(interval, confidence, low, high):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 9, 100])
 def test_the_places_have_the_distribution_of_order_statistics(n):
-    """The k-th smallest of n drawn places is below j if at least k of n draws are: the binomial distribution."""
+    """The k-th smallest of n drawn ranks is below j if at least k of n draws are: the binomial distribution."""
     low, high = bootstrap.middle_places(n, MANY)
     for places, k in ((low, (n + 1) // 2), (high, n // 2 + 1)):
         for j in range(n):
@@ -49,7 +49,7 @@ def test_the_places_have_the_distribution_of_order_statistics(n):
 
 @pytest.mark.parametrize("n", [2, 6])
 def test_the_two_places_in_the_middle_belong_together(n):
-    """Held to places that are drawn and sorted."""
+    """Held to ranks that are drawn and sorted."""
     drawn = np.sort(np.random.default_rng(5).integers(0, n, (MANY, n)), axis=1)[:, n // 2 - 1 : n // 2 + 1]
     low, high = bootstrap.middle_places(n, MANY)
     for i in range(n):

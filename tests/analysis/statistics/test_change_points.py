@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Change points: what is found, and what is taken for a change by mistake."""
+"""Change points: rates of detection and of false alarms."""
 
 import csv
 
@@ -55,7 +55,7 @@ def test_a_shift_of_a_tenth_is_found_and_placed_within_three_runs(after, trials,
     [(200, 20261121, 100, 1), (10, 10, 200, 9), (20, 20, 200, 9), (40, 40, 200, 9), (80, 80, 200, 9)],
 )
 def test_stable_series_have_few_false_alarms(n, seed, trials, most):
-    """As many as comparison.changes.search.FALSE_ALARMS says: about 2 in 100; measured over 800: 0.5 to 3.1."""
+    """As many as comparison.changes.FALSE_ALARMS states: about 2 in 100; measured over 800: 0.5 to 3.1."""
     draw = np.random.default_rng(seed)
     alarms = sum(bool(split(NOISES["normal"](draw, n)).starts) for _ in range(trials))
     assert alarms <= most, alarms

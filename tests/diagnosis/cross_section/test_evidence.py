@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What measurements that follow each other have in common is told from chance."""
+"""A drift common to consecutive measurements is distinguished from chance."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
     ("hosts", "named"), [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))]
 )
 def test_of_few_nodes_nothing_is_claimed(hosts, named):
-    """All pairs of two nodes are those of a slow one: a run that cannot see it says so."""
+    """All pairs of two nodes are those of a slow one: a run that cannot see it has a note of that."""
     wiring, known = wired("fat tree 2", hosts, "d-mod-k")
     report = evaluation.of_run(run(Fabric(wiring, known, Noise(0.01), 1)))
     assert not findings.faults(report.findings)

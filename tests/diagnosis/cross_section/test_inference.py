@@ -29,7 +29,7 @@ class _BySides(_Search):
 
 @pytest.fixture
 def searched(golden):
-    """Return the mapped and the parts of a run in which one node of eight is slow."""
+    """Return the evidence and the parts of a run in which one node of eight is slow."""
     output = rotate.parse(golden("rotate/mpich-5.0.2.busy.txt"))
     mapped = on_map(of_output(output), output.hosts, None)
     return mapped, candidates(mapped, np.flatnonzero(mapped.evidence.alone < -0.1))
@@ -40,7 +40,7 @@ def kinds(chosen):
 
 
 def test_both_sides_of_a_node_are_the_node(searched):
-    """One by one neither side is exchanged for the node: beside the other it explains no more, and costs more."""
+    """One by one neither side is exchanged for the node: with the other it explains no more, and costs more."""
     search = _Search(*searched)
     (node,) = search.best()
     assert node.part.kind == "node"
@@ -65,7 +65,7 @@ def test_sides_of_two_nodes_stay_two(searched):
 
 @pytest.fixture(scope="module")
 def corrected():
-    """Return the mapped of a healthy run whose scan is corrected for what pairs share, and where it has a rest."""
+    """Return the evidence of a healthy run whose scan is corrected for sharing, and the pairs with a rest."""
     wiring, known = wired("fat tree 2", 32, "d-mod-k")
     output = run(Fabric(wiring, known, Noise(0.01), 1))
     mapped = on_map(of_output(output), output.hosts, known)
@@ -73,7 +73,7 @@ def corrected():
 
 
 def test_a_pair_is_low_in_a_quiet_scan_from_the_least_fault_on(corrected):
-    """However far it is beyond what measurements differ by: 4 % is no fault that is told."""
+    """A loss of 4 % is not reported, however far it is beyond the noise."""
     mapped, there = corrected
     rest = np.where(np.isnan(mapped.rest), np.nan, 0.0)
     rest[there[:2]] = -0.04, -0.07
@@ -91,11 +91,11 @@ def test_a_cable_is_low_in_a_scan_by_all_its_pairs(corrected):
     assert len(low) >= 8 and set(low) <= set(through)
 
 
-@pytest.mark.parametrize(("near", "is_told"), [(2, True), (1, False)])
-def test_a_node_is_told_from_its_way_to_the_others_by_two_pairs_with_its_neighbours(near, is_told):
+@pytest.mark.parametrize(("near", "is_node"), [(2, True), (1, False)])
+def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_node):
     """Most nodes have such pairs; node 0 has so many, and one with a node that is far."""
     pairs = [(number, number + 1) for number in range(1, 7)] + [(0, 1), (2, 0)][:near] + [(0, 7)]
     sender, receiver = np.array(pairs).T
     evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8)
     part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
-    assert _has_neighbours(SimpleNamespace(evidence=evidence, leaf=np.full(8, -1)), part) is is_told
+    assert _has_neighbours(SimpleNamespace(evidence=evidence, leaf=np.full(8, -1)), part) is is_node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is declared is what a report measures."""
+"""A report has the declared metrics."""
 
 import pytest
 

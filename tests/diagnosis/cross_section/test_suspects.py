@@ -48,7 +48,7 @@ def pairs_of(part, number=None):
 
 @pytest.mark.parametrize("pattern", ["", ".shift", ".bisection", ".round-robin", ".twelve"])
 def test_the_program_measures_the_same_again(golden, pattern):
-    """What `rotate --confirm` did after a scan is what this rule says of it, pair for pair and round for round."""
+    """`rotate --confirm` did after a scan as this rule does, pair for pair and round for round."""
     output = rotate.parse(golden(f"rotate/mpich-5.0.2{pattern}.txt"))
     ranks, repeats = len(output.hosts), 4
     found = suspects.find(output.scan, ranks, output.suspect_share, output.hosts)
@@ -58,7 +58,7 @@ def test_the_program_measures_the_same_again(golden, pattern):
     passes = []
 
     def measure(rounds, _):
-        """Return what the program measured where this rule has its rounds; its neighbours ran only in the first."""
+        """Return the program's measurements of the rounds of this rule; its neighbours ran only in the first."""
         done, rates = sum(map(len, passes)), {}
         for number, pairs in enumerate(rounds, done):
             here = together.round == number
@@ -247,7 +247,7 @@ def test_nodes_of_several_pairs_alone_have_controls_of_their_own():
     assert len(suspects.controls(found, scan, slow, slow, 8)) == 8
 
 
-# ------------------------------------------------------------- what it costs
+# ------------------------------------------------------------- rounds
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 7, 8, 16, 27, 128, 512, 2000, 16384])

@@ -65,7 +65,7 @@ def test_the_words_of_misplaced_hosts():
 
 
 def test_switches_that_are_known_count_more_than_the_order_of_names():
-    """Two hosts of neighbouring leaves at their border: by order nobody can tell."""
+    """Two hosts of neighbouring leaves at their border: the order of names does not show it."""
     at = swapped(15, 16)
     hosts = [f"n{rank:03}" for rank in range(64)]
     known = of_switches("a test", {f"leaf-{leaf}": hosts[16 * leaf : 16 * leaf + 16] for leaf in range(4)})

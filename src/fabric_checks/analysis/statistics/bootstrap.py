@@ -96,7 +96,7 @@ def compare(
         estimate = of(np.median(two, axis=1), np.median(one, axis=1))
         out = Intervals(estimate, np.empty(len(one)), np.empty(len(one)))
         for part in _chunks(len(one), resamples):
-            # A seed of its own: with the same places drawn for both, a ratio of equal series would not vary.
+            # A seed of its own: with the same ranks drawn for both, a ratio of equal series would not vary.
             medians = of(_medians(two[part], resamples, seed + 1), _medians(one[part], resamples, seed))
             _set_ends(out, part, medians, confidence)
     return out

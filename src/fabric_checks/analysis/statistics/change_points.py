@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 #: A segment has at least as many runs: one run is no level, and two can be a bad night.
 MIN_SEGMENT = 3
 
-#: A series with fewer runs is too short: its noise cannot be told from a change.
+#: A series with fewer runs is too short: its noise cannot be distinguished from a change.
 MIN_RUNS = 8
 
 #: A run further from the median of the five around it than this many times the noise is an outlier.
@@ -157,7 +157,7 @@ def _best_starts(values: Floats, penalty: float) -> list[int]:
 def _noise_within(values: Floats, starts: list[int]) -> float:
     """Return the noise within segments as it counts for the mean of many runs.
 
-    If a run resembles the one before, as where a machine drifts, the mean of many tells less than that of as many
+    If a run resembles the one before, as where a machine drifts, the mean of many is less exact than that of as many
     independent runs. Its variance is (1 + r) / (1 - r) times as large, r being the correlation of neighbours (Bayley
     and Hammersley: The effective number of independent observations, 1946); r counts if it is no accident.
     """

@@ -52,7 +52,7 @@ class Finding:
     :param kind: one of :data:`FAULTS`, ``sharing`` or ``noise``.
     :param part: the name of the part, empty without one; :param side: the direction in which it is slow, or empty.
     :param ranks: of the node, or of sender and receiver; :param hosts: their names.
-    :param share: its bandwidth as a share of that of others; of ``sharing`` and ``noise`` the number of pairs.
+    :param share: its bandwidth as a share of that of healthy parts; of ``sharing`` and ``noise`` the number of pairs.
     :param confirmed: whether it was measured alone and exceeds chance, or so many pairs of the scan, corrected for
         sharing, show it that it need not be.
     :param slow: the number of its pairs that were slow alone; :param slow_in_scan: that were slow in the scan only;
@@ -231,7 +231,7 @@ def _noise(mapped: MappedEvidence, pairs: int) -> Finding:
         f"about {count_text(pairs, 'pair')} that look{'s' if pairs == 1 else ''} slow; measure on idle nodes, one "
         "process on each"
     )
-    # More repeats reduce the noise of a pair, but not the spread of others.
+    # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
     text += "" if noise.between > noise.repeat else ", or raise --confirm-repeats"
     return Finding("noise", (), (), float(pairs), False, text)
 

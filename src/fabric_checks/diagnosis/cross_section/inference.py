@@ -309,7 +309,7 @@ class _Search:
         return self.joined(chosen)
 
     def joined(self, chosen: list[_Choice]) -> list[_Choice]:
-        """Return a set with one part in place of its two sides where that explains more.
+        """Return a set with one part instead of its two sides where that explains more.
 
         Exchanges one at a time cannot find it: next to one side, the whole part costs more than the missing side.
         """
@@ -401,5 +401,5 @@ def _has_neighbours(mapped: MappedEvidence, part: Part) -> bool:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
     near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
     if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
-        return True  # the pattern has no such pairs, which the finding says
+        return True  # the pattern has no such pairs; the finding has a note of it
     return int(near[pairs].sum()) >= 2

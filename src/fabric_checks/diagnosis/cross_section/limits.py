@@ -27,7 +27,7 @@ _ALL = 0.99
 _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
 #: A pair is named only if it is measured alone, which has to be as likely as this.
 _FOUND = 0.9
-#: A night that would miss a fault of this share says so.
+#: A night that would miss a fault of this share has a note of it.
 A_TENTH = 0.10
 
 

@@ -3,7 +3,7 @@
 
 ``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs for each
 switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the form of ``ibroute``
-with ``#`` in place of the colon.
+with ``#`` instead of the colon.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
     """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
 
     :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
-    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end says.
+    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end states.
     """
     tables: dict[str, dict[int, int]] = {}
     own: dict[int, int] | None = None
