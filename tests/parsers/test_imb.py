@@ -177,9 +177,8 @@ def test_an_average_outside_its_extremes_is_refused(golden, times):
 
 @pytest.mark.parametrize("cell", ["8", "8.0", "8.000", "08.00", "8e0", "9" * 5000])
 def test_values_without_two_decimals_are_refused(golden, cell):
-    text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell})
     with pytest.raises(OutputError, match=r"^line \d+: "):
-        imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)
+        imb.parse(with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell}), "Allreduce", REDUCTION_SIZES, 2)
 
 
 @pytest.mark.parametrize(("benchmark", "column"), [("Allreduce", 1), ("Uniband", 3)])

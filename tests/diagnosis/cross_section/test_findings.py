@@ -124,18 +124,14 @@ def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
     assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 0.9")
 
 
-def test_the_words_name_hosts_share_and_direction():
-    output = run(Fabric(32, 0.01, 1, receivers={20: 0.41}, senders={3: 0.6}, pairs={(9, 25): 0.5}))
+@pytest.mark.parametrize(("sender", "receiver"), [(0.4, 0.6), (0.6, 0.4)])
+def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender, receiver):
+    output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}, pairs={(9, 25): 0.5}))
     texts = [finding.text for finding in found(output) if finding.is_fault]
-    assert texts[0].startswith("node n20 receives at 0.41 of the rate of others, alone as well")
-    assert texts[1].startswith("node n3 sends at 0.60 of the rate of others, alone as well")
-    assert texts[2].startswith("n9 to n25 runs at 0.50 of the rate of others, alone as well")
-
-
-@pytest.mark.parametrize(("sender", "receiver", "first"), [(0.4, 0.6, "sender"), (0.6, 0.4, "receiver")])
-def test_the_slowest_node_comes_first(sender, receiver, first):
-    output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}))
-    assert found(output)[0].kind == first
+    words = [f"node n3 sends at {sender:.2f}", f"node n20 receives at {receiver:.2f}"]
+    words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 0.50"]
+    for text, beginning in zip(texts, words, strict=True):
+        assert text.startswith(f"{beginning} of the rate of others, alone as well")
 
 
 def test_a_run_without_confirmation_has_no_findings():
@@ -150,28 +146,27 @@ def test_nobody_is_blamed_where_nothing_repeats():
     assert noise.kind == "noise" and "idle nodes" in noise.text
 
 
-def test_the_noise_is_the_pooled_spread_of_the_logarithms():
-    """Two values a factor of e^2 apart have a standard deviation of sqrt(2)."""
+@pytest.mark.parametrize(
+    ("controls", "text", "has_advice"),
+    [
+        # Two values a factor of e^2 apart have a standard deviation of sqrt(2); so have ...
+        ([], "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 ", True),
+        # ... three healthy pairs that repeat, a factor of e^2 from each other; more repeats would not change that.
+        (
+            [0, 1e-6, 2, 2, 4, 4],
+            "71 % from one measurement to the next and healthy pairs by 200 % from each other",
+            False,
+        ),
+    ],
+)
+def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
     output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
     again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
-    output = replace(output, phases=output.phases | {"alone": again, "control": NONE})
-    (noise,) = found(output)
-    assert noise.text.startswith(
-        "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 "
-    )
-    assert noise.text.endswith(", or raise --confirm-repeats")
-
-
-def test_healthy_pairs_that_differ_by_more_than_the_noise_are_said_to():
-    """A suspect pair that does not repeat, and three healthy ones that do, a factor of e^2 from each other."""
-    output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
-    again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
-    healthy = np.array([1, 1, 2, 2, 3, 3])
-    control = Transfers(healthy, healthy, 4 + healthy, np.exp([0, 1e-6, 2, 2, 4, 4]))
-    output = replace(output, phases=output.phases | {"alone": again, "control": control})
-    (noise,) = found(output)
-    assert "differs by 71 % from one measurement to the next and healthy pairs by 200 % from each other" in noise.text
-    assert "--confirm-repeats" not in noise.text
+    healthy = np.repeat([1, 2, 3], 2)
+    control = Transfers(healthy, healthy, 4 + healthy, np.exp(controls)) if controls else NONE
+    (noise,) = found(replace(output, phases=output.phases | {"alone": again, "control": control}))
+    assert text in noise.text
+    assert (", or raise --confirm-repeats" in noise.text) is has_advice
 
 
 @pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 25)])
