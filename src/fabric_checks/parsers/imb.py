@@ -128,7 +128,12 @@ def parse(
     names = tuple(name for name in columns if name != "size_B")
     # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
     # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
-    _require_positive(rows, names, takes_time=program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns)
+    takes_time = program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns
+    for name in names:
+        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
+            require_positive(rows, name, from_size_B=1)
+        elif name not in ("bandwidth_MBps", "overlap_percent"):
+            require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
     if "min_time_us" in names:
         require_order(rows, "min_time_us", "time_us", "max_time_us")
     if "message_rate_per_s" in names:
@@ -160,18 +165,6 @@ def _titles(program: str, benchmark: str) -> list[str]:
         titles = _TIME_AND_BANDWIDTH
     has_sizes = "barrier" not in name
     return [*(["#bytes"] if has_sizes else []), *titles.split()]
-
-
-def _require_positive(rows: Sequence[Row], names: Sequence[str], *, takes_time: bool) -> None:
-    """Raise :class:`OutputError` unless times and rates are above zero where they must be.
-
-    :param takes_time: whether an operation on zero bytes takes time.
-    """
-    for name in names:
-        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
-            require_positive(rows, name, from_size_B=1)
-        elif name not in ("bandwidth_MBps", "overlap_percent"):
-            require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
 
 
 def _version(lines: Sequence[str], program: str) -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, findings
-from fabric_checks.diagnosis.cross_section.inference import Culprit, Explanation
+from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.parts import Part, on_map
 from fabric_checks.parsers import rotate
 from fabric_checks.parsers.rotate import Transfers
@@ -218,4 +218,4 @@ def test_a_pair_is_a_symptom_of_slow_parts_on_its_route(share, on_route, is_symp
     """Two parts that leave half of the rate together make a pair at 0.93 of that half, and no slower one."""
     pair = culprit("pair", share, 3)
     others = (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4)) if on_route else (culprit("arc", 0.5, 1),)
-    assert findings._is_symptom(pair, Explanation((pair, *others), np.empty(0, dtype=np.int64))) is is_symptom
+    assert findings._is_symptom(pair, (pair, *others)) is is_symptom

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.inference import (
     LEAST_FAULT,
     NEIGHBOURS,
     OF_NODES,
     Culprit,
-    Explanation,
     explain,
 )
 from fabric_checks.diagnosis.cross_section.matrix import name_of
@@ -101,25 +101,25 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
         return [_noise(mapped, int((evidence.repeats > 0).sum()))]
     if not output.confirmed and not mapped.corrected:
         return []
-    found = explain(mapped)
-    findings = [_finding(mapped, output.hosts, each) for each in found.culprits if not _is_symptom(each, found)]
+    culprits, unsure = explain(mapped)
+    findings = [_finding(mapped, output.hosts, each) for each in culprits if not _is_symptom(each, culprits)]
     certain = faults(findings)
     # Suspects are not reported next to certain faults, and pairs that were slow alone are reported as noise.
     findings = certain or [each for each in findings if not each.slow][:MOST_PAIRS]
     pairs = [each for each in certain if each.kind == "pair"]
     if len(pairs) > MOST_PAIRS:
         findings = [each for each in certain if each.kind != "pair"] + [_group(output.hosts, pairs)]
-    findings += _unexplained(mapped, output, found)
+    findings += _unexplained(mapped, output, culprits, unsure)
     order = {"pair": 1, "sharing": 2, "noise": 3}
     return sorted(findings, key=lambda finding: (order.get(finding.kind, 0), not finding.confirmed, finding.share))
 
 
-def _is_symptom(culprit: Culprit, found: Explanation) -> bool:
+def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
     """Return whether the other slow parts on the route of a pair explain its rate, taken together."""
     if culprit.part.kind != "pair":
         return False
     pair = culprit.part.pairs[0]
-    shares = [each.share for each in found.culprits if each.part.kind != "pair" and pair in each.part.pairs]
+    shares = [each.share for each in culprits if each.part.kind != "pair" and pair in each.part.pairs]
     return bool(shares) and culprit.share > OF_ALL * float(np.prod(shares))
 
 
@@ -199,13 +199,15 @@ def _range(hosts: tuple[str, ...], ranks: list[int]) -> str:
     return names_text([name_of(hosts, rank) for rank in ranks], words.MOST_NAMES)
 
 
-def _unexplained(mapped: MappedEvidence, output: RotateOutput, found: Explanation) -> list[Finding]:
-    """Return the findings about suspect pairs that no fault explains."""
+def _unexplained(
+    mapped: MappedEvidence, output: RotateOutput, culprits: Sequence[Culprit], unsure: Numbers
+) -> list[Finding]:
+    """Return the findings about suspect pairs that no fault explains; :param unsure: may be slow by chance."""
     evidence = mapped.evidence
     part = output.phases["alone"]
     again = np.unique(part.sender.astype(np.int64) * evidence.ranks + part.receiver)
     suspects = np.searchsorted(evidence.sender * evidence.ranks + evidence.receiver, again)
-    blamed = np.concatenate([each.part.pairs for each in found.culprits if each.sure] or [suspects[:0]])
+    blamed = np.concatenate([each.part.pairs for each in culprits if each.sure] or [suspects[:0]])
     left = np.setdiff1d(suspects, blamed)
     rates = evidence.alone[left]
     healthy = left[rates >= np.log1p(-LEAST_FAULT)]
@@ -217,9 +219,8 @@ def _unexplained(mapped: MappedEvidence, output: RotateOutput, found: Explanatio
             "measured alone, and are slower only while others run: they share what they pass through"
         )
         findings.append(Finding("sharing", (), (), float(len(healthy)), True, text))
-    unsure = np.intersect1d(left, found.unsure)
-    if len(unsure):
-        findings.append(_noise(mapped, len(unsure)))
+    if noisy := len(np.intersect1d(left, unsure)):
+        findings.append(_noise(mapped, noisy))
     return findings
 
 

@@ -69,18 +69,6 @@ class Culprit:
     sure: bool
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The explanation of a run.
-
-    :param culprits: the parts, those that explain most first.
-    :param unsure: positions of pairs that look slow alone, perhaps by chance.
-    """
-
-    culprits: tuple[Culprit, ...]
-    unsure: Numbers
-
-
 def least_loss(mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
     """Return the loss, as a logarithm, from which on a part is slow for certain.
 
@@ -97,15 +85,15 @@ def least_loss(mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1,
     return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
 
 
-def explain(mapped: MappedEvidence) -> Explanation:
-    """Return the parts that explain what is slow."""
+def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
+    """Return the slow parts, those that explain most first, and the positions of pairs that may be slow by chance."""
     evidence = mapped.evidence
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
     looks_slow = np.union1d(measured[evidence.alone[measured] < -beyond], _low_in_scan(mapped))
     if not len(looks_slow):
-        return Explanation((), looks_slow)
+        return (), looks_slow
     parts = candidates(mapped, looks_slow)
     chosen = _Search(mapped, parts).best()
     if chosen:
@@ -124,7 +112,7 @@ def explain(mapped: MappedEvidence) -> Explanation:
     culprits = _judged(mapped, chosen, certain)
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
     explained = np.concatenate([certain, *(each.slow for each in culprits if each.sure)])
-    return Explanation(culprits, np.setdiff1d(some, explained))
+    return culprits, np.setdiff1d(some, explained)
 
 
 def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:

@@ -103,9 +103,10 @@ def _likelihood(mapped: MappedEvidence, seen: Sequence[_Seen]) -> Array | None:
 def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     evidence = mapped.evidence
     pair = np.setdiff1d(np.flatnonzero(~np.isnan(evidence.middle)), blamed)
+    variance = max(evidence.noise.repeat, LEAST_SPREAD) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
     of_median = np.where(repeats > 2, OF_MEDIAN_OF_FEW, 1.0)
-    return pair, evidence.middle[pair], _by_repeat(mapped) * of_median / repeats
+    return pair, evidence.middle[pair], variance * of_median / repeats
 
 
 def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
@@ -117,8 +118,4 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     pair = np.setdiff1d(np.flatnonzero(value > -DISTURBED * spread), blamed)
     if len(pair) > MOST_OF_SCAN:
         pair = pair[np.linspace(0, len(pair) - 1, MOST_OF_SCAN).astype(np.int64)]
-    return pair, value[pair], np.full(len(pair), _by_repeat(mapped))
-
-
-def _by_repeat(mapped: MappedEvidence) -> float:
-    return max(mapped.evidence.noise.repeat, LEAST_SPREAD) ** 2
+    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, LEAST_SPREAD) ** 2)
