@@ -57,7 +57,7 @@ def of_table(text, value_columns):
 
 
 def torn(line):
-    """Return a row with a line break in the middle of what it says, as a second writer leaves it."""
+    """Return a row with a line break in its middle, as a second writer leaves it."""
     indent = len(line) - len(line.lstrip())
     half = indent + len(line.strip()) // 2
     return line[:half] + "\n" + line[half:]

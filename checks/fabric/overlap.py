@@ -52,8 +52,8 @@ class OverlapCheck(OwnProgram):
     def quantities(self, output, transfer):
         """Return the curves of one transfer by name."""
         return {
-            f"{transfer}_overhead": output.overhead_us(transfer),
-            f"{transfer}_availability": output.availability_percent(transfer),
+            f"{transfer}_overhead": output.by_size(f"{transfer}_overhead_us"),
+            f"{transfer}_availability": output.by_size(f"{transfer}_availability_percent"),
         }
 
 
@@ -135,5 +135,5 @@ class CollectiveOverlap(OverlapCheck):
         return overlap.parse_collectives(text, self.sizes_B)
 
     def quantities(self, output, transfer):
-        osu_overlap = output.osu_overlap_percent(transfer)
+        osu_overlap = output.by_size(f"{transfer}_osu_overlap_percent")
         return super().quantities(output, transfer) | {f"{transfer}_osu_overlap": osu_overlap}

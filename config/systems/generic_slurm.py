@@ -31,9 +31,9 @@ EXTRAS = {
     # when MPI falls back to TCP, the case fails; of several, one that idles is a finding. docs/ports.md. Without it the
     # record names what carried it.
     "fabric": [],
-    # What is known of the switches, as files: what ibnetdiscover and dump_lfts.sh print, or Slurm's
-    # topology.yaml; a relative name is below config/systems. Without it a job asks `scontrol show topology`. Where it
-    # is known a slow switch or cable is named, and its pairs where it is not.
+    # The map of the fabric, as files: the output of ibnetdiscover and dump_lfts.sh, or Slurm's topology.conf; relative
+    # names are below config/systems. Without it a job asks `scontrol show topology`. With a map a slow switch or cable
+    # is named, without one its pairs.
     "topology": [],
     # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
     # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.

@@ -15,7 +15,7 @@ from tests.parsers import corpus
 
 def others():
     """Return the texts that lines are taken from: the first output of each parser."""
-    return [next(outputs()).text for outputs in corpus.OUTPUTS.values()]
+    return [next(iter(outputs())).text for outputs in corpus.OUTPUTS.values()]
 
 
 def drawn(parser, number, wholes, foreign, seed=0):

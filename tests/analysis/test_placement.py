@@ -13,27 +13,29 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers.placement import RankPlace
 
 
-def ranks(*places):
-    """Make places from (node, cores); where no cores are told, every CPU of four is allowed."""
-    return [RankPlace(i, node, node, "0-3", frozenset(cores.split())) for i, (node, cores) in enumerate(places)]
+def ranks(*nodes_and_cores):
+    """Make ranks from (node, cores); where no cores are given, every CPU of four is allowed."""
+    return [
+        RankPlace(i, node, node, "0-3", frozenset(cores.split())) for i, (node, cores) in enumerate(nodes_and_cores)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("layout", "places"),
+    ("layout", "given"),
     [
         ("1x2", [("a", "0 1"), ("a", "0 1")]),  # not bound: each can have a core of its own
         ("1x2", [("a", "0"), ("a", "1")]),
         ("1x2", [("a", "0 1"), ("a", "0")]),
         ("2x1", [("a", "0"), ("b", "0")]),
-        ("1x2", [("a", ""), ("a", "")]),  # the machine does not tell
+        ("1x2", [("a", ""), ("a", "")]),  # cores are unknown
     ],
 )
-def test_right_placements(layout, places):
-    verify(ranks(*places), Layout.of(layout))
+def test_right_placements(layout, given):
+    verify(ranks(*given), Layout.of(layout))
 
 
 @pytest.mark.parametrize(
-    ("layout", "places", "message"),
+    ("layout", "given", "message"),
     [
         ("1x2", [("a", "0 1")], "2 ranks were asked for, 1 ran: rank 0 on a"),
         ("2x1", [("a", "0"), ("a", "1")], "2 nodes were asked for, 1 were used"),
@@ -43,23 +45,23 @@ def test_right_placements(layout, places):
         ("1x3", [("a", "0 1"), ("a", "0 1"), ("a", "0 1")], "share fewer than 3 cores"),
     ],
 )
-def test_wrong_placements_print_the_map(layout, places, message):
+def test_wrong_placements_print_the_map(layout, given, message):
     with pytest.raises(PlacementError, match=message):
-        verify(ranks(*places), Layout.of(layout))
+        verify(ranks(*given), Layout.of(layout))
 
 
-def test_without_cores_the_cpus_decide():
-    def places(*cpus):
-        return [RankPlace(rank, "a", "a", text, frozenset()) for rank, text in enumerate(cpus)]
-
-    verify(places("0-1", "0"), Layout(1, 2))
-    verify(places("0,2-3", "2", "3"), Layout(1, 3))
-    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
-        verify(places("1", "1"), Layout(1, 2))
-    verify(places("-", "-"), Layout(1, 2))  # the kernel does not tell
-    half_known = [RankPlace(0, "a", "a", "1", frozenset({"0:1"})), RankPlace(1, "a", "a", "1", frozenset())]
-    with pytest.raises(PlacementError, match="share fewer than 2 cores"):
-        verify(half_known, Layout(1, 2))
+@pytest.mark.parametrize(
+    ("cpus", "is_right"),
+    [(["0-1", "0"], True), (["0,2-3", "2", "3"], True), (["1", "1"], False), (["-", "-"], True)],
+)
+def test_without_cores_the_cpus_decide(cpus, is_right):
+    found = [RankPlace(rank, "a", "a", text, frozenset()) for rank, text in enumerate(cpus)]
+    if is_right:
+        verify(found, Layout(1, len(cpus)))
+        return
+    for first in (found[0], RankPlace(0, "a", "a", "1", frozenset({"0:1"}))):
+        with pytest.raises(PlacementError, match="share fewer than 2 cores"):
+            verify([first, found[1]], Layout(1, 2))
 
 
 def test_where_cores_are_known_to_be_too_few_they_may_be_shared():
@@ -81,7 +83,7 @@ def test_those_that_share_are_named():
 
 
 def bound(*cpus, cores=None, online="0-7"):
-    """Make places on nodes a, b, ... from texts such as "0-3|4-7", which are the CPUs of a node's ranks."""
+    """Make ranks on nodes a, b, ... from texts such as "0-3|4-7", which are the CPUs of a node's ranks."""
     lists = [(node, text) for node, of_node in zip("abcdef", cpus, strict=False) for text in of_node.split("|")]
     return [
         RankPlace(rank, node, node, text, frozenset((cores or (lambda text: text))(text).split()), online)
@@ -89,34 +91,33 @@ def bound(*cpus, cores=None, online="0-7"):
     ]
 
 
-def test_binding_to_a_core_is_one_word():
-    assert binding(bound("0|1", "0|1")) == "core"
-    # Two hardware threads of one core are that core.
-    assert binding(bound("0,4|1,5", cores=lambda cpus: cpus[0])) == "core"
+def wide(cpus):
+    """Name two cores for any CPUs, so that a binding is to no single core."""
+    return f"{cpus} more"
 
 
-def test_no_binding_is_one_word():
-    assert binding(bound("0-7|0-7", "0-7|0-7")) == "none"
-    assert binding(bound("0", online="0")) == "none"
-
-
-def test_other_bindings_are_cpu_lists_by_local_rank():
-    wide = {"cores": lambda cpus: f"{cpus} more"}
-    assert binding(bound("0-3|4-7", "0-3|4-7", **wide)) == "0-3|4-7"
-    assert binding(bound("0-3|4-7", "4-7|0-3", **wide)) == "0-3|4-7 4-7|0-3"
-    # One rank that is bound differently shows.
-    assert binding(bound("0-7|0-3", **wide)) == "0-7|0-3"
-    assert binding(bound("0", "1", "0-1", "3", "4", "5", **wide)) == "0 1 0-1 3 and 2 more"
-
-
-def test_binding_where_the_system_tells_little():
-    assert binding(bound("-|-")) == "unknown"
-    assert binding(bound("0|-")) == "unknown"
-    assert binding([]) == "unknown"
-    # Cores unknown, or the CPUs of the node: what is known is said.
-    assert binding(bound("0|1", cores=lambda _: "")) == "0|1"
-    assert binding(bound("0-3|4-7", online="-", cores=lambda cpus: f"{cpus} more")) == "0-3|4-7"
-    assert binding(bound("0|1", online="-")) == "core"
+@pytest.mark.parametrize(
+    ("given", "options", "expected"),
+    [
+        (["0|1", "0|1"], {}, "core"),
+        (["0,4|1,5"], {"cores": lambda cpus: cpus[0]}, "core"),  # two hardware threads of one core are that core
+        (["0-7|0-7", "0-7|0-7"], {}, "none"),
+        (["0"], {"online": "0"}, "none"),
+        (["0-3|4-7", "0-3|4-7"], {"cores": wide}, "0-3|4-7"),
+        (["0-3|4-7", "4-7|0-3"], {"cores": wide}, "0-3|4-7 4-7|0-3"),
+        (["0-7|0-3"], {"cores": wide}, "0-7|0-3"),  # one rank that is bound differently shows
+        (["0", "1", "0-1", "3", "4", "5"], {"cores": wide}, "0 1 0-1 3 and 2 more"),
+        (["-|-"], {}, "unknown"),
+        (["0|-"], {}, "unknown"),
+        ([], {}, "unknown"),
+        # Cores unknown, or the CPUs of the node: the known CPUs are given.
+        (["0|1"], {"cores": lambda _: ""}, "0|1"),
+        (["0-3|4-7"], {"online": "-", "cores": wide}, "0-3|4-7"),
+        (["0|1"], {"online": "-"}, "core"),
+    ],
+)
+def test_a_binding_is_one_word_or_lists_of_cpus(given, options, expected):
+    assert binding(bound(*given, **options)) == expected
 
 
 @given(st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is compared with what, and the value that comes of it."""
+"""Layouts and metrics that are compared, and the values."""
 
 import math
 

@@ -100,7 +100,7 @@ def with_oracle(program, case, *arguments):
 
 def is_undisturbed(output, transfer):
     """Tell whether transfers took the time that they take on the known interconnect, and repeated well."""
-    nominal_us = output.nominal_us(transfer)[SIZE_B]
+    nominal_us = output.by_size(f"{transfer}_nominal_us")[SIZE_B]
     ends = output.rows[0].values
     low_us, high_us = (ends[f"{transfer}_overhead_ci_{end}_us"] for end in ("low", "high"))
     return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
@@ -126,7 +126,7 @@ def measured(program, case, transfers):
         output = with_oracle(program, case, *arguments)
         for transfer, values in found.items():
             if is_undisturbed(output, transfer):
-                values.append(output.availability_percent(transfer)[SIZE_B])
+                values.append(output.by_size(f"{transfer}_availability_percent")[SIZE_B])
         medians = {transfer: statistics.median(values) for transfer, values in found.items() if values}
         if len(medians) == len(found) and all(
             abs(value - case.availability_percent) <= POINTS for value in medians.values()
@@ -161,7 +161,7 @@ def test_a_search_says_how_it_ended(shimmed):
     """A search that may take only three steps cannot close its bracket, one of enough steps does."""
     output = with_oracle(shimmed["overlap"], CASES[0], "--max-steps", "3")
     assert output.stops == {"isend": {SIZE_B: "cap"}, "irecv": {SIZE_B: "cap"}}
-    assert output.steps("isend") == {SIZE_B: 2}
+    assert output.by_size("isend_steps") == {SIZE_B: 2}
     # Without progress 1 % of work lengthens a transfer by 1 %, which is more than this share.
     for case, arguments, stop in ((CASES[1], ["--knee-share", "0.005"], "none"), (CASES[3], [], "knee")):
         attempts = (with_oracle(shimmed["overlap"], case, *arguments) for _ in range(ATTEMPTS))

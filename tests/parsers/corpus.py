@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole outputs of every parser, each with what was asked for: what must be read, and what mutations begin with."""
+"""Whole outputs for every parser, each with the options of its run; mutations begin with them."""
 
 import re
 from collections.abc import Callable
@@ -129,11 +129,6 @@ def hot_spot_outputs():
         yield Whole(name, _golden(f"hot_spot/{name}.txt"), partial(hot_spot.parse, **asked))
 
 
-def latency_map_outputs():
-    """Return the outputs of our program latency_map."""
-    yield Whole("mpich-5.0.2", _golden("latency_map/mpich-5.0.2.txt"), partial(latency_map.parse))
-
-
 def rotate_outputs():
     """Return the outputs of our program rotate."""
     for path in sorted((GOLDEN / "rotate").rglob("*.txt")):
@@ -141,19 +136,13 @@ def rotate_outputs():
 
 
 def one_output(program, parse):
-    """Return a function that gives the one output of one of our programs."""
+    """Return a function that gives the one output of a program, which measures message sizes."""
 
     def outputs():
         text = _golden(f"{program}/mpich-5.0.2.txt")
-        sizes = sorted(set(sizes_of(text)))
-        yield Whole(program, text, partial(parse, sizes_B=sizes))
+        yield Whole(program, text, partial(parse, sizes_B=sorted(set(sizes_of(text)))))
 
     return outputs
-
-
-def placement_outputs():
-    """Return an output of the placement probe."""
-    yield Whole("placement", PLACEMENT, partial(placement.parse))
 
 
 #: The outputs, by parser.
@@ -167,11 +156,11 @@ OUTPUTS = {
     "overlap": one_output("overlap", overlap.parse),
     "collective_overlap": one_output("collective_overlap", overlap.parse_collectives),
     "hot_spot": hot_spot_outputs,
-    "latency_map": latency_map_outputs,
+    "latency_map": lambda: [Whole("mpich-5.0.2", _golden("latency_map/mpich-5.0.2.txt"), partial(latency_map.parse))],
     "buffer_reuse": one_output("buffer_reuse", buffer_reuse.parse),
     "notification": one_output("notification", notification.parse),
     "rotate": rotate_outputs,
-    "placement": placement_outputs,
+    "placement": lambda: [Whole("placement", PLACEMENT, partial(placement.parse))],
 }
 
 

@@ -23,7 +23,7 @@ def _row(name, seconds, total, indent):
 
 
 def output(processes, *, elapsed_s=101, cycles=20000, rows=ROWS):
-    """Return what a run prints."""
+    """Return the output of a run."""
     total = sum(seconds for seconds, _ in rows.values())
     table = []
     for name, (seconds, below) in rows.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged outputs at random: no parser raises anything but OutputError, and none accepts what contradicts itself.
+"""Damaged outputs at random: parsers raise nothing but OutputError, and accept no text that contradicts itself.
 
 A million for each parser: ``python -m lab.parsers.fuzz all 1000000``.
 """

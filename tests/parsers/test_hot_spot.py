@@ -5,24 +5,22 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import hot_spot
-from tests import breakages
 
 SIZES = hot_spot.message_sizes()
 GOLDEN = {2: "hot_spot/mpich-5.0.2.txt", 5: "hot_spot/mpich-5.0.2.5ranks.txt"}
 
 
-def test_other_slaves_than_expected(golden):
-    text = golden(GOLDEN[5])
-    with pytest.raises(
-        OutputError, match="the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"
-    ):
-        hot_spot.parse(text, SIZES, [1, 2, 3])
-    with pytest.raises(OutputError, match="the header lists '1 2 3' as numbers of slaves, expected 1 2 3 4"):
-        hot_spot.parse(text.replace("# slaves: 1 2 3 4", "# slaves: 1 2 3"), SIZES, [1, 2, 3, 4])
-    lines = text.splitlines(keepends=True)
-    index = next(i for i, line in enumerate(lines) if line.startswith("64 2 "))
-    with pytest.raises(OutputError, match="the row of size_B 64, slaves 2 was expected, found that of size_B 64, sla"):
-        hot_spot.parse(breakages.replaced(lines, index, 1, "3"), SIZES, [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("old", "new", "slaves", "message"),
+    [
+        ("", "", 3, "the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"),
+        ("# slaves: 1 2 3 4", "# slaves: 1 2 3", 4, "the header lists '1 2 3' as numbers of slaves, expected 1 2 3 4"),
+        ("\n64 2 ", "\n64 3 ", 4, "the row of size_B 64, slaves 2 was expected, found that of size_B 64, slaves 3"),
+    ],
+)
+def test_other_slaves_than_expected_are_refused(golden, old, new, slaves, message):
+    with pytest.raises(OutputError, match=message):
+        hot_spot.parse(golden(GOLDEN[5]).replace(old, new, 1), SIZES, list(range(1, slaves + 1)))
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "b"), ("b", "a")])

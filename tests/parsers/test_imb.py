@@ -11,6 +11,7 @@ from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.parsers import imb
 from tests import breakages
 from tests.conftest import GOLDEN
+from tests.parsers import corpus
 
 SIZES = powers_of_two(0, 4 * 1024**2)
 REDUCTION_SIZES = [0, *powers_of_two(4, 4 * 1024**2)]
@@ -19,55 +20,21 @@ BENCHMARKS = {
     **dict.fromkeys(("Allreduce", "Reduce"), REDUCTION_SIZES),
     "Barrier": [0],
 }
-VALUE_COLUMNS = {
-    "PingPong": [2, 3],
-    "PingPing": [2, 3],
-    "Sendrecv": [2, 3, 4, 5],
-    "Exchange": [2, 3, 4, 5],
-    "Barrier": [1, 2, 3],
-}
+VERSIONS = {"2018.0": "2018", "2019.6": "2019 Update 6", "2021.11": "2021.11"}
 
 
-PRINTED_VERSION = {"2018.0": "2018", "2019.6": "2019 Update 6", "2021.11": "2021.11"}
-
-
-def complete_files():
-    """Return (path, benchmark) of the golden outputs on two processes that are complete."""
-    for path in sorted((GOLDEN / "imb").rglob("*.txt")):
-        if path.stem in BENCHMARKS:
-            yield pytest.param(path, path.stem, id=f"{path.parent.name}-{path.stem}")
-
-
-@pytest.mark.parametrize(("path", "benchmark"), list(complete_files()))
-def test_every_version(path, benchmark):
-    text = path.read_text()
-    output = imb.parse(text, benchmark, BENCHMARKS[benchmark], 2)
-    assert output.version == PRINTED_VERSION[path.parent.name]
-    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    # The oracle: the average is the last column but for a bandwidth behind it.
-    average = -2 if "bandwidth_MBps" in output.columns else -1
-    assert [row.values["time_us"] for row in output.rows] == [float(row[average]) for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("path", "benchmark"), [file for file in complete_files() if file.values[1] in ("PingPong", "Sendrecv", "Exchange")]
-)
-def test_bandwidth_is_in_units_of_a_million_bytes(path, benchmark):
-    """What is printed agrees with bytes over time in every version; the unrounded value is what is returned."""
-    text = path.read_text()
-    printed = [float(line.split()[-1]) for line in text.splitlines() if breakages.is_row(line)]
-    output = imb.parse(text, benchmark, SIZES, 2)
-    for row, bandwidth in zip(output.rows, printed, strict=True):
-        assert row.values["bandwidth_MBps"] == pytest.approx(bandwidth, rel=0.02, abs=0.02)
-
-
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_broken_outputs_are_refused(golden, benchmark):
-    text = golden(f"imb/2021.11/{benchmark}.txt")
-    for name, broken in breakages.of_table(text, VALUE_COLUMNS.get(benchmark, [2, 3, 4])).items():
-        with pytest.raises(OutputError):
-            imb.parse(broken, benchmark, BENCHMARKS[benchmark], 2)
-            pytest.fail(f"{name} passed")
+@pytest.mark.parametrize("whole", list(corpus.imb_outputs()), ids=lambda whole: whole.name)
+def test_every_cell_of_every_version_is_read(whole):
+    output, lines = whole.parse(whole.text), whole.text.splitlines()
+    assert output.version == VERSIONS[whole.name.split("/")[1]]
+    for row in output.rows:
+        cells = lines[row.line - 1].split()
+        if len(cells) > len(output.columns):
+            assert int(cells.pop(0)) == row.size_B
+        for name, cell in zip(output.columns, cells, strict=True):
+            # The bandwidth is computed from the time where that is printed, and not rounded.
+            close = {"rel": 0.02, "abs": 0.02} if name == "bandwidth_MBps" else {}
+            assert row.values[name] == pytest.approx(float(cell), **close)
 
 
 def test_a_time_out_is_named(golden):
@@ -111,7 +78,7 @@ def test_another_program_is_refused(golden):
 
 
 def test_fewer_sizes_than_asked_for(golden):
-    with pytest.raises(OutputError, match="sizes are missing"):
+    with pytest.raises(OutputError, match="the row of size_B 1 was expected, found that of size_B 8"):
         imb.parse(golden("imb/2021.11/PingPong.msglog.txt"), "PingPong", SIZES, 2)
     imb.parse(golden("imb/2021.11/PingPong.msglog.txt"), "PingPong", [0, *powers_of_two(8, 1024)], 2)
 
@@ -123,78 +90,23 @@ def test_the_last_line_is_required(golden):
 
 
 QUICK = [0, *powers_of_two(8, 1024**2)]
-NON_BLOCKING = sorted((GOLDEN / "imb" / "2021.11").glob("I*.1MiB.txt"))
-ONE_SIDED = [
-    path
-    for path in sorted((GOLDEN / "imb" / "2021.11").glob("*_*.1MiB.txt"))
-    if path not in NON_BLOCKING and not path.name.startswith("P2P.")
-]
-P2P = sorted((GOLDEN / "imb" / "2021.11").glob("P2P.*.1MiB.txt"))
 
 
-@pytest.mark.parametrize("path", NON_BLOCKING, ids=lambda path: path.stem)
-def test_non_blocking_collectives(path):
-    text = path.read_text()
-    rows = imb.parse(text, path.name.split(".")[0], QUICK, 2, program="IMB-NBC").rows
-    last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
-    names = ("overall_us", "communication_us", "compute_us", "overlap_percent")
-    assert [rows[-1].values[name] for name in names] == [float(cell) for cell in last[2:]]
+def test_blocks_of_one_sided_operations_are_told_apart_by_their_mode(golden):
+    both, one = golden("imb/2021.11/Unidir_put.1MiB.txt"), golden("imb/2021.11/One_put_all.1MiB.txt")
+    with pytest.raises(OutputError, match="no block of Unidir_put on 2 processes"):
+        imb.parse(both, "Unidir_put", QUICK, 2, program="IMB-RMA")
+    with pytest.raises(OutputError, match="no block of One_put_all on 2 processes"):
+        imb.parse(one, "One_put_all", QUICK, 2, program="IMB-RMA", mode=imb.AGGREGATE)
 
 
-@pytest.mark.parametrize("version", ["2018.0", "2021.11"])
-@pytest.mark.parametrize("benchmark", ["Iallreduce", "Ialltoall"])
-def test_non_blocking_collectives_of_other_versions(golden, version, benchmark):
-    first = 4 if benchmark == "Iallreduce" else 1
-    sizes = [0, *powers_of_two(first, 16384)]
-    assert imb.parse(golden(f"imb/{version}/{benchmark}.txt"), benchmark, sizes, 2, program="IMB-NBC").rows
-
-
-@pytest.mark.parametrize("overlap", ["100.01", "-0.01", "77.00"])
-def test_an_overlap_that_the_times_do_not_give_is_refused(golden, overlap):
-    text = golden("imb/2021.11/Iallreduce.txt")
-    line = next(line for line in text.splitlines() if line.split()[:1] == ["64"])
-    broken = text.replace(line, breakages.with_cell(line, 5, overlap))
-    with pytest.raises(OutputError, match="overlap"):
-        imb.parse(broken, "Iallreduce", [0, *powers_of_two(4, 16384)], 2, program="IMB-NBC")
-
-
-@pytest.mark.parametrize("path", ONE_SIDED, ids=lambda path: path.stem)
-def test_one_sided(path):
-    text, benchmark = path.read_text(), path.name.split(".")[0]
-    modes = (imb.NON_AGGREGATE, imb.AGGREGATE) if "MODE: " in text else (None,)
-    outputs = [imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA", mode=mode) for mode in modes]
-    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    assert [row.line for output in outputs for row in output.rows] == sorted(
-        row.line for output in outputs for row in output.rows
-    )
-    assert sum(len(output.rows) for output in outputs) == len(rows)
-    if "MODE: " in text:
-        with pytest.raises(OutputError, match=f"no block of {benchmark} on 2 processes"):
-            imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA")
-    else:
-        with pytest.raises(OutputError, match=f"no block of {benchmark} on 2 processes"):
-            imb.parse(text, benchmark, QUICK, 2, program="IMB-RMA", mode=imb.AGGREGATE)
-
-
-@pytest.mark.parametrize("path", P2P, ids=lambda path: path.stem)
-def test_point_to_point_of_all(path):
-    text, benchmark = path.read_text(), path.name.split(".")[1]
-    output = imb.parse(text, benchmark, QUICK[1:], 2, program="IMB-P2P")
-    last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
-    names = ("time_us", "bandwidth_MBps", "message_rate_per_s")
-    assert [output.rows[-1].values[name] for name in names] == [float(cell) for cell in last[2:]]
+@pytest.mark.parametrize("before", [0, 1])
+def test_the_output_of_another_program_of_imb_is_refused_at_its_line(golden, before):
+    text = golden("imb/2021.11/P2P.PingPong.1MiB.txt")
     header = next(number for number, line in enumerate(text.splitlines(), 1) if "IMB-P2P" in line)
-    for before in range(2):  # its line, be that an even or an odd one
-        wrong = f"line {header + before}: expected the output of IMB-MPI1, found the part 'IMB-P2P'"
-        with pytest.raises(OutputError, match=wrong):
-            imb.parse("\n" * before + text, benchmark, QUICK[1:], 2)
-
-
-def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(golden):
-    text = golden("imb/2021.11/P2P.PingPong.txt")
-    line = next(line for line in text.splitlines() if line.split()[:1] == ["65536"])
-    with pytest.raises(OutputError, match="do not fit 34087 messages/s of 65536 B"):
-        imb.parse(text.replace(line, breakages.with_cell(line, 3, "2333.96")), "PingPong", SIZES, 2, program="IMB-P2P")
+    wrong = f"line {header + before}: expected the output of IMB-MPI1, found the part 'IMB-P2P'"
+    with pytest.raises(OutputError, match=wrong):
+        imb.parse("\n" * before + text, "PingPong", QUICK[1:], 2)
 
 
 def test_a_refusal_is_named(golden):
@@ -231,16 +143,6 @@ def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark
         imb.parse(text.replace(old, new), benchmark, BENCHMARKS[benchmark], 2)
 
 
-def test_a_collective_without_times_is_refused(golden):
-    """Not only its titles are gone but its columns too."""
-    text = golden("imb/2021.11/Alltoall.txt").replace("  t_min[usec]  t_max[usec]  t_avg[usec]", "")
-    rows = [line for line in text.splitlines() if breakages.is_row(line)]
-    for row in rows:
-        text = text.replace(row, "  ".join(row.split()[:2]))
-    with pytest.raises(OutputError, match="are not this benchmark's"):
-        imb.parse(text, "Alltoall", SIZES, 2)
-
-
 def with_row(text, size, columns):
     """Return an output with cells of the row of a size replaced, by column."""
     line = next(line for line in text.splitlines() if line.split()[:1] == [str(size)])
@@ -275,9 +177,8 @@ def test_an_average_outside_its_extremes_is_refused(golden, times):
 
 @pytest.mark.parametrize("cell", ["8", "8.0", "8.000", "08.00", "8e0", "9" * 5000])
 def test_values_without_two_decimals_are_refused(golden, cell):
-    text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell})
     with pytest.raises(OutputError, match=r"^line \d+: "):
-        imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)
+        imb.parse(with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell}), "Allreduce", REDUCTION_SIZES, 2)
 
 
 @pytest.mark.parametrize(("benchmark", "column"), [("Allreduce", 1), ("Uniband", 3)])
@@ -295,43 +196,38 @@ def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
         imb.parse(with_row(text, 1024, {3: "9999.99"}), benchmark, QUICK, 2, program="IMB-RMA")
 
 
-@pytest.mark.parametrize("benchmark", ["One_put_all", "Get_all_local"])
-def test_a_bandwidth_to_all_others_is_of_one_message(golden, benchmark):
-    """As IMB counts it, whatever the number of the others."""
-    text = golden(f"imb/2021.11/{benchmark}.4.txt")
-    rows = imb.parse(text, benchmark, QUICK, 4, program="IMB-RMA").rows
-    printed = [float(line.split()[-1]) for line in text.splitlines() if breakages.is_row(line)]
-    assert [row.values["bandwidth_MBps"] for row in rows] == pytest.approx(printed, rel=0.01)
-
-
-@pytest.mark.parametrize(("overlap", "fits"), [("12.50", True), ("40.00", False), ("60.00", False)])
-def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, overlap, fits):
-    """At 0.08 us half a digit of three times is much: 0.07 + 0.08 - 0.14 in 0.08 is 12.5 % as printed."""
-    cells = {2: "0.14", 3: "0.07", 4: "0.08", 5: overlap}
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({5: "100.01"}, "overlap_percent is 100.01 at 64 B"),
+        ({5: "-0.01"}, "overlap_percent is -0.01 at 64 B"),
+        ({5: "77.00"}, "does not fit the times at 64 B"),
+        # At 0.08 us half a digit of three times is much: 0.07 + 0.08 - 0.14 in 0.08 is 12.5 % as printed.
+        ({2: "0.14", 3: "0.07", 4: "0.08", 5: "12.50"}, None),
+        ({2: "0.14", 3: "0.07", 4: "0.08", 5: "40.00"}, "does not fit the times at 64 B"),
+        ({2: "0.14", 3: "0.07", 4: "0.08", 5: "60.00"}, "does not fit the times at 64 B"),
+        # 0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.095, 79 %, at most.
+        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "78.00"}, None),
+        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "79.00"}, "does not fit the times at 64 B, which give .* to 78.95 %"),
+    ],
+)
+def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, cells, message):
     text = with_row(golden("imb/2021.11/Iallreduce.txt"), 64, cells)
-    sizes = [0, *powers_of_two(4, 16384)]
-    if fits:
-        assert imb.parse(text, "Iallreduce", sizes, 2, program="IMB-NBC")
+    asked = {"benchmark": "Iallreduce", "sizes_B": [0, *powers_of_two(4, 16384)], "processes": 2, "program": "IMB-NBC"}
+    if message is None:
+        assert imb.parse(text, **asked)
     else:
-        with pytest.raises(OutputError, match="does not fit the times at 64 B"):
-            imb.parse(text, "Iallreduce", sizes, 2, program="IMB-NBC")
-
-
-def test_a_share_of_short_times_may_be_of_half_a_digit_less(golden):
-    """0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.095, 79 %, at most."""
-    cells, sizes = {2: "0.14", 3: "0.10", 4: "0.10"}, [0, *powers_of_two(4, 16384)]
-    text = golden("imb/2021.11/Iallreduce.txt")
-    assert imb.parse(with_row(text, 64, cells | {5: "78.00"}), "Iallreduce", sizes, 2, program="IMB-NBC")
-    with pytest.raises(OutputError, match="does not fit the times at 64 B, which give .* to 78.95 %"):
-        imb.parse(with_row(text, 64, cells | {5: "79.00"}), "Iallreduce", sizes, 2, program="IMB-NBC")
+        with pytest.raises(OutputError, match=message):
+            imb.parse(text, **asked)
 
 
 def test_a_message_rate_may_differ_by_its_rounding_and_no_more(golden):
     text = golden("imb/2021.11/P2P.PingPong.1MiB.txt")
     last = [line.split() for line in text.splitlines() if breakages.is_row(line)][-1]
     more = math.ceil(float(last[3]) * 1e6 / int(last[0]) + 0.51)
-    with pytest.raises(OutputError, match=f"do not fit {more} messages/s of 1048576 B"):
-        imb.parse(with_row(text, 1048576, {4: str(more)}), "PingPong", QUICK[1:], 2, program="IMB-P2P")
+    for column, cell, rate in ((4, str(more), str(more)), (3, f"{float(last[3]) + 99:.2f}", last[4])):
+        with pytest.raises(OutputError, match=f"do not fit {rate} messages/s of 1048576 B"):
+            imb.parse(with_row(text, 1048576, {column: cell}), "PingPong", QUICK[1:], 2, program="IMB-P2P")
 
 
 def test_a_benchmark_that_ran_twice_is_not_taken_for_one(golden):

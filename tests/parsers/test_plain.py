@@ -7,7 +7,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import plain
 from tests.parsers import corpus
 
-WHOLE = {parser: next(outputs()) for parser, outputs in corpus.OUTPUTS.items()}
+WHOLE = {parser: next(iter(outputs())) for parser, outputs in corpus.OUTPUTS.items()}
 MARKS = {
     "a byte-order mark": lambda text: "\ufeff" + text,
     "lines of Windows": lambda text: text.replace("\n", "\r\n"),

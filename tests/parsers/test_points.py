@@ -4,71 +4,38 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.metrics import half_octaves, powers_of_two
 from fabric_checks.parsers import buffer_reuse, hot_spot, notification, streaming
-from fabric_checks.parsers.points import Point, columns, point, require_keys
-from fabric_checks.parsers.table import whole
+from fabric_checks.parsers.points import Point, columns, point
+from fabric_checks.parsers.table import require_keys, whole
 from tests import breakages
+from tests.parsers import corpus
 
-#: By golden output: how it is read, its key columns, and its points in order.
+#: By program: its key columns, and its points in order.
 OUTPUTS = {
-    "hot_spot/mpich-5.0.2": (
-        lambda text: hot_spot.parse(text, hot_spot.message_sizes(), [1]),
-        ("size_B", "slaves"),
-        hot_spot.OPERATIONS,
-    ),
-    "hot_spot/mpich-5.0.2.5ranks": (
-        lambda text: hot_spot.parse(text, hot_spot.message_sizes(), [1, 2, 3, 4]),
-        ("size_B", "slaves"),
-        hot_spot.OPERATIONS,
-    ),
-    "buffer_reuse/mpich-5.0.2": (
-        lambda text: buffer_reuse.parse(text, buffer_reuse.message_sizes()),
-        ("size_B", "reuse_percent"),
-        buffer_reuse.MODES,
-    ),
-    "notification/mpich-5.0.2": (
-        lambda text: notification.parse(text, powers_of_two(0, 65536)),
-        ("size_B",),
-        notification.WAYS,
-    ),
-    "streaming/mpich-5.0.2": (
-        lambda text: streaming.parse(text, half_octaves(0, 4 * 1024**2), directions="both"),
-        ("size_B",),
-        streaming.MODES["both"],
-    ),
+    "hot_spot": (("size_B", "slaves"), hot_spot.OPERATIONS),
+    "buffer_reuse": (("size_B", "reuse_percent"), buffer_reuse.MODES),
+    "notification": (("size_B",), notification.WAYS),
+    "streaming": (("size_B",), streaming.MODES["both"]),
 }
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_every_cell_of_a_real_output_is_read(golden, name):
-    parse, keys, points = OUTPUTS[name]
-    text = golden(f"{name}.txt")
-    output = parse(text)
-    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
-    for row, cells in zip(output.rows, rows, strict=True):
-        assert row.key == dict(zip(keys, map(int, cells[: len(keys)]), strict=True))
-        for number, point_name in enumerate(points):
-            *times, samples, stop = cells[len(keys) + 5 * number :][:5]
-            assert row.points[point_name] == Point(*map(float, times), int(samples), stop)
-    assert output.header["ranks"] == ("5" if "5ranks" in name else "2")
-
-
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_broken_outputs_are_refused(golden, name):
-    parse, keys, points = OUTPUTS[name]
-    columns = [len(keys) + 5 * number + value for number in range(len(points)) for value in (0, 2)]
-    for damage, broken in breakages.of_table(golden(f"{name}.txt"), columns).items():
-        with pytest.raises(OutputError):
-            parse(broken)
-            pytest.fail(f"{damage} passed")
+@pytest.mark.parametrize("program", OUTPUTS)
+def test_every_cell_of_a_real_output_is_read(program):
+    keys, points = OUTPUTS[program]
+    for output in corpus.OUTPUTS[program]():
+        rows = [line.split() for line in output.text.splitlines() if breakages.is_row(line)]
+        for row, cells in zip(output.parse(output.text).rows, rows, strict=True):
+            assert row.key == dict(zip(keys, map(int, cells[: len(keys)]), strict=True))
+            for number, name in enumerate(points):
+                *times, samples, stop = cells[len(keys) + 5 * number :][:5]
+                assert row.points[name] == Point(*map(float, times), int(samples), stop)
 
 
 def test_times_are_by_the_key_that_is_not_fixed(golden):
-    parse, *_ = OUTPUTS["hot_spot/mpich-5.0.2.5ranks"]
     text = golden("hot_spot/mpich-5.0.2.5ranks.txt")
-    output = parse(text)
+    output = hot_spot.parse(text, hot_spot.message_sizes(), [1, 2, 3, 4])
     rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
+    assert output.header["ranks"] == "5"
     assert output.times_us("send", size_B=64) == {int(row[1]): float(row[2]) for row in rows if row[0] == "64"}
     by_size = {int(row[0]): (float(row[8]), float(row[9])) for row in rows if row[1] == "3"}
     assert output.intervals_us("send_receive", slaves=3) == by_size

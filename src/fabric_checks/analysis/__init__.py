@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers to values: what a curve, a placement, processes a node or a series says. No files, no systems."""
+"""Numbers to values: curves, placements, processes a node, series. No files, no systems."""

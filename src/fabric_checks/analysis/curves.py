@@ -26,11 +26,6 @@ def peak_bandwidth_MBps(times_us: Mapping[int, float], *, messages: int = 1) -> 
     return max(bandwidth_MBps(times_us, messages=messages).values())
 
 
-def message_rate_Mps(times_us: Mapping[int, float]) -> dict[int, float]:
-    """Turn times a message (us) by message size into rates in 10^6 messages a second."""
-    return {size: 1 / time for size, time in times_us.items()}
-
-
 def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
     """Return N1/2, the message size in bytes at which half of the peak bandwidth is reached.
 
@@ -67,7 +62,7 @@ def _line_crossing(points: Mapping[int, float], level: float) -> float | None:
 
 
 def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]) -> dict[str, float]:
-    """Return what Tables 2 to 5 of the SAND report (SAND2005-5199) hold.
+    """Return the values of Tables 2 to 5 of the SAND report (SAND2005-5199).
 
     :param ping_pong_us: half the round trip, in microseconds, by message size in bytes; needs sizes 0 and 8.
     :param streaming_us: time per streamed message, in microseconds, for the same sizes.
@@ -75,13 +70,12 @@ def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[in
         (10^6 messages/s), peak bandwidths (MB/s), N1/2 (B) and, as the report prints its increase, ping-pong's N1/2
         over streaming's (%).
     """
-    ping_pong, streaming = bandwidth_MBps(ping_pong_us), bandwidth_MBps(streaming_us)
-    half_ping_pong, half_streaming = half_peak_size_B(ping_pong), half_peak_size_B(streaming)
+    half_ping_pong, half_streaming = (half_peak_size_B(bandwidth_MBps(each)) for each in (ping_pong_us, streaming_us))
     return {
         "zero_byte_latency_ping_pong": ping_pong_us[0],
         "zero_byte_latency_streaming": streaming_us[0],
         "zero_byte_latency_reduction": 100 * (1 - streaming_us[0] / ping_pong_us[0]),
-        "message_rate_8B": message_rate_Mps(streaming_us)[8],
+        "message_rate_8B": 1 / streaming_us[8],
         "peak_bandwidth_ping_pong": peak_bandwidth_MBps(ping_pong_us),
         "peak_bandwidth_streaming": peak_bandwidth_MBps(streaming_us),
         "half_peak_size_ping_pong": half_ping_pong,
@@ -93,7 +87,7 @@ def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[in
 def bidirectional_values(
     streaming_us: Mapping[int, float], exchange_us: Mapping[int, float], both_us: Mapping[int, float]
 ) -> dict[str, float]:
-    """Return what both directions at once give (Liu et al. 2003 have the latency and the bandwidth).
+    """Return the values of both directions at once (Liu et al. 2003 have the latency and the bandwidth).
 
     :param streaming_us: time per message of streaming one way, in microseconds, by message size in bytes.
     :param exchange_us: time in which two waiting ranks exchange a message each, not halved; needs size 0.
@@ -126,8 +120,9 @@ class Switch:
 
 #: A jump by less than this share of the expected time is not called a switch.
 _LEAST_JUMP = 0.15
-#: What one more piece, or leaving out one point, must gain in squared standard errors: far above what the best of 40
-#: places gains by noise. It finds no switch in 500 curves without one at 2 % noise, and one in 1 of 100 at 5 to 10 %.
+#: The gain that one more piece, or leaving out one point, must have, in squared standard errors: far above that of the
+#: best of 40 positions by noise. It finds no switch in 500 curves without one at 2 % noise, and one in 1 of 100 at 5 to
+#: 10 %.
 _PRICE = 25.0
 #: Points of a piece: a line goes through any two.
 _SHORTEST = 3
@@ -147,9 +142,9 @@ def protocol_switches(
     and do not meet in the gap either: at ``below_B`` they are half as far apart at least. Beyond its end a line counts
     as neither falling nor growing faster than the size does.
 
-    A bend is thus none unless the bandwidth falls there: pipelines and caches bend curves too, and the place of a bend
-    is not sharp. Caches and disturbances can also make a jump, so a switch says where to look, not what was found
-    there. A break closer than three sizes to an end is not seen.
+    A bend is thus none unless the bandwidth falls there: pipelines and caches bend curves too, and the position of a
+    bend is not sharp. Caches and disturbances can also make a jump, so a switch is a hint where to look, and no cause.
+    A break closer than three sizes to an end is not seen.
 
     :param times_us: time in microseconds by message size in bytes, half an octave or an octave apart. Its scatter
         about the lines through neighbours gives the weights.
@@ -168,10 +163,8 @@ def protocol_switches(
         below, above = sizes[right.first - 1], sizes[right.first]
         jump = right.at(above) / _beyond(left, below, above)
         before = _beyond(right, above, below) / left.at(below)
-        if (
-            min(jump, 1 + 2 * (before - 1)) >= 1 + _LEAST_JUMP
-            or min(1 / jump, 1 + 2 * (1 / before - 1)) >= 1 + _LEAST_JUMP
-        ):
+        up, down = min(jump, 2 * before - 1), min(1 / jump, 2 / before - 1)
+        if max(up, down) >= 1 + _LEAST_JUMP:
             found.append(Switch(below, above, jump))
     return found
 

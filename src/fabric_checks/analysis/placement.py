@@ -13,7 +13,7 @@ from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 
 
 def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = False) -> None:
-    """Raise :class:`PlacementError` unless the ranks are spread as ``layout`` says, each on a core of its own.
+    """Raise :class:`PlacementError` unless the ranks are spread as in ``layout``, each on a core of its own.
 
     Without binding every rank may use all cores of its node; each only has to be *able* to have a core to itself, which
     two ranks bound to one core, or to two hardware threads of one core, are not.
@@ -27,18 +27,19 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
     by_node = _by_node(ranks)
     if len(by_node) != layout.nodes:
         raise PlacementError(f"{layout.nodes} nodes were asked for, {len(by_node)} were used: {describe(ranks)}")
-    for node, places in by_node.items():
-        if len(places) != layout.ppn:
-            raise PlacementError(
-                f"{layout.ppn} ranks a node were asked for, {node} has {len(places)}: {describe(ranks)}"
-            )
-        # Where the kernel shows neither cores nor CPUs nothing can be verified; results then have "-".
-        known = all(place.cores for place in places) or all(place.cpus != "-" for place in places)
-        crowd = _crowd([_own_cores(place, places) for place in places]) if known and not oversubscribed else []
+    for node, own in by_node.items():
+        if len(own) != layout.ppn:
+            raise PlacementError(f"{layout.ppn} ranks a node were asked for, {node} has {len(own)}: {describe(ranks)}")
+        # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be verified;
+        # results then have "-".
+        if oversubscribed or not (all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)):
+            continue
+        by_cores = all(rank.cores for rank in own)
+        crowd = _crowd([rank.cores if by_cores else frozenset(map(str, cpu_numbers(rank.cpus))) for rank in own])
         if crowd:
             raise PlacementError(
                 f"on {node} {len(crowd)} ranks share fewer than {len(crowd)} cores; "
-                f"check the launcher's binding: {describe([places[i] for i in crowd])}"
+                f"check the launcher's binding: {describe([own[i] for i in crowd])}"
             )
 
 
@@ -54,11 +55,14 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
 
     :param ranks: the placement of each rank.
     """
-    if not ranks or any(place.cpus == "-" for place in ranks):
+    if not ranks or any(rank.cpus == "-" for rank in ranks):
         return "unknown"
-    if all(place.online != "-" and cpu_numbers(place.online) <= cpu_numbers(place.cpus) for place in ranks):
+    if all(rank.online != "-" and cpu_numbers(rank.online) <= cpu_numbers(rank.cpus) for rank in ranks):
         return "none"
-    return "core" if all(len(place.cores) == 1 for place in ranks) else _lists(ranks, limit)
+    if all(len(rank.cores) == 1 for rank in ranks):
+        return "core"
+    ways = list(dict.fromkeys("|".join(rank.cpus for rank in of_node) for of_node in _by_node(ranks).values()))
+    return " ".join([*ways[:limit], *([f"and {len(ways) - limit} more"] if len(ways) > limit else [])])
 
 
 def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
@@ -67,33 +71,23 @@ def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
     The CPUs may differ between healthy nodes; their number does not.
     """
     found = {}
-    for node, places in _by_node(ranks).items():
-        if all(place.cpus != "-" for place in places):
-            counts = sorted({len(cpu_numbers(place.cpus)) for place in places})
+    for node, own in _by_node(ranks).items():
+        if all(rank.cpus != "-" for rank in own):
+            counts = sorted({len(cpu_numbers(rank.cpus)) for rank in own})
             found[node] = f"{'|'.join(map(str, counts))} CPU{'s' if counts != [1] else ''} a rank"
     return found
 
 
-def _lists(ranks: Sequence[RankPlace], limit: int) -> str:
-    ways = dict.fromkeys("|".join(place.cpus for place in places) for places in _by_node(ranks).values())
-    return names_text(list(ways), limit, " ")
+def describe(ranks: Sequence[RankPlace], limit: int = 16) -> str:
+    """Return the host and the CPUs of the ranks in words, at most ``limit`` of them."""
+    return names_text([f"rank {rank.rank} on {rank.node} (cpus {rank.cpus})" for rank in ranks], limit)
 
 
 def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:
     by_node: dict[str, list[RankPlace]] = defaultdict(list)
-    for place in ranks:
-        by_node[place.node].append(place)
+    for rank in ranks:
+        by_node[rank.node].append(rank)
     return by_node
-
-
-def _own_cores(place: RankPlace, places: Sequence[RankPlace]) -> frozenset[str]:
-    """Return the cores that a rank may run on, or its CPUs where the cores of a rank are unknown."""
-    return place.cores if all(other.cores for other in places) else frozenset(map(str, cpu_numbers(place.cpus)))
-
-
-def describe(ranks: Sequence[RankPlace], limit: int = 16) -> str:
-    """Return the map of ranks in words, at most ``limit`` of them."""
-    return names_text([f"rank {place.rank} on {place.node} (cpus {place.cpus})" for place in ranks], limit)
 
 
 def _crowd(allowed: Sequence[frozenset[str]]) -> list[int]:
@@ -104,16 +98,16 @@ def _crowd(allowed: Sequence[frozenset[str]]) -> list[int]:
     """
     owner: dict[str, int] = {}
 
-    def place(rank: int, tried: set[str]) -> bool:
+    def assigned(rank: int, tried: set[str]) -> bool:
         for core in allowed[rank] - tried:
             tried.add(core)
-            if core not in owner or place(owner[core], tried):
+            if core not in owner or assigned(owner[core], tried):
                 owner[core] = rank
                 return True
         return False
 
     for rank in range(len(allowed)):
         tried: set[str] = set()
-        if not place(rank, tried):
+        if not assigned(rank, tried):
             return sorted({rank, *(owner[core] for core in tried)})
     return []

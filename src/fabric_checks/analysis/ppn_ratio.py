@@ -15,8 +15,8 @@ from fabric_checks.core.metrics import Metric, point
 SUFFIX = "PpnRatio"
 
 
-def counterpart(layout: Layout, own: Collection[Layout], fitting: Collection[Layout]) -> Layout | None:
-    """Return the layout with one process a node that a layout is compared with, or None if there is none.
+def counterparts(own: Collection[Layout], fitting: Collection[Layout]) -> dict[Layout, Layout]:
+    """Return the layout with one process a node that each layout of a check is compared with, where there is one.
 
     It has as many nodes, if the check can run there, which shows the gain of more processes on the same nodes;
     otherwise as many processes, which shows the effect of sharing a node.
@@ -24,21 +24,15 @@ def counterpart(layout: Layout, own: Collection[Layout], fitting: Collection[Lay
     :param own: the layouts of the check. :param fitting: all layouts of the system.
 
     >>> pair = [Layout(1, 2), Layout(2, 1)]
-    >>> str(counterpart(Layout(1, 2), pair, pair))
-    '2x1'
+    >>> {str(layout): str(one) for layout, one in counterparts(pair, pair).items()}
+    {'1x2': '2x1'}
     """
-    if layout.ppn == 1:
-        return None
-    on_the_nodes, as_many = Layout(layout.nodes, 1), Layout(layout.tasks, 1)
-    if on_the_nodes in own:
-        return on_the_nodes
-    return as_many if as_many in fitting else None
-
-
-def counterparts(own: Collection[Layout], fitting: Collection[Layout]) -> dict[Layout, Layout]:
-    """Return the :func:`counterpart` of each of a check's layouts that has one."""
-    found = {layout: counterpart(layout, own, fitting) for layout in own}
-    return {layout: one for layout, one in found.items() if one is not None}
+    found = {}
+    for layout in own:
+        on_the_nodes, as_many = Layout(layout.nodes, 1), Layout(layout.tasks, 1)
+        if layout.ppn > 1 and (on_the_nodes in own or as_many in fitting):
+            found[layout] = on_the_nodes if on_the_nodes in own else as_many
+    return found
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ Examples:
   fabric-checks rotate a.txt                    values and findings
   fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
   fabric-checks rotate a.txt --topology net.txt --topology lfts.txt   of ibnetdiscover and dump_lfts.sh
-  fabric-checks rotate a.txt b.txt              and how similar the patterns of two runs are
 """
 
 
@@ -29,8 +28,7 @@ Examples:
     "--topology",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="What is known about the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show "
-    "topology`, or Slurm's topology.yaml. May be repeated.",
+    help="The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`. May be repeated.",
 )
 @click.option(
     "--pictures",

@@ -15,9 +15,10 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
 from fabric_checks.parsers.table import cells_of, number, whole
 
-_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})\s*$")
-_KEY = re.compile(r"^# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)$")
-_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
+_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})[ \t]*$", re.MULTILINE)
+_KEY = re.compile(r"# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)")
+_TITLES = re.compile(r"^# columns: (?P<names>.*\S.*)$", re.MULTILINE)
+_LAST_LINE = re.compile(r"# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,14 @@ class Frame:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the rows of the table with their line numbers in the output."""
-        for place, line in enumerate(self.body.splitlines(), self.first_line):
+        for line_number, line in enumerate(self.body.splitlines(), self.first_line):
             if line.strip():
-                yield place, line
+                yield line_number, line
+
+    def require_count(self, rows: int) -> None:
+        """Raise :class:`OutputError` unless the last line counts the rows there are."""
+        if self.count != rows:
+            raise OutputError(f"the last line counts {self.count} rows, found {rows}")
 
 
 @dataclass(frozen=True)
@@ -68,15 +74,9 @@ def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
     """
     frame = split(text, program, columns)
-    rows = tuple((place, cells_of(line, frame.columns, place)) for place, line in frame.lines())
-    require_count(frame, len(rows))
+    rows = tuple((line_number, cells_of(line, frame.columns, line_number)) for line_number, line in frame.lines())
+    frame.require_count(len(rows))
     return FabricOutput(frame.header, frame.columns, rows)
-
-
-def require_count(frame: Frame, rows: int) -> None:
-    """Raise :class:`OutputError` unless the last line counts the rows there are."""
-    if frame.count != rows:
-        raise OutputError(f"the last line counts {frame.count} rows, found {rows}")
 
 
 def options(header: Mapping[str, str]) -> dict[str, str]:
@@ -125,37 +125,39 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     For tables that are too long to be split line by line.
     """
     text = _without_progress(plain.cleaned(text), program)
-    start, place = _first_line(text, program)
+    start = _start(text, program)
+    first_line = text.count("\n", 0, start) + 1
+    titles = _TITLES.search(text, start)
+    if titles is None or not text.startswith("\n", titles.end()):
+        raise OutputError(_CUT)
     header: dict[str, str] = {}
-    titles: tuple[str, ...] = ()
-    while not titles:
-        line, start = _line(text, start)
-        place += 1
-        if line is None:
-            raise OutputError(_CUT)
+    above = text[start : titles.start()].splitlines()
+    for line_number, line in enumerate(above[1:], first_line + 1):
         key = _KEY.match(line)
-        if key and key["key"] == "columns":
-            titles = tuple(key["value"].split())
-            if len(set(titles)) < len(titles):
-                raise OutputError("the table has a column twice", place)
-            for name in columns:
-                if name not in titles:
-                    raise OutputError(f"the table has no column {name!r}", place)
-        elif key and key["key"] != "complete":
-            _note(header, key, place)
+        if key and key["key"] != "complete":
+            _note(header, key, line_number)
         elif line.strip():
-            raise OutputError(f"a line of the header was expected, found {quoted(line)}", place)
-    end = _table_end(text, start)
+            raise OutputError(f"a line of the header was expected, found {quoted(line)}", line_number)
+    line_number = first_line + len(above)
+    names = tuple(titles["names"].split())
+    if len(set(names)) < len(names):
+        raise OutputError("the table has a column twice", line_number)
+    for name in columns:
+        if name not in names:
+            raise OutputError(f"the table has no column {name!r}", line_number)
+    end = text.find("\n#", titles.end()) + 1
+    if end == 0:
+        raise OutputError(_CUT)
     count = _footer(text, end, header)
     _require_hosts(header)
-    return Frame(header, titles, text[start:end], place + 1, count)
+    return Frame(header, names, text[titles.end() + 1 : end], line_number + 1, count)
 
 
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"
 
 
-def _first_line(text: str, program: str) -> tuple[int, int]:
-    """Return where the line after the program's first one begins, and the number of that first one."""
+def _start(text: str, program: str) -> int:
+    """Return where the program's first line begins."""
     worlds = text.count("# fabric-checks ")
     if worlds > 1:
         # Several complete outputs mean that the launcher and the program do not know each other.
@@ -163,68 +165,46 @@ def _first_line(text: str, program: str) -> tuple[int, int]:
             f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the program; "
             "check the partition's launcher against the environment's MPI"
         )
-    start = text.rfind("\n", 0, max(text.find("# fabric-checks "), 0)) + 1
-    line, after = _line(text, start)
-    place = text.count("\n", 0, start) + 1
-    first = _FIRST_LINE.match(line or "")
+    first = _FIRST_LINE.search(text)
     if first is None:
         raise OutputError(
             f"no line '# fabric-checks {program} ...': the program did not start, or this is the output of another "
             f"program" + plain.label_of(text, "# fabric-checks ")
         )
+    line_number = text.count("\n", 0, first.start()) + 1
     if first["program"] != program:
-        raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", place)
+        raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", line_number)
     if first["format"] != "1":
         raise OutputError(
             f"format {first['format']} of {program} is unknown here; the program and the library are of different "
             "versions",
-            place,
+            line_number,
         )
-    return after, place
-
-
-def _line(text: str, start: int) -> tuple[str | None, int]:
-    """Return the line that begins at ``start`` and where the next one begins; None after the last."""
-    if start >= len(text):
-        return None, start
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
-    return text[start:end], end + 1
-
-
-def _table_end(text: str, start: int) -> int:
-    """Return where the first line with ``#`` begins, from ``start`` on."""
-    if text.startswith("#", start):
-        return start
-    end = text.find("\n#", start - 1)
-    if end < 0:
-        raise OutputError(_CUT)
-    return end + 1
+    return first.start()
 
 
 def _footer(text: str, start: int, header: dict[str, str]) -> int:
     """Add the lines about the whole run to the header; return the number of rows that the last line states."""
-    while True:
-        line, after = _line(text, start)
-        if line is None:
-            raise OutputError(_CUT)
+    line_number = text.count("\n", 0, start)
+    for line in text[start:].splitlines(keepends=True):
+        line_number += 1
         last, key = _LAST_LINE.match(line), _KEY.match(line)
         if last:
             return int(last["count"])
-        if line.strip():
-            place = text.count("\n", 0, start) + 1
-            if key is None or key["key"] in ("columns", "complete") or after > len(text):
-                raise OutputError(
-                    f"a line after the table was expected to be '# key: value', found {quoted(line)}", place
-                )
-            _note(header, key, place)
-        start = after
+        if not line.strip():
+            continue
+        if key is None or key["key"] in ("columns", "complete") or not line.endswith("\n"):
+            raise OutputError(
+                f"a line after the table was expected to be '# key: value', found {quoted(line)}", line_number
+            )
+        _note(header, key, line_number)
+    raise OutputError(_CUT)
 
 
-def _note(header: dict[str, str], key: re.Match[str], place: int) -> None:
+def _note(header: dict[str, str], key: re.Match[str], line_number: int) -> None:
     """Add a line ``# key: value`` to the header; raise :class:`OutputError` if it contradicts another."""
     if header.setdefault(key["key"], key["value"]) != key["value"]:
-        raise OutputError(f"the header gives {key['key']!r} twice, with different values", place)
+        raise OutputError(f"the header gives {key['key']!r} twice, with different values", line_number)
 
 
 def _require_hosts(header: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 
 Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
 then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
-``time-out.`` in place of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
+``time-out.`` instead of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
 its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
 ends a whole output.
 """
@@ -20,7 +20,6 @@ from fabric_checks.parsers.table import (
     HALF_DIGIT,
     Row,
     cells_of,
-    message_size,
     only,
     require_order,
     require_overlap,
@@ -129,7 +128,12 @@ def parse(
     names = tuple(name for name in columns if name != "size_B")
     # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
     # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
-    _require_positive(rows, names, takes_time=program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns)
+    takes_time = program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns
+    for name in names:
+        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
+            require_positive(rows, name, from_size_B=1)
+        elif name not in ("bandwidth_MBps", "overlap_percent"):
+            require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
     if "min_time_us" in names:
         require_order(rows, "min_time_us", "time_us", "max_time_us")
     if "message_rate_per_s" in names:
@@ -163,29 +167,17 @@ def _titles(program: str, benchmark: str) -> list[str]:
     return [*(["#bytes"] if has_sizes else []), *titles.split()]
 
 
-def _require_positive(rows: Sequence[Row], names: Sequence[str], *, takes_time: bool) -> None:
-    """Raise :class:`OutputError` unless times and rates are above zero where they must be.
-
-    :param takes_time: whether an operation on zero bytes takes time.
-    """
-    for name in names:
-        if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
-            require_positive(rows, name, from_size_B=1)
-        elif name not in ("bandwidth_MBps", "overlap_percent"):
-            require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
-
-
 def _version(lines: Sequence[str], program: str) -> str | None:
     """Return the version that the first lines state; raise :class:`OutputError` if they are of another program."""
     version: str | None = None
-    for index, line in enumerate(lines):
+    for number, line in enumerate(lines, 1):
         match = _HEADER.match(line)
         if match is None:
             continue
         if match["part"] != PARTS[program]:
-            raise OutputError(f"expected the output of {program}, found the part {quoted(match['part'])}", index + 1)
+            raise OutputError(f"expected the output of {program}, found the part {quoted(match['part'])}", number)
         if version not in (None, match["version"]):
-            raise OutputError(f"versions {version} and {match['version']} of {program} printed this", index + 1)
+            raise OutputError(f"versions {version} and {match['version']} of {program} printed this", number)
         version = match["version"]
     return version
 
@@ -199,15 +191,13 @@ def _require_overlap(rows: Sequence[Row]) -> None:
     for row in rows:
         overall, communication, work = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
         saved, longer = communication + work - overall, max(communication, work)
-        if longer == 0:  # zero bytes: any overlap fits
-            require_overlap(row, 0.0, 100.0)
-            continue
         shares = [
             100 * (saved + 3 * error) / (longer + other)
             for error in (-HALF_DIGIT, HALF_DIGIT)
             for other in (-HALF_DIGIT, HALF_DIGIT)
         ]
-        require_overlap(row, *(min(max(share, 0.0), 100.0) for share in (min(shares), max(shares))))
+        # On zero bytes that take no time any overlap fits.
+        require_overlap(row, min(shares) if longer else 0.0, max(shares) if longer else 100.0)
 
 
 def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
@@ -232,19 +222,17 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
 
 
 def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
+    """Return the index of the title of the only block of a benchmark on that many processes, in that mode."""
     found: list[str] = []
     fitting: list[int] = []
     for index, line in enumerate(lines):
-        match = _BLOCK.match(line)
-        if match is None:
-            continue
-        found.append(match[1])
-        if match[1].lower() != benchmark.lower():
-            continue
-        count = _processes(lines, index)
-        if count == processes and _mode(lines, index) == mode:
-            fitting.append(index)
-        found[-1] += f" on {count} processes"
+        if match := _BLOCK.match(line):
+            found.append(match[1])
+            if match[1].lower() == benchmark.lower():
+                count, of_mode = _above_columns(lines, index)
+                found[-1] += f" on {count} processes"
+                if (count, of_mode) == (processes, mode):
+                    fitting.append(index)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -255,69 +243,63 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str 
         raise OutputError(
             f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}"
         )
-    for index, line in enumerate(lines):
+    for number, line in enumerate(lines, 1):
         if line.startswith("# !! Benchmark"):
-            raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", index + 1)
+            raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", number)
     raise OutputError(
         f"no block '# Benchmarking {benchmark}': the program did not start, or this is another program"
         + plain.label_of("\n".join(lines), "# Benchmarking ")
     )
 
 
-def _processes(lines: Sequence[str], start: int) -> int | None:
-    for line in lines[start : start + 4]:
-        match = re.match(r"^#\s+#processes = ([0-9]{1,9})\b", line)
-        if match:
-            return int(match[1])
-    return None
-
-
-def _mode(lines: Sequence[str], start: int) -> str | None:
-    """Return the mode that the lines between a block's title and its columns name."""
+def _above_columns(lines: Sequence[str], start: int) -> tuple[int | None, str | None]:
+    """Return the number of processes and the mode between a block's title and its columns, as far as they are there."""
+    processes, mode = None, None
     for line in lines[start : start + 8]:
         if line.split()[:1] == ["#bytes"]:
             break
-        match = re.match(r"^#\s+MODE: (\S+)", line)
-        if match:
-            return match[1]
-    return None
+        if count := re.match(r"#\s+#processes = ([0-9]{1,9})\b", line):
+            processes = int(count[1])
+        if name := re.match(r"#\s+MODE: (\S+)", line):
+            mode = name[1]
+    return processes, mode
 
 
 def _find_columns(lines: Sequence[str], start: int, wanted: Sequence[str]) -> tuple[int, list[str]]:
-    for index in range(start + 1, len(lines)):
-        titles = lines[index].split()
-        if _BLOCK.match(lines[index]):
+    """Return the index of the line after the column titles, and our names of the columns."""
+    for number, line in enumerate(lines[start + 1 :], start + 2):
+        titles = line.split()
+        if _BLOCK.match(line):
             raise OutputError(
-                f"another block begins before the column titles of the first, with {quoted(lines[index])}", index + 1
+                f"another block begins before the column titles of the first, with {quoted(line)}", number
             )
         if titles and titles[0] in ("#bytes", "#repetitions"):
             if titles != list(wanted):
                 raise OutputError(
                     f"the column titles {quoted(' '.join(titles))} are not this benchmark's, which are "
                     f"{quoted(' '.join(wanted))}",
-                    index + 1,
+                    number,
                 )
-            return index + 1, [_COLUMNS[title] for title in titles]
-        if lines[index].strip() and not lines[index].lstrip().startswith("#"):
-            raise OutputError(f"expected the line of column titles, found {quoted(lines[index])}", index + 1)
+            return number, [_COLUMNS[title] for title in titles]
+        if titles and not titles[0].startswith("#"):
+            raise OutputError(f"expected the line of column titles, found {quoted(line)}", number)
     raise OutputError("the output ends before the line of column titles")
 
 
 def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list[Row]:
     rows: list[Row] = []
-    for index in range(start, len(lines)):
-        line, place = lines[index].strip(), index + 1
-        if not line or line.startswith("#"):
-            break  # a blank line ends the block
+    for number, line in enumerate(lines[start:], start + 1):
         fields = line.split()
+        if not fields or fields[0].startswith("#"):
+            break  # a blank line ends the block
         if any(field.startswith("time-out.") for field in fields):
             raise OutputError(
                 f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample exceeded its time limit; raise -time",
-                place,
+                number,
             )
-        cells = cells_of(line, columns, place)
-        size_B = message_size(cells.pop("size_B", "0"), place)
-        rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
+        cells = cells_of(line.strip(), columns, number)
+        size_B = whole(cells.pop("size_B", "0"), number, "a message size")
+        rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
     return rows
 
 

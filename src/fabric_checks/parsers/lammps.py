@@ -71,10 +71,12 @@ def parse(text: str, processes: int) -> LammpsOutput:
     for index, line in enumerate(lines):
         if re.search(r"(^|\s)ERROR( on proc \d+)?:", line):
             raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
-    loops = [(index, match) for index, line in enumerate(lines) if (match := _LOOP.match(line))]
-    damaged = [index for index, line in enumerate(lines) if line.startswith("Loop time of") and not _LOOP.match(line)]
-    if damaged:
-        raise OutputError(f"the line of the loop time is damaged: {quoted(lines[damaged[0]])}", damaged[0] + 1)
+    loops = []
+    for index, line in enumerate(lines):
+        if match := _LOOP.match(line):
+            loops.append((index, match))
+        elif line.startswith("Loop time of"):
+            raise OutputError(f"the line of the loop time is damaged: {quoted(line)}", index + 1)
     index, loop = only(loops, "line 'Loop time of ...'", "the run did not end normally")
     if int(loop["procs"]) != processes:
         raise OutputError(
@@ -94,17 +96,15 @@ def parse(text: str, processes: int) -> LammpsOutput:
 
 def _timesteps_per_s(lines: Sequence[str], start: int, steps: int, atoms: int, loop_time: float) -> float:
     """Return the printed rate; it, and that of atom-steps on the same line, have to be those of the loop time."""
-    for index in range(start, len(lines)):
-        match = _PERFORMANCE.match(lines[index])
-        if match is None:
-            continue
-        rate = positive(match["rate"], "timesteps/s", index + 1)
-        _require_rate(rate, steps / loop_time, "timesteps/s", index + 1)
-        if match["scaled"] is not None:
-            unit = f"{match['unit']}atom-step/s"
-            scaled = positive(match["scaled"], unit, index + 1)
-            _require_rate(scaled, steps * atoms / loop_time / _UNITS[match["unit"]], unit, index + 1)
-        return rate
+    for line_number, line in enumerate(lines[start:], start + 1):
+        if match := _PERFORMANCE.match(line):
+            rate = positive(match["rate"], "timesteps/s", line_number)
+            _require_rate(rate, steps / loop_time, "timesteps/s", line_number)
+            if match["scaled"] is not None:
+                unit = f"{match['unit']}atom-step/s"
+                scaled = positive(match["scaled"], unit, line_number)
+                _require_rate(scaled, steps * atoms / loop_time / _UNITS[match["unit"]], unit, line_number)
+            return rate
     raise OutputError("no line 'Performance: ... timesteps/s' after the loop time")
 
 
@@ -153,24 +153,23 @@ def _thermo(lines: Sequence[str], steps: int) -> tuple[dict[str, float], dict[st
     title = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].split()[:1] == ["Step"]), None)
     if title is not None:
         rows = [i for i in range(title + 1, len(lines)) if not lines[i].startswith("WARNING")] or [title]
-        place = rows[-1] + 1
-        first, values = (_row(lines, title, each) for each in (rows[0], rows[-1]))
-        step = values.pop("Step")
-        del first["Step"]
+        first, last = (_row(lines, title, each) for each in (rows[0], rows[-1]))
     else:
-        starts = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
-        if not starts:
+        rows = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
+        if not rows:
             raise OutputError("no thermodynamic output before the loop time")
-        match = _MULTI_STEP.match(lines[starts[-1]])
-        assert match is not None
-        step, place = int(match["step"]), starts[-1] + 1
-        first, values = _multi(lines, starts[0]), _multi(lines, starts[-1])
-        if first.keys() != values.keys():
-            lost = ", ".join(sorted(first.keys() ^ values.keys()))
-            raise OutputError(f"the last thermodynamic output does not have the same items as the first: {lost}", place)
-    if step != steps:
-        raise OutputError(f"the last thermodynamic output is for step {step:g}, not for the last step {steps}", place)
-    return first, values
+        first, last = (_multi(lines, each) for each in (rows[0], rows[-1]))
+    if first.keys() != last.keys():
+        lost = ", ".join(sorted(first.keys() ^ last.keys()))
+        raise OutputError(
+            f"the last thermodynamic output does not have the same items as the first: {lost}", rows[-1] + 1
+        )
+    del first["Step"]
+    if (step := last.pop("Step")) != steps:
+        raise OutputError(
+            f"the last thermodynamic output is for step {step:g}, not for the last step {steps}", rows[-1] + 1
+        )
+    return first, last
 
 
 def _row(lines: Sequence[str], title: int, index: int) -> dict[str, float]:
@@ -182,8 +181,8 @@ def _row(lines: Sequence[str], title: int, index: int) -> dict[str, float]:
 
 
 def _multi(lines: Sequence[str], start: int) -> dict[str, float]:
-    """Read one block of the style "multi": lines of ``name = value`` up to the first line without one."""
-    values: dict[str, float] = {}
+    """Read one block of the style "multi": its step, and lines of ``name = value`` up to the first line without one."""
+    values = {"Step": float(lines[start].split()[2])}
     for index in range(start + 1, len(lines)):
         items = list(_MULTI_ITEM.finditer(lines[index]))
         if not items or _MULTI_STEP.match(lines[index]):

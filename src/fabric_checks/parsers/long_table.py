@@ -33,9 +33,9 @@ def parse(
     if table is None:
         raise _torn_row(frame, types)
     if len(wrong := table.select(valid.not_().arg_true()).to_series()):
-        place, line = list(frame.lines())[wrong[0]]
-        raise OutputError(f"{rule}, found {quoted(line)}", place)
-    fabric.require_count(frame, table.height)
+        number, line = list(frame.lines())[wrong[0]]
+        raise OutputError(f"{rule}, found {quoted(line)}", number)
+    frame.require_count(table.height)
     return frame.header, table
 
 
@@ -60,10 +60,10 @@ def _table(frame: fabric.Frame, types: Mapping[str, type[pl.DataType]]) -> pl.Da
 
 def _torn_row(frame: fabric.Frame, types: Mapping[str, type[pl.DataType]]) -> OutputError:
     """Return the error for the first row that is not of these columns."""
-    for place, line in frame.lines():
+    for number, line in frame.lines():
         cells = line.split(" ")
         if len(cells) != len(types) or not all(
             re.fullmatch(_CELLS.get(kind, r".+"), cell) for kind, cell in zip(types.values(), cells, strict=True)
         ):
-            return OutputError(f"a row of the columns {' '.join(types)} was expected, found {quoted(line)}", place)
+            return OutputError(f"a row of the columns {' '.join(types)} was expected, found {quoted(line)}", number)
     return OutputError(f"the table is not of the columns {' '.join(types)}", frame.first_line)

@@ -69,7 +69,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     if abs(total - per_process * processes) > _ROUNDING * (processes + 1) + 1e-4 * total:
         raise OutputError(f"{total:g} Mop/s do not fit {per_process:g} on each of {processes} processes")
     _require_rate(fields, benchmark, iterations, time_s, total)
-    # The banner of 3.4.3 says 3.4.
+    # The banner of 3.4.3 has 3.4.
     if not f"{fields['Version']}.".startswith(f"{first['version']}."):
         raise OutputError(f"version {first['version']} began this output and {fields['Version']} ended it")
     return NpbOutput(fields["Version"], processes, iterations, time_s, total)

@@ -19,7 +19,6 @@ from fabric_checks.parsers.table import (
     HALF_DIGIT,
     Row,
     cells_of,
-    message_size,
     only,
     require_order,
     require_overlap,
@@ -129,7 +128,7 @@ class OsuOutput:
     :param version: the version in the title, or None (the ports print none).
     :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``, ``iterations``.
     :param rows: one for each message size; the barriers' only row has size 0.
-    :param memory: where the buffers are: ``host``, ``cuda``, ``rocm``, ... as the title says.
+    :param memory: the memory of the buffers by the title: ``host``, ``cuda``, ``rocm``, ...
     :param header: the header's keys and values, such as ``Synchronization`` and ``pairs``.
     """
 
@@ -188,9 +187,7 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
     text = plain.cleaned(text)
-    version = _startup_version(text, "Init")
-    found = _only(_INIT, text, "nprocs: N, min: N ms, max: N ms, avg: N ms")
-    _require_processes(found, processes)
+    version, found = _startup(text, "Init", _INIT, "nprocs: N, min: N ms, max: N ms, avg: N ms", processes)
     times_s = {name: int(found[name]) / 1000 for name in ("min", "avg", "max")}
     if not 0 < times_s["min"] <= times_s["avg"] <= times_s["max"]:
         raise OutputError(f"the times of MPI_Init are not positive and in order: {quoted(found[0])}")
@@ -205,29 +202,26 @@ def parse_hello(text: str, processes: int) -> StartupOutput:
     :raises OutputError: if the output is not whole, is not believable, or other processes took part.
     """
     text = plain.cleaned(text)
-    version = _startup_version(text, "Hello World")
-    found = _only(_HELLO, text, "This is a test with N processes")
-    _require_processes(found, processes)
+    version, found = _startup(text, "Hello World", _HELLO, "This is a test with N processes", processes)
     launch_s = int(_only(_LAUNCH, text[found.end() :], "launch_to_end_ns: N")["ns"]) / 1e9
     if launch_s <= 0:
         raise OutputError("the launch took no time")
     return StartupOutput(version, {"launch": launch_s})
 
 
-def _startup_version(text: str, name: str) -> str:
-    found = _only(_STARTUP_TITLE, text, f"# OSU MPI {name} Test vN")
-    if found["name"] != name:
-        raise OutputError(f"expected the output of OSU's {name} Test, found that of its {found['name']} Test")
-    return found["version"]
+def _startup(text: str, name: str, pattern: re.Pattern[str], form: str, processes: int) -> tuple[str, re.Match[str]]:
+    """Return the version of a start-up benchmark, and its only line of a form."""
+    title = _only(_STARTUP_TITLE, text, f"# OSU MPI {name} Test vN")
+    if title["name"] != name:
+        raise OutputError(f"expected the output of OSU's {name} Test, found that of its {title['name']} Test")
+    found = _only(pattern, text, form)
+    if int(found["processes"]) != processes:
+        raise OutputError(f"{found['processes']} processes took part instead of the {processes} that were asked for")
+    return title["version"], found
 
 
 def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
     return only(list(pattern.finditer(text)), f"line '{form}'", "the program did not finish")
-
-
-def _require_processes(found: re.Match[str], processes: int) -> None:
-    if int(found["processes"]) != processes:
-        raise OutputError(f"{found['processes']} processes took part instead of the {processes} that were asked for")
 
 
 def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
@@ -260,7 +254,7 @@ def _require_overlap(rows: Sequence[Row]) -> None:
             for error in (-HALF_DIGIT, HALF_DIGIT)
             for other in (-HALF_DIGIT, HALF_DIGIT)
         ]
-        require_overlap(row, max(0.0, min(shares)), min(max(0.0, *shares), 100.0))
+        require_overlap(row, min(shares), max(shares))
 
 
 def _header(lines: Sequence[str]) -> dict[str, str]:
@@ -276,16 +270,16 @@ def _header(lines: Sequence[str]) -> dict[str, str]:
 def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
     """Return the index and the match of the benchmark's title; there must be no other benchmark's."""
     first: tuple[int, re.Match[str]] | None = None
-    for index, line in enumerate(lines):
+    for number, line in enumerate(lines, 1):
         match = _TITLE.match(line)
         if match is None and not _OTHER_TITLE.match(line):
             continue
         if match is None or not _is_of(match["title"], benchmark):
             found = match["title"] if match else line.lstrip("# ")
-            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", index + 1)
+            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
         if first and match.groups() != first[1].groups():
-            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", index + 1)
-        first = first or (index, match)
+            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", number)
+        first = first or (number - 1, match)
     if first is None:
         raise OutputError(
             f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
@@ -320,14 +314,14 @@ def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str
     return found
 
 
-def _columns(line: str, place: int, program: str, benchmark: str) -> tuple[str, ...] | None:
+def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple[str, ...] | None:
     """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too many."""
-    names = osu_columns.read(line, place)
+    names = osu_columns.read(line, line_number)
     if benchmark == "mbw_mr" and names == ("size_B", "latency_us"):
         return None
     if (program, benchmark) in _MISTITLED:
         names = tuple("bandwidth_MBps" if name == "latency_us" else name for name in names)
-    osu_columns.require(names, _kind(benchmark), has_sizes=_has_sizes(program, benchmark), place=place)
+    osu_columns.require(names, _kind(benchmark), has_sizes=_has_sizes(program, benchmark), line_number=line_number)
     return names
 
 
@@ -359,30 +353,25 @@ def _require_one_table(
             raise OutputError("the columns change within the table: several programs printed this", index + 1)
     both = len(titles) > 1 and [lines[index].strip() for index in announced].count(lines[position - 1].strip()) > 1
     if titles[-1] >= position or both:
-        places = ", ".join(str(index + 1) for index in titles)
+        numbers = ", ".join(str(index + 1) for index in titles)
         raise OutputError(
-            f"{len(titles)} tables of this benchmark begin, in lines {places}: it ran several times, or as separate "
+            f"{len(titles)} tables of this benchmark begin, in lines {numbers}: it ran several times, or as separate "
             "MPI worlds because the launcher belongs to a different MPI"
         )
 
 
 def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: int) -> list[Row]:
     rows: list[Row] = []
-    for index in range(start, len(lines)):
-        line, place = lines[index].strip(), index + 1
-        if not line or line.startswith("#"):
+    for number, line in enumerate(lines[start:], start + 1):
+        fields = line.split()
+        if not fields or fields[0].startswith("#"):
             continue
-        if len(rows) == count and not _is_like_a_row(line.split(), columns):
+        if len(rows) == count and not (len(fields) == len(columns) and all(map(_CELL.fullmatch, fields))):
             continue  # what a scheduler or a launcher prints after the table
-        cells = cells_of(line, columns, place)
-        size_B = message_size(cells.pop("size_B", "0"), place)
-        rows.append(Row(place, size_B, {name: _value(name, cell, place) for name, cell in cells.items()}))
+        cells = cells_of(line.strip(), columns, number)
+        size_B = whole(cells.pop("size_B", "0"), number, "a message size")
+        rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
     return rows
-
-
-def _is_like_a_row(fields: Sequence[str], columns: Sequence[str]) -> bool:
-    """Return whether a line could be a row: as many fields, each a number, pass or fail."""
-    return len(fields) == len(columns) and all(_CELL.fullmatch(field) for field in fields)
 
 
 def _value(name: str, cell: str, line: int) -> float:
@@ -390,6 +379,4 @@ def _value(name: str, cell: str, line: int) -> float:
         if cell not in _VALIDATION:
             raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
         return _VALIDATION[cell]
-    if name in osu_columns.WHOLE:
-        return whole(cell, line, f"a whole number ({name})")
-    return two_decimals(cell, line)
+    return whole(cell, line, f"a whole number ({name})") if name in osu_columns.WHOLE else two_decimals(cell, line)

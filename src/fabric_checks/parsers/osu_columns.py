@@ -52,10 +52,10 @@ _ADDED = r"( min_latency_us max_latency_us iterations)?( validation)?( p\d+_tail
 WHOLE = ("iterations", "transmit_size")
 
 
-def read(line: str, place: int) -> tuple[str, ...]:
+def read(line: str, line_number: int) -> tuple[str, ...]:
     """Return the names of the columns that a line of titles announces.
 
-    :param place: the line's number, for errors.
+    :param line_number: of the line, for errors.
     :raises OutputError: if one of them is not a title of OSU.
     """
     text, names = line.strip().lstrip("#").rstrip(), []
@@ -67,17 +67,19 @@ def read(line: str, place: int) -> tuple[str, ...]:
                 text = text[match.end() :]
                 break
         else:
-            raise OutputError(f"{quoted(text.strip())} is not an OSU column title", place)
+            raise OutputError(f"{quoted(text.strip())} is not an OSU column title", line_number)
     return tuple(names)
 
 
-def require(names: Sequence[str], kind: str, *, has_sizes: bool, place: int) -> None:
+def require(names: Sequence[str], kind: str, *, has_sizes: bool, line_number: int) -> None:
     """Raise :class:`OutputError` unless the columns are those of a benchmark.
 
     :param kind: of benchmark, such as :data:`LATENCY`.
     :param has_sizes: whether its rows begin with a message size.
-    :param place: the number of the line of titles, for errors.
+    :param line_number: of the line of titles, for errors.
     """
     own = ("size_B " if has_sizes else "") + _OWN[kind]
     if not re.fullmatch(own + _ADDED, " ".join(names)) or len(set(names)) < len(names):
-        raise OutputError(f"the columns {' '.join(names)} are not those of this benchmark, a test of {kind}", place)
+        raise OutputError(
+            f"the columns {' '.join(names)} are not those of this benchmark, a test of {kind}", line_number
+        )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import Row, message_size, number, require_positive, require_sizes
+from fabric_checks.parsers.table import Row, number, require_positive, require_sizes, whole
 
 #: Why a search for the work that fits into a transfer stopped: found; there is none; too many steps.
 STOPS = ("knee", "none", "cap")
@@ -40,7 +40,9 @@ class OverlapOutput:
         called MPI_Test.
     :param rows: for each message size and transfer ``*_nominal_us`` (the transfer without work), ``*_overhead_us``
         with the 95 % confidence interval ``*_overhead_ci_low_us`` and ``*_overhead_ci_high_us``,
-        ``*_availability_percent``, ``*_work_us`` (the work that just lengthens the transfer) and ``*_steps``.
+        ``*_availability_percent``, ``*_work_us`` (the work that just lengthens the transfer) and ``*_steps`` of the
+        search; of collectives also ``*_osu_overlap_percent``, by the definition of the OSU micro-benchmarks: 100 (1 -
+        (time with work - time of the work alone) / time without work), for work as long as the latter.
     :param stops: for each transfer why the search stopped, one of :data:`STOPS`, by message size.
     """
 
@@ -48,31 +50,9 @@ class OverlapOutput:
     rows: tuple[Row, ...]
     stops: dict[str, dict[int, str]]
 
-    def nominal_us(self, transfer: str) -> dict[int, float]:
-        """Return the time of the transfer without work, by message size."""
-        return self._column(f"{transfer}_nominal_us")
-
-    def overhead_us(self, transfer: str) -> dict[int, float]:
-        """Return the overhead, which is the effective latency, by message size."""
-        return self._column(f"{transfer}_overhead_us")
-
-    def availability_percent(self, transfer: str) -> dict[int, float]:
-        """Return the host availability, 0 to 100, by message size."""
-        return self._column(f"{transfer}_availability_percent")
-
-    def steps(self, transfer: str) -> dict[int, int]:
-        """Return how many amounts of work the search tried, by message size."""
-        return {size: int(steps) for size, steps in self._column(f"{transfer}_steps").items()}
-
-    def osu_overlap_percent(self, operation: str) -> dict[int, float]:
-        """Return the overlap by the definition of the OSU micro-benchmarks, 0 to 100, by size; of collectives only.
-
-        100 (1 - (time with work - time of the work alone) / time without work) for work as long as the latter.
-        """
-        return self._column(f"{operation}_osu_overlap_percent")
-
-    def _column(self, name: str) -> dict[int, float]:
-        return {row.size_B: row.values[name] for row in self.rows}
+    def by_size(self, column: str) -> dict[int, float]:
+        """Return the values of a column, such as ``isend_overhead_us``, by message size."""
+        return {row.size_B: row.values[column] for row in self.rows}
 
 
 def parse(text: str, sizes_B: Sequence[int]) -> OverlapOutput:
@@ -108,50 +88,39 @@ def _table(
     rows: list[Row] = []
     stops: dict[str, dict[int, str]] = {transfer: {} for transfer in transfers}
     for line, cells in output.rows:
-        size = message_size(cells["size_B"], line)
-        rows.append(Row(line, size, {name: number(cells[name], line) for name in names}))
+        row = Row(line, whole(cells["size_B"], line, "a message size"), {n: number(cells[n], line) for n in names})
         for transfer in transfers:
-            stops[transfer][size] = _stop(cells[f"{transfer}_stop"], line)
+            stop = cells[f"{transfer}_stop"]
+            if stop not in STOPS:
+                raise OutputError(f"a stop reason ({', '.join(STOPS)}) was expected, found {quoted(stop)}", line)
+            stops[transfer][row.size_B] = stop
+            _require_believable(row, transfer, stop)
+        for name in names:
+            if name.endswith("_percent") and not 0 <= row.values[name] <= 100:
+                raise OutputError(f"{name} is {row.values[name]:g} at {row.size_B} B, outside 0 to 100", line)
+        rows.append(row)
     require_sizes(rows, sizes_B)
-    for transfer in transfers:
-        _require_believable(rows, transfer, stops[transfer])
-        for name in percents:
-            _require_percent(rows, f"{transfer}_{name}")
     return OverlapOutput(output.header, tuple(rows), stops)
 
 
-def _stop(text: str, line: int) -> str:
-    if text not in STOPS:
-        raise OutputError(f"a stop reason ({', '.join(STOPS)}) was expected, found {quoted(text)}", line)
-    return text
-
-
-def _require_percent(rows: Sequence[Row], column: str) -> None:
-    for row in rows:
-        if not 0 <= row.values[column] <= 100:
-            raise OutputError(f"{column} is {row.values[column]:g} at {row.size_B} B, outside 0 to 100", row.line)
-
-
-def _require_believable(rows: Sequence[Row], transfer: str, stops: Mapping[int, str]) -> None:
+def _require_believable(row: Row, transfer: str, stop: str) -> None:
     """Raise :class:`OutputError` unless the values of a transfer agree with each other.
 
     Host availability = 100 (1 - overhead / nominal) percent, not below 0 (SAND2005-5199, section 5).
     """
     for name in ("nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "work_us", "steps"):
-        require_positive(rows, f"{transfer}_{name}")
-    _require_percent(rows, f"{transfer}_availability_percent")
-    for row in rows:
-        nominal, overhead, low, high, availability, _, steps = (row.values[f"{transfer}_{name}"] for name in _VALUES)
-        where = f"at {row.size_B} B"
-        if not low <= overhead <= high:
-            raise OutputError(f"{transfer}_overhead_us lies outside its confidence interval {where}", row.line)
-        if abs(availability - max(0.0, 100 * (1 - overhead / nominal))) > _ROUNDING:
-            raise OutputError(
-                f"{transfer}_availability_percent is {availability:g} {where}, which does not follow from the overhead "
-                f"of {overhead:g} us and the nominal time of {nominal:g} us",
-                row.line,
-            )
-        if stops[row.size_B] == "none" and overhead != nominal:
-            raise OutputError(f"{transfer} stopped with none {where}, but its overhead is not nominal", row.line)
-        if steps != int(steps):
-            raise OutputError(f"{transfer}_steps is {steps:g} {where}, not a whole number", row.line)
+        require_positive([row], f"{transfer}_{name}")
+    nominal, overhead, low, high, availability, _, steps = (row.values[f"{transfer}_{name}"] for name in _VALUES)
+    where = f"at {row.size_B} B"
+    if not low <= overhead <= high:
+        raise OutputError(f"{transfer}_overhead_us lies outside its confidence interval {where}", row.line)
+    if abs(availability - max(0.0, 100 * (1 - overhead / nominal))) > _ROUNDING:
+        raise OutputError(
+            f"{transfer}_availability_percent is {availability:g} {where}, which does not follow from the overhead "
+            f"of {overhead:g} us and the nominal time of {nominal:g} us",
+            row.line,
+        )
+    if stop == "none" and overhead != nominal:
+        raise OutputError(f"{transfer} stopped with none {where}, but its overhead is not nominal", row.line)
+    if steps != int(steps):
+        raise OutputError(f"{transfer}_steps is {steps:g} {where}, not a whole number", row.line)

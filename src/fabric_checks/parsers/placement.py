@@ -18,9 +18,9 @@ class RankPlace:
     :param host: MPI_Get_processor_name.
     :param node: the scheduler's name of the node, or ``host`` where the scheduler gives none.
     :param cpus: the CPUs it was allowed to use, as a Linux CPU list such as ``0-3,8``; ``-`` where the kernel does
-        not say.
-    :param cores: the physical cores of those CPUs, as ``package:core``; empty where the machine does not say.
-    :param online: all CPUs of its node that are in service, as a CPU list; ``-`` where the kernel does not say.
+        not show them.
+    :param cores: the physical cores of those CPUs, as ``package:core``; empty where they are unknown.
+    :param online: all CPUs of its node that are in service, as a CPU list; ``-`` where they are unknown.
     """
 
     rank: int

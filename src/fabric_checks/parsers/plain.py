@@ -34,11 +34,11 @@ def label_of(text: str, first: str) -> str:
 
     :param first: the beginning of that line.
     """
-    for place, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         before, found, _ = line.partition(first)
         if found and before.strip():
             return (
-                f"; line {place} has it after {quoted(before)}: the launcher must print lines unchanged, without rank "
+                f"; line {number} has it after {quoted(before)}: the launcher must print lines unchanged, without rank "
                 "or time"
             )
     return ""

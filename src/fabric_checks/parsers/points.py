@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import number, whole
+from fabric_checks.parsers.table import number, require_keys, whole
 
 _ENDINGS = ("us", "ci_low_us", "ci_high_us", "samples", "stop")
 _STOPS = ("ci", "cap")
@@ -81,7 +81,7 @@ class PointTable:
 
     :param program: the name in the first line of the output.
     :param points: the names of the points of each row, in the program's order.
-    :param keys: the columns that tell rows apart, each with what its cells are called in messages.
+    :param keys: the columns that distinguish rows, each with the name of its cells in messages.
     """
 
     program: str
@@ -132,32 +132,6 @@ def point(cells: Mapping[str, str], name: str, line: int) -> Point:
     if stop not in _STOPS:
         raise OutputError(f"{name}_stop must be ci or cap, found {quoted(stop)}", line)
     return Point(median, low, high, samples, stop)
-
-
-def require_keys(
-    found: Sequence[tuple[int, tuple[int, ...]]], wanted: Sequence[tuple[int, ...]], names: Sequence[str]
-) -> None:
-    """Raise :class:`OutputError` unless the rows are exactly those that were asked for, in that order.
-
-    :param found: for each row its line number and the values of its key columns.
-    :param wanted: the keys that were asked for.
-    :param names: the names of the key columns.
-    """
-
-    def text_of(key: tuple[int, ...]) -> str:
-        return ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
-
-    for (line, key), expected in zip(found, wanted, strict=False):
-        if key != expected:
-            raise OutputError(f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line)
-    if len(found) > len(wanted):
-        line, key = found[len(wanted)]
-        raise OutputError(f"an unexpected row of {text_of(key)}", line)
-    if len(found) < len(wanted):
-        missing = len(wanted) - len(found)
-        raise OutputError(
-            f"the last {missing} of {len(wanted)} rows are missing, from {text_of(wanted[len(found)])} on"
-        )
 
 
 def multiples(first_B: int, last_B: int, factor: int) -> list[int]:

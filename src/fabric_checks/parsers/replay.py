@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.points import require_keys
-from fabric_checks.parsers.table import number, whole
+from fabric_checks.parsers.table import number, require_keys, whole
 
 #: Both times are printed to nine decimals.
 _DECIMALS = 9

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.core.text import names_text
 
 Found = TypeVar("Found")
 
@@ -64,17 +63,12 @@ def whole(text: str, line: int | None, what: str) -> int:
     return int(text)
 
 
-def cells_of(line: str, columns: Sequence[str], place: int) -> dict[str, str]:
+def cells_of(line: str, columns: Sequence[str], line_number: int) -> dict[str, str]:
     """Return the cells of a row by column; raise :class:`OutputError` if there are more or fewer."""
     cells = line.split()
     if len(cells) != len(columns):
-        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", place)
+        raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
     return dict(zip(columns, cells, strict=True))
-
-
-def message_size(text: str, line: int) -> int:
-    """Return the message size in bytes that ``text`` is; raise :class:`OutputError` for anything else."""
-    return whole(text, line, "a message size")
 
 
 def positive(text: str, what: str, line: int | None) -> float:
@@ -140,6 +134,7 @@ def require_overlap(row: Row, low: float, high: float) -> None:
     overlap = row.values["overlap_percent"]
     if not 0 <= overlap <= 100:
         raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+    low, high = (min(max(bound, 0.0), 100.0) for bound in (low, high))
     if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
         raise OutputError(
             f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to "
@@ -150,22 +145,30 @@ def require_overlap(row: Row, low: float, high: float) -> None:
 
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
     """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that order."""
-    found = [row.size_B for row in rows]
-    if found == list(sizes_B):
-        return
-    missing = [size for size in sizes_B if size not in found]
-    extra = [row for row in rows if row.size_B not in sizes_B]
-    if extra:
-        raise OutputError(f"an unexpected row of {extra[0].size_B} B", extra[0].line)
-    if missing and found == list(sizes_B[: len(found)]):
-        last = f"after {found[-1]} B" if found else "before the first row"
+    require_keys([(row.line, (row.size_B,)) for row in rows], [(size,) for size in sizes_B], ("size_B",))
+
+
+def require_keys(
+    found: Sequence[tuple[int, tuple[int, ...]]], wanted: Sequence[tuple[int, ...]], names: Sequence[str]
+) -> None:
+    """Raise :class:`OutputError` unless the rows are exactly those that were asked for, in that order.
+
+    :param found: for each row its line number and the values of its key columns.
+    :param wanted: the keys that were asked for.
+    :param names: the names of the key columns.
+    """
+
+    def text_of(key: tuple[int, ...]) -> str:
+        return ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
+
+    for (line, key), expected in zip(found, wanted, strict=False):
+        if key != expected:
+            raise OutputError(f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line)
+    if len(found) > len(wanted):
+        line, key = found[len(wanted)]
+        raise OutputError(f"an unexpected row of {text_of(key)}", line)
+    if len(found) < len(wanted):
+        missing = len(wanted) - len(found)
         raise OutputError(
-            f"the table ends {last}; {len(missing)} of {len(sizes_B)} sizes are missing: {_some(missing)}"
+            f"the last {missing} of {len(wanted)} rows are missing, from {text_of(wanted[len(found)])} on"
         )
-    if missing:
-        raise OutputError(f"sizes are missing from the table: {_some(missing)}")
-    raise OutputError(f"the sizes are repeated or out of order: {_some(found)}")
-
-
-def _some(sizes_B: Sequence[int]) -> str:
-    return names_text([f"{size} B" for size in sizes_B], 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric whose faults are known, and what `rotate --confirm` would print of it."""
+"""A fabric whose faults are known, and the output of `rotate --confirm` on it."""
 
 from dataclasses import dataclass, field
 
@@ -38,7 +38,7 @@ class Fabric:
         half = self.nodes // 2
         own = np.random.default_rng([self.seed, 1]).standard_normal((self.nodes, self.nodes))
         self.own = np.exp(self.spread * own)
-        # Static routing: who shares a link with whom is the same whenever the same round runs.
+        # Static routing: the same pairs share a link whenever the same round runs.
         self.shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=(half, half))
 
     def rate(self, sender, receiver, shared_by):
@@ -55,7 +55,7 @@ class Fabric:
         return true * np.exp(self.noise * self.random.standard_normal(len(sender)))
 
     def scan(self):
-        """Return what the scan of the pattern `rotate` measures."""
+        """Return the measurements of a scan with the pattern `rotate`."""
         half = self.nodes // 2
         round_, sender = np.divmod(np.arange(half * half, dtype=np.int32), half)
         receiver = half + (sender + round_) % half
@@ -109,7 +109,7 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
 
 
 def text_of(output, repeats=4):
-    """Return what the program would print of a run."""
+    """Return the output of the program for a run."""
     ranks = len(output.hosts)
     confirm = "yes" if output.confirmed else "no"
     lines = ["# fabric-checks rotate 1", "# mpi: a model", "# compiler: none", f"# ranks: {ranks}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What measurements that follow each other have in common is told from chance."""
+"""A drift common to consecutive measurements is distinguished from chance."""
 
 import numpy as np
 import pytest
@@ -22,18 +22,18 @@ def transfers(drift, noise, seed):
 
 def test_a_drift_is_seen_and_noise_is_not():
     drift = np.array([0.1, -0.1, 0.1, -0.1, 0.1, -0.1])
-    seen = evidence._common(transfers(drift, 0.01, 1), transfers(drift, 0.01, 2))
+    seen = evidence._drift(transfers(drift, 0.01, 1), transfers(drift, 0.01, 2))
     assert seen == pytest.approx(np.std(drift, ddof=1), rel=0.1)
     still = np.zeros(REPEATS)
-    assert [evidence._common(transfers(still, 0.01, seed), transfers(still, 0.01, seed + 9)) for seed in range(9)] == (
+    assert [evidence._drift(transfers(still, 0.01, seed), transfers(still, 0.01, seed + 9)) for seed in range(9)] == (
         [0.0] * 9
     )
 
 
 def test_two_hosts_are_named_and_many_are_a_range():
     hosts = ("a", "b", "c")
-    assert findings._alike(hosts, [0, 1]).count("from among") == 0
-    assert findings._alike(hosts, [0, 1, 2]).startswith("from among")
+    assert findings._range(hosts, [0, 1]).count("from among") == 0
+    assert findings._range(hosts, [0, 1, 2]).startswith("from among")
 
 
 def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
@@ -48,7 +48,7 @@ def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
     ("hosts", "named"), [(2, (False, False)), (3, (False, True)), (4, (True, True)), (8, (True, True))]
 )
 def test_of_few_nodes_nothing_is_claimed(hosts, named):
-    """All pairs of two nodes are those of a slow one: a run that cannot see it says so."""
+    """All pairs of two nodes are those of a slow one: a run that cannot see it has a note of that."""
     wiring, known = wired("fat tree 2", hosts, "d-mod-k")
     report = evaluation.of_run(run(Fabric(wiring, known, Noise(0.01), 1)))
     assert not findings.faults(report.findings)

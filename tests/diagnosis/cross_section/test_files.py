@@ -2,6 +2,7 @@
 """The command `fabric-checks rotate` on saved outputs."""
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -23,29 +24,25 @@ def saved(tmp_path):
     return save
 
 
-def test_a_slow_node_is_named_and_the_exit_status_says_so(saved):
-    done = CliRunner().invoke(main.cli, ["rotate", saved("a.txt", Fabric(16, 0.01, 1, receivers={12: 0.41}))])
-    assert done.exit_code == 1
-    assert "node n12 receives at 0.41 of the rate of others, alone as well" in done.output
-    assert "a.txt: rotate, 16 nodes, 64 pairs" in done.output
-    bandwidth = next(line for line in done.output.splitlines() if "median_bandwidth" in line)
-    assert bandwidth.endswith(" MB/s")
+@pytest.mark.parametrize(
+    ("faults", "status", "texts"),
+    [
+        ({"receivers": {12: 0.41}}, 1, ["node n12 receives at 0.41 of the rate of others, alone as well"]),
+        ({}, 0, ["nothing stands out in what was measured", "MB/s, run 100.0 % at link/1"]),
+    ],
+)
+def test_a_slow_node_is_named_and_the_exit_status_says_so(saved, faults, status, texts):
+    done = CliRunner().invoke(main.cli, ["rotate", saved("a.txt", Fabric(16, 0.01, 1, **faults))])
+    assert done.exit_code == status
+    printed = " ".join(done.output.split())
+    for text in ("a.txt: rotate, 16 nodes, 64 pairs", "the slowest pair is n", *texts):
+        assert text in printed
+    assert re.search(r"median_bandwidth +\S+ MB/s\n", done.output)
 
 
-def test_a_healthy_fabric_has_exit_status_0(saved):
-    done = CliRunner().invoke(main.cli, ["rotate", saved("a.txt", Fabric(16, 0.01, 1))])
-    assert done.exit_code == 0
-    assert "nothing stands out in what was measured" in done.output
-    assert "the slowest pair is n" in done.output
-    assert "MB/s, run 100.0 % at link/1" in " ".join(done.output.split())
-
-
-def test_two_runs_are_compared(saved):
-    fabric = Fabric(32, 0.01, 1, sharing=(0.5, 0.5))
-    one, two = saved("a.txt", fabric), saved("b.txt", fabric)
-    done = CliRunner().invoke(main.cli, ["rotate", one, two, "--json"])
-    found = json.loads(done.output)
-    assert found["repeatability"][0]["correlation"] > 0.7
+def test_several_runs_are_printed_as_json(saved):
+    one, two = saved("a.txt", Fabric(16, 0.01, 1)), saved("b.txt", Fabric(16, 0.01, 2))
+    found = json.loads(CliRunner().invoke(main.cli, ["rotate", one, two, "--json"]).output)
     assert set(found["runs"]) == {one, two}
     assert found["runs"][one]["metrics"]["median_bandwidth"] > 0
     assert set(found["units"]) == set(found["runs"][one]["metrics"])

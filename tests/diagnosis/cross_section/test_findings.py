@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The right culprit on fabrics whose faults are known, and none on healthy ones."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, findings
-from fabric_checks.diagnosis.cross_section.inference import Culprit, Explanation
-from fabric_checks.diagnosis.cross_section.matrix import of_output
-from fabric_checks.diagnosis.cross_section.parts import Part, lay
+from fabric_checks.diagnosis.cross_section.inference import Culprit
+from fabric_checks.diagnosis.cross_section.parts import Part, on_map
 from fabric_checks.parsers import rotate
 from fabric_checks.parsers.rotate import Transfers
 from tests.diagnosis.cross_section.model import NONE, Fabric, run
@@ -59,10 +59,19 @@ def scenario(name, nodes, seed):
     }[name]
 
 
+def mapped(output):
+    """Return the evidence of a run on a fabric of which nothing is known."""
+    return on_map(evidence.of_output(output), output.hosts, None)
+
+
+def found(output):
+    """Return the findings of such a run."""
+    return findings.find(output, mapped(output))
+
+
 def blamed(output):
-    """Return what is slow for certain, as (kind, ranks...)."""
-    found = findings.find(output, of_output(output))
-    return {(finding.kind, *finding.ranks) for finding in findings.faults(found)}
+    """Return the parts that are slow for certain, as (kind, ranks...)."""
+    return {(finding.kind, *finding.ranks) for finding in findings.faults(found(output))}
 
 
 def right_answers(name, nodes, noise, trials=TRIALS):
@@ -82,7 +91,7 @@ def test_the_right_part_is_blamed_and_no_other(name, noise):
 
 
 def test_more_repeats_find_a_slow_pair_in_strong_noise():
-    """What four repeats cannot tell at 10 % noise, sixty-four can."""
+    """Four repeats do not suffice at 10 % noise, sixty-four do."""
     right = 0
     for seed in range(30):
         faults, expected = scenario("slow pair", 32, seed)
@@ -94,112 +103,78 @@ def test_a_slow_node_is_found_behind_shared_links():
     assert right_answers("sender on shared links", 64, 0.03, trials=30) >= 29
 
 
-def test_sharing_is_reported_as_no_fault():
-    output = run(Fabric(32, 0.01, 1, sharing=(0.5, 0.3, 0.2)))
-    found = findings.find(output, of_output(output))
-    assert [finding.kind for finding in found] == ["sharing"]
-    assert not found[0].is_fault
-    assert "they share what they pass through" in found[0].text
-    assert "no node" not in found[0].text, "a sentence says no more than was measured"
-
-
-def test_pairs_that_only_share_are_told_by_the_slowest_of_them():
+def test_pairs_that_only_share_are_no_fault_and_the_slowest_is_stated():
     output = run(Fabric(32, 0.03, 1, sharing=(0.5, 0.3, 0.2)))
-    of_alone = lay(evidence.of_output(output), output.hosts, None).evidence
-    alone = output.phases["alone"]
-    suspects = np.isin(of_alone.sender * 32 + of_alone.receiver, alone.sender * 32 + alone.receiver)
-    least, most = np.exp(of_alone.alone[suspects].min()), np.exp(of_alone.alone[suspects].max())
-    (found,) = findings.find(output, of_output(output))
-    assert f"reach at least {least:.2f} of the rate of others when measured alone" in found.text
+    of_pairs, alone = mapped(output).evidence, output.phases["alone"]
+    suspects = np.isin(of_pairs.sender * 32 + of_pairs.receiver, alone.sender * 32 + alone.receiver)
+    least, most = np.exp(of_pairs.alone[suspects].min()), np.exp(of_pairs.alone[suspects].max())
+    (sharing,) = found(output)
+    assert sharing.kind == "sharing" and not sharing.is_fault
+    assert f"reach at least {least:.2f} of the rate of others when measured alone" in sharing.text
     assert f"{least:.2f}" != f"{most:.2f}"
+    assert "no node" not in sharing.text, "a sentence claims no more than was measured"
 
 
 def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
     output = run(Fabric(32, 0.01, 1, sharing=(0.8, 0.2), pairs={(3, 20): 0.3}))
     alone = set(zip(output.phases["alone"].sender, output.phases["alone"].receiver, strict=True))
-    slow, sharing = findings.find(output, of_output(output))
+    slow, sharing = found(output)
     assert slow.hosts == ("n3", "n20")
     assert sharing.share == len(alone) - 1
     assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 0.9")
 
 
-def test_the_words_name_hosts_share_and_direction():
-    output = run(Fabric(32, 0.01, 1, receivers={20: 0.41}, senders={3: 0.6}, pairs={(9, 25): 0.5}))
-    texts = [finding.text for finding in findings.find(output, of_output(output)) if finding.is_fault]
-    assert texts[0].startswith("node n20 receives at 0.41 of the rate of others, alone as well")
-    assert texts[1].startswith("node n3 sends at 0.60 of the rate of others, alone as well")
-    assert texts[2].startswith("n9 to n25 runs at 0.50 of the rate of others, alone as well")
+@pytest.mark.parametrize(("sender", "receiver"), [(0.4, 0.6), (0.6, 0.4)])
+def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender, receiver):
+    output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}, pairs={(9, 25): 0.5}))
+    texts = [finding.text for finding in found(output) if finding.is_fault]
+    words = [f"node n3 sends at {sender:.2f}", f"node n20 receives at {receiver:.2f}"]
+    words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 0.50"]
+    for text, beginning in zip(texts, words, strict=True):
+        assert text.startswith(f"{beginning} of the rate of others, alone as well")
 
 
-@pytest.mark.parametrize(("sender", "receiver", "first"), [(0.4, 0.6, "sender"), (0.6, 0.4, "receiver")])
-def test_the_slowest_node_comes_first(sender, receiver, first):
-    output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}))
-    assert findings.find(output, of_output(output))[0].kind == first
-
-
-def test_without_confirmation_nothing_is_certain():
-    output = run(Fabric(32, 0.01, 1, receivers={20: 0.41}, pairs={(9, 25): 0.5}), confirm=False)
-    found = findings.find(output, of_output(output))
-    assert {(finding.kind, *finding.ranks) for finding in found} == {("receiver", 20), ("pair", 9, 25)}
-    assert not findings.faults(found)
-    assert all(finding.text.endswith("; not measured again; use --confirm") for finding in found)
-    assert not findings.faults(found)
-    assert all("not measured again" in finding.text for finding in found)
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_a_healthy_scan_that_was_not_confirmed_raises_no_suspicion(noise):
-    for seed in range(20):
-        output = run(Fabric(128, noise, seed), confirm=False)
-        assert findings.find(output, of_output(output)) == []
+def test_a_run_without_confirmation_has_no_findings():
+    assert found(run(Fabric(32, 0.01, 1, receivers={20: 0.41}, pairs={(9, 25): 0.5}), confirm=False)) == []
 
 
 def test_nobody_is_blamed_where_nothing_repeats():
     """A machine with more processes than cores: the same pair has ten times the bandwidth a moment later."""
     for seed in range(20):
-        output = run(Fabric(8, 1.5, seed))
-        found = findings.find(output, of_output(output))
-        assert not findings.faults(found)
-    assert found[0].kind == "noise"
-    assert "idle nodes" in found[0].text
+        (noise,) = found(run(Fabric(8, 1.5, seed)))
+        assert not noise.is_fault
+    assert noise.kind == "noise" and "idle nodes" in noise.text
 
 
-def test_the_noise_is_the_pooled_spread_of_the_logarithms():
-    """Two values a factor of e^2 apart have a standard deviation of sqrt(2)."""
+@pytest.mark.parametrize(
+    ("controls", "text", "has_advice"),
+    [
+        # Two values a factor of e^2 apart have a standard deviation of sqrt(2); so have ...
+        ([], "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 ", True),
+        # ... three healthy pairs that repeat, a factor of e^2 from each other; more repeats would not change that.
+        (
+            [0, 1e-6, 2, 2, 4, 4],
+            "71 % from one measurement to the next and healthy pairs by 200 % from each other",
+            False,
+        ),
+    ],
+)
+def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
     output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
     again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
-    output = replace(output, phases=output.phases | {"alone": again, "control": NONE})
-    (found,) = findings.find(output, of_output(output))
-    assert found.text.startswith(
-        "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 "
-    )
-    assert found.text.endswith(", or raise --confirm-repeats")
+    healthy = np.repeat([1, 2, 3], 2)
+    control = Transfers(healthy, healthy, 4 + healthy, np.exp(controls)) if controls else NONE
+    (noise,) = found(replace(output, phases=output.phases | {"alone": again, "control": control}))
+    assert text in noise.text
+    assert (", or raise --confirm-repeats" in noise.text) is has_advice
 
 
-def test_healthy_pairs_that_differ_by_more_than_the_noise_are_said_to():
-    """A suspect pair that does not repeat, and three healthy ones that do, a factor of e^2 from each other."""
-    output = run(Fabric(8, 0.01, 1, pairs={(0, 4): 0.5}))
-    again = Transfers(*(np.array([each, each]) for each in (0, 0, 4)), np.exp([0.0, 2.0]))
-    healthy = np.array([1, 1, 2, 2, 3, 3])
-    control = Transfers(healthy, healthy, 4 + healthy, np.exp([0, 1e-6, 2, 2, 4, 4]))
-    output = replace(output, phases=output.phases | {"alone": again, "control": control})
-    (found,) = findings.find(output, of_output(output))
-    assert "differs by 71 % from one measurement to the next and healthy pairs by 200 % from each other" in found.text
-    assert "--confirm-repeats" not in found.text
-
-
-def blameless(nodes, spread, trials=TRIALS):
-    """Return in how many healthy fabrics, whose pairs differ from each other and stay as they are, nobody is blamed."""
-    return sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
-
-
-def test_nobody_is_blamed_for_what_healthy_pairs_are_too(report_table):
+@pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 25)])
+@pytest.mark.parametrize("spread", [0.05, 0.10])
+def test_nobody_is_blamed_where_healthy_pairs_differ_as_much(nodes, trials, spread):
     """As on nodes that share cores."""
-    cases = [(nodes, spread, trials) for nodes, trials in ((8, TRIALS), (32, 25)) for spread in (0.05, 0.10)]
-    found = {case: blameless(*case) for case in cases}
-    lines = [f"{nodes} nodes, {spread:.0%}: {right} of {trials}" for (nodes, spread, trials), right in found.items()]
-    report_table("nobody is blamed of healthy fabrics whose pairs differ by so much", lines)
-    assert all(right >= 0.98 * trials for (*_, trials), right in found.items())
+    blameless = sum(blamed(run(Fabric(nodes, 0.02, seed, spread=spread))) == set() for seed in range(trials))
+    assert blameless >= 0.98 * trials
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.10])
@@ -211,19 +186,14 @@ def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread):
 
 def test_nodes_that_share_cores_have_no_slow_cable(golden):
     """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at 0.73."""
-    output = rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt"))
-    found = findings.find(output, of_output(output))
-    assert [finding.kind for finding in found] == ["noise"]
-    assert "healthy pairs by 10 % from each other" in found[0].text
-    assert "--confirm-repeats" not in found[0].text, "they would change nothing"
+    (noise,) = found(rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt")))
+    assert noise.kind == "noise" and "healthy pairs by 10 % from each other" in noise.text
+    assert "--confirm-repeats" not in noise.text, "they would change nothing"
 
 
 def test_findings_are_plain_data():
-    import json
-
-    output = run(Fabric(32, 0.01, 1, senders={3: 0.6}))
-    (found,) = findings.faults(findings.find(output, of_output(output)))
-    assert json.loads(json.dumps(found.as_dict()))["hosts"] == ["n3"]
+    (fault,) = findings.faults(found(run(Fabric(32, 0.01, 1, senders={3: 0.6}))))
+    assert json.loads(json.dumps(fault.as_dict()))["hosts"] == ["n3"]
 
 
 def culprit(kind, share, *pairs):
@@ -233,62 +203,19 @@ def culprit(kind, share, *pairs):
 
 
 @pytest.mark.parametrize("sure", [True, False])
-def test_what_may_be_chance_is_said_to_be(sure):
+def test_a_finding_that_chance_could_explain_says_so(sure):
     output = run(Fabric(16, 0.01, 1))
-    found = replace(culprit("pair", 0.8, 0), sure=sure, part=Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1)))
-    text = findings._finding(lay(evidence.of_output(output), output.hosts, None), output.hosts, found).text
+    part = Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1))
+    text = findings._finding(mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part)).text
     assert ("chance, or the differences between healthy ones, could explain this" in text) is not sure
 
 
 @pytest.mark.parametrize(
-    ("share", "on_way", "is_symptom"),
+    ("share", "on_route", "is_symptom"),
     [(0.47, True, True), (0.46, True, False), (0.47, False, False)],
 )
-def test_a_pair_is_a_symptom_of_what_is_slow_on_its_way(share, on_way, is_symptom):
+def test_a_pair_is_a_symptom_of_slow_parts_on_its_route(share, on_route, is_symptom):
     """Two parts that leave half of the rate together make a pair at 0.93 of that half, and no slower one."""
     pair = culprit("pair", share, 3)
-    others = (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4)) if on_way else (culprit("arc", 0.5, 1),)
-    none = np.empty(0, dtype=np.int64)
-    assert findings._symptom(pair, Explanation((pair, *others), none, none)) is is_symptom
-
-
-def made_of(rows, columns, seed=1):
-    random = np.random.default_rng(seed)
-    sender, receiver = (np.exp(0.1 * random.standard_normal(n)) for n in (rows, columns))
-    sender, receiver = (share / np.exp(np.median(np.log(share))) for share in (sender, receiver))
-    return sender, receiver, 500.0 * np.outer(sender, receiver)
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (7, 12), (64, 64)])
-def test_a_product_is_taken_apart_exactly(shape):
-    sender, receiver, values = made_of(*shape)
-    polished = findings.median_polish(values)
-    assert polished.sender == pytest.approx(sender, rel=1e-9)
-    assert polished.receiver == pytest.approx(receiver, rel=1e-9)
-    assert polished.typical == pytest.approx(500.0)
-    assert polished.rest == pytest.approx(np.ones(shape), rel=1e-9)
-
-
-def test_a_slow_pair_is_left_in_the_rest_and_spoils_nothing_else():
-    sender, receiver, values = made_of(16, 16)
-    values[3, 5] *= 0.3
-    polished = findings.median_polish(values)
-    assert polished.rest[3, 5] == pytest.approx(0.3)
-    assert polished.sender == pytest.approx(sender)
-    assert polished.receiver == pytest.approx(receiver)
-
-
-def test_it_goes_on_until_no_median_changes():
-    polished = findings.median_polish(500.0 * np.exp(np.random.default_rng(3).standard_normal((15, 15))), sweeps=200)
-    for axis in (0, 1):
-        assert np.median(polished.rest, axis=axis) == pytest.approx(np.ones(15), rel=1e-3)
-
-
-def test_pairs_that_were_not_measured_are_left_out():
-    sender, _, values = made_of(16, 16)
-    values[np.random.default_rng(2).random((16, 16)) < 0.4] = np.nan
-    polished = findings.median_polish(values, sweeps=50, tolerance=1e-12)
-    assert np.isnan(polished.rest).sum() == np.isnan(values).sum()
-    assert polished.sender == pytest.approx(sender, rel=0.05)
-    product = polished.typical * np.outer(polished.sender, polished.receiver) * polished.rest
-    assert product[~np.isnan(product)] == pytest.approx(values[~np.isnan(values)])
+    others = (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4)) if on_route else (culprit("arc", 0.5, 1),)
+    assert findings._is_symptom(pair, (pair, *others)) is is_symptom

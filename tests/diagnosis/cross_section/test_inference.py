@@ -9,7 +9,7 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import _Choice, _has_neighbours, _low_in_scan, _Search
-from fabric_checks.diagnosis.cross_section.parts import candidates, lay
+from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
 from fabric_checks.parsers import rotate
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
@@ -19,20 +19,20 @@ class _BySides(_Search):
     """A search that comes upon the sides of a node before it comes upon the node."""
 
     def next(self, chosen):
-        sides = _Search(self.ground, [part for part in self.parts if part.kind != "node"])
+        sides = _Search(self.mapped, [part for part in self.parts if part.kind != "node"])
         return sides.next(chosen)
 
-    def __init__(self, ground, parts):
-        super().__init__(ground, parts)
-        self.ground = ground
+    def __init__(self, mapped, parts):
+        super().__init__(mapped, parts)
+        self.mapped = mapped
 
 
 @pytest.fixture
 def searched(golden):
-    """Return the ground and the parts of a run in which one node of eight is slow."""
+    """Return the evidence and the parts of a run in which one node of eight is slow."""
     output = rotate.parse(golden("rotate/mpich-5.0.2.busy.txt"))
-    ground = lay(of_output(output), output.hosts, None)
-    return ground, candidates(ground, np.flatnonzero(ground.evidence.alone < -0.1))
+    mapped = on_map(of_output(output), output.hosts, None)
+    return mapped, candidates(mapped, np.flatnonzero(mapped.evidence.alone < -0.1))
 
 
 def kinds(chosen):
@@ -40,7 +40,7 @@ def kinds(chosen):
 
 
 def test_both_sides_of_a_node_are_the_node(searched):
-    """One by one neither side is exchanged for the node: beside the other it explains no more, and costs more."""
+    """One by one neither side is exchanged for the node: with the other it explains no more, and costs more."""
     search = _Search(*searched)
     (node,) = search.best()
     assert node.part.kind == "node"
@@ -56,8 +56,8 @@ def test_both_sides_of_a_node_are_the_node(searched):
 
 
 def test_sides_of_two_nodes_stay_two(searched):
-    ground, _ = searched
-    search = _Search(ground, candidates(ground, np.arange(len(ground.evidence.sender))))
+    mapped, _ = searched
+    search = _Search(mapped, candidates(mapped, np.arange(len(mapped.evidence.sender))))
     sides = {(part.kind, *part.key): part for part in search.parts}
     two = [_Choice(sides["sender", 0], np.log(0.5)), _Choice(sides["receiver", 1], np.log(0.5))]
     assert search.joined(two) == two
@@ -65,37 +65,37 @@ def test_sides_of_two_nodes_stay_two(searched):
 
 @pytest.fixture(scope="module")
 def corrected():
-    """Return the ground of a healthy run whose scan is corrected for what pairs share, and where it has a rest."""
+    """Return the evidence of a healthy run whose scan is corrected for sharing, and the pairs with a rest."""
     wiring, known = wired("fat tree 2", 32, "d-mod-k")
     output = run(Fabric(wiring, known, Noise(0.01), 1))
-    ground = lay(of_output(output), output.hosts, known)
-    return ground, np.flatnonzero(~np.isnan(ground.rest))
+    mapped = on_map(of_output(output), output.hosts, known)
+    return mapped, np.flatnonzero(~np.isnan(mapped.rest))
 
 
 def test_a_pair_is_low_in_a_quiet_scan_from_the_least_fault_on(corrected):
-    """However far it is beyond what measurements differ by: 4 % is no fault that is told."""
-    ground, there = corrected
-    rest = np.where(np.isnan(ground.rest), np.nan, 0.0)
+    """A loss of 4 % is not reported, however far it is beyond the noise."""
+    mapped, there = corrected
+    rest = np.where(np.isnan(mapped.rest), np.nan, 0.0)
     rest[there[:2]] = -0.04, -0.07
-    assert _low_in_scan(replace(ground, rest=rest, of_rest=0.005)).tolist() == [there[1]]
+    assert _low_in_scan(replace(mapped, rest=rest, of_rest=0.005)).tolist() == [there[1]]
 
 
 def test_a_cable_is_low_in_a_scan_by_all_its_pairs(corrected):
     """None of them by itself: each is three deviations below, and a pair has to be five."""
-    ground, there = corrected
-    cable = np.bincount(ground.arcs[there][ground.arcs[there] >= 0]).argmax()
-    through = np.intersect1d(there, np.flatnonzero((ground.arcs == cable).any(axis=1)))
-    rest = np.where(np.isnan(ground.rest), np.nan, 0.0)
+    mapped, there = corrected
+    cable = np.bincount(mapped.arcs[there][mapped.arcs[there] >= 0]).argmax()
+    through = np.intersect1d(there, np.flatnonzero((mapped.arcs == cable).any(axis=1)))
+    rest = np.where(np.isnan(mapped.rest), np.nan, 0.0)
     rest[through] = -0.09
-    low = _low_in_scan(replace(ground, rest=rest, of_rest=0.03))
+    low = _low_in_scan(replace(mapped, rest=rest, of_rest=0.03))
     assert len(low) >= 8 and set(low) <= set(through)
 
 
-@pytest.mark.parametrize(("near", "is_told"), [(2, True), (1, False)])
-def test_a_node_is_told_from_its_way_to_the_others_by_two_pairs_with_its_neighbours(near, is_told):
+@pytest.mark.parametrize(("near", "is_node"), [(2, True), (1, False)])
+def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_node):
     """Most nodes have such pairs; node 0 has so many, and one with a node that is far."""
     pairs = [(number, number + 1) for number in range(1, 7)] + [(0, 1), (2, 0)][:near] + [(0, 7)]
     sender, receiver = np.array(pairs).T
     evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8)
     part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
-    assert _has_neighbours(SimpleNamespace(evidence=evidence, leaf=np.full(8, -1)), part) is is_told
+    assert _has_neighbours(SimpleNamespace(evidence=evidence, leaf=np.full(8, -1)), part) is is_node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run says it would have named is what it could have named."""
+"""The limits that a run states are those of its measurements."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, of_output
 from fabric_checks.diagnosis.cross_section.inference import least_loss
-from fabric_checks.diagnosis.cross_section.parts import lay
+from fabric_checks.diagnosis.cross_section.parts import on_map
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 
@@ -19,17 +19,17 @@ def output(shape, nodes, table, noise=0.03):
     return run(Fabric(wiring, known, Noise(noise), 1)), known
 
 
-def test_what_is_promised_is_beyond_what_may_be_chance():
+def test_a_limit_is_beyond_chance():
     """By as many standard errors as 95 of 100 such faults need: of four repeats the best quarter counts."""
     measured, known = output("fat tree 2", 32, "d-mod-k", noise=0.1)
     report = evaluation.of_run(measured, known=known)
-    ground = lay(of_output(measured), measured.hosts, known)
-    error = OF_BEST * ground.evidence.noise.repeat / 2
+    mapped = on_map(of_output(measured), measured.hosts, known)
+    error = OF_BEST * mapped.evidence.noise.repeat / 2
     promised = -np.log1p(-report.limits.pair)
-    assert promised == pytest.approx(least_loss(ground, error, "pair") + 1.645 * error)
+    assert promised == pytest.approx(least_loss(mapped, error, "pair") + 1.645 * error)
 
 
-def test_a_pair_is_promised_only_where_those_that_share_leave_time_for_it():
+def test_a_pair_has_a_limit_only_where_there_is_time_to_measure_it():
     few, known = output("fat tree 2", 32, "d-mod-k")
     assert 0.06 < evaluation.of_run(few, known=known).limits.pair < 0.25
     many, known = output("fat tree 3", 128, "random")

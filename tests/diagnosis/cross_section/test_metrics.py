@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is declared is what a report measures."""
+"""A report has the declared metrics."""
 
 import pytest
 
@@ -39,3 +39,4 @@ def test_the_smallest_faults_are_metrics_and_a_run_that_misses_a_tenth_says_so()
     assert {"kind": "limits", "saw_a_tenth": False}.items() <= rough.notes()[-1].items()
     once = evaluation.of_run(run(Fabric(16, 0.01, 1), confirm=False))
     assert once.metrics()["smallest_node_fault"] == 100 and once.limits.text.startswith("the smallest faults")
+    assert any("without `rotate --confirm` no node or path is blamed" in note["text"] for note in once.notes())

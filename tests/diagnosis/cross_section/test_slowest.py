@@ -13,10 +13,10 @@ from lab.faults.trials import Trial, outcome
 NONE = np.empty(0, dtype=np.int64)
 
 
-def ground(spread, seed=1, nodes=16):
+def mapped(spread, seed=1, nodes=16):
     wiring, known = wired("fat tree 2", nodes, "d-mod-k")
     output = run(Fabric(wiring, known, Noise(0.03, host=spread), seed))
-    return parts.lay(evidence.of_output(output), output.hosts, known)
+    return parts.on_map(evidence.of_output(output), output.hosts, known)
 
 
 @pytest.mark.parametrize(("nodes", "seed"), [(16, 256), (16, 573), (32, 44), (32, 337), (32, 417), (32, 1171)])
@@ -33,13 +33,13 @@ def test_a_node_that_loses_a_tenth_is_named_where_the_others_are_alike(kind, see
 
 def test_the_more_nodes_differ_the_slower_a_healthy_one_may_be():
     found = [
-        np.median([slowest.by_chance(ground(spread, seed), NONE) for seed in range(5)]) for spread in (0.0, 0.03, 0.06)
+        np.median([slowest.by_chance(mapped(spread, seed), NONE) for seed in range(5)]) for spread in (0.0, 0.03, 0.06)
     ]
     assert found[0] < 0.1 < found[1] < 0.2 < found[2]
 
 
 def test_nothing_is_said_of_nodes_of_which_nothing_is_left():
-    some = ground(0.03)
+    some = mapped(0.03)
     everything = np.arange(len(some.evidence.sender))
     assert slowest.by_chance(some, everything) == np.inf
     assert slowest.by_chance(some, everything[:-20]) > slowest.by_chance(some, everything[:0])

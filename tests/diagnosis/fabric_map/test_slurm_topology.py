@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's topology in YAML, and its lists of nodes."""
+"""Slurm's lists of nodes, and its trees and blocks."""
 
 import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.fabric_map import slurm_topology
 
-TREE = {
-    "topology": "t",
-    "tree": {"switches": [{"switch": "top", "children": "s[0-1]"}, {"switch": "s0", "nodes": "n[0-1]"}]},
-}
-BLOCK = {"topology": "b", "cluster_default": True, "block": {"blocks": [{"block": "b0", "nodes": "n[0-3]"}]}}
+TREE = (
+    "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[00-03]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[04-06,09]\n"
+    "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[00-06,09] Switches=s[0-1]\n"
+)
+BLOCKS = "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
 
 
-def test_the_default_topology_is_taken_or_the_first():
-    assert slurm_topology.of_yaml([TREE]) == {"s0": ["n0", "n1"]}
-    assert slurm_topology.of_yaml([TREE, BLOCK]) == {"b0": ["n0", "n1", "n2", "n3"]}
-
-
-@pytest.mark.parametrize("data", [None, [], {}, [1], [{"flat": True}], [{"tree": {"switches": [{"nodes": "n1"}]}}]])
-def test_what_is_no_topology_is_refused(data):
-    with pytest.raises(OutputError):
-        slurm_topology.of_yaml(data)
+def test_trees_and_blocks_give_the_switch_of_each_node():
+    known = slurm_topology.parse(TREE)
+    assert known.switches == ("s0", "s1")
+    assert known.hosts == ("n00", "n01", "n02", "n03", "n04", "n05", "n06", "n09")
+    assert known.at.tolist() == [0] * 4 + [1] * 4
+    assert slurm_topology.parse(BLOCKS).switches == ("b1", "b2")
 
 
 @pytest.mark.parametrize("text", ["n[1-", "n[2-1]", "n[a]", "n 1", "n[0-9][0-9][0-9][0-9][0-9][0-9]", ",", "n[]"])
-def test_what_is_no_list_of_nodes_is_refused(text):
+def test_a_malformed_list_of_nodes_is_refused(text):
     with pytest.raises(OutputError):
         slurm_topology.hostlist(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric whose latencies are known, and what `latency_map` would print of it."""
+"""A fabric whose latencies are known, and the output of `latency_map` on it."""
 
 import numpy as np
 

@@ -34,18 +34,19 @@ def test_without_a_border_all_are_one_group():
     assert groups.find(latencies([0, 1, 1]), None).tolist() == [0, 0, 0]
 
 
-def test_who_is_not_in_the_place_of_its_rank():
-    at = np.repeat([0, 1, 2, 3], 8)
-    hosts = [f"n{rank}" for rank in range(32)]
-    assert groups.misplaced(at, hosts, None) == {}
-    at[[3, 20]] = at[[20, 3]]
-    assert groups.misplaced(at, hosts, None) == {3: 2, 20: 0}
-    assert groups.misplaced(np.arange(32) % 4, hosts, None) == {}, "ranks do not follow the switches"
+NO_SWITCH = np.full(32, -1)
 
 
-def test_a_switch_that_looks_like_another_is_no_error():
-    """Two switches whose hosts are all near each other make one group."""
-    hosts = [f"n{rank}" for rank in range(6)]
-    known = dict(zip(hosts, "aabbcc", strict=True))
-    assert groups.misplaced(np.array([0, 0, 0, 0, 1, 1]), hosts, known) == {}
-    assert groups.misplaced(np.array([0, 0, 0, 0, 0, 0]), hosts, known) == {}
+def test_a_node_far_from_the_next_ranks_is_misplaced_where_ranks_follow_switches():
+    group = np.repeat([0, 1, 2, 3], 8)
+    assert groups.misplaced(group, NO_SWITCH) == {}
+    group[[3, 20]] = group[[20, 3]]
+    assert groups.misplaced(group, NO_SWITCH) == {3: 0, 20: 2}
+    assert groups.misplaced(np.arange(32) % 4, NO_SWITCH) == {}, "ranks do not follow the switches"
+
+
+def test_two_switches_in_one_group_misplace_nobody():
+    """Their nodes are all near each other."""
+    switch = np.repeat([0, 1, 2], 2)
+    assert groups.misplaced(np.array([0, 0, 0, 0, 1, 1]), switch) == {}
+    assert groups.misplaced(np.zeros(6, dtype=int), switch) == {}

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 #: A segment has at least as many runs: one run is no level, and two can be a bad night.
 MIN_SEGMENT = 3
 
-#: A series with fewer runs is too short: its noise cannot be told from a change.
+#: A series with fewer runs is too short: its noise cannot be distinguished from a change.
 MIN_RUNS = 8
 
 #: A run further from the median of the five around it than this many times the noise is an outlier.
@@ -41,6 +41,16 @@ _FAR_APART = 1.5
 
 #: Half the width of that window: two bad runs in a row do not move the median of five.
 _HALF_WINDOW = 2
+
+#: A change has to gain so much, in squares of the noise, and more in a longer series, by its logarithm. With these
+#: numbers a change of a tenth with noise of 3 % is found within 3 runs, and a stable series is left in one piece.
+_PENALTY, _PENALTY_OF_LENGTH = 9.0, 1.22
+
+#: How often the noise is estimated, each time within the segments found before, with a penalty lower by so much.
+_ROUNDS, _LOWER = 2, 3.0
+
+#: The largest p of a Mann-Whitney U test of a change: of the last one, and of one before, for all positions together.
+_P_LAST, _P_SERIES = 0.02, 0.1
 
 #: The median absolute deviation of normal noise, times this, is its standard deviation.
 _MAD = 1.482602218505602
@@ -74,23 +84,22 @@ def split(values: npt.ArrayLike, *, in_shares: bool | None = None) -> Split:
     if series.ndim != 1 or len(series) < MIN_RUNS or not np.isfinite(series).all():
         raise ValueError(f"a series of at least {MIN_RUNS} finite values is needed")
     shares = bool((series > 0).all()) if in_shares is None else in_shares
-    scaled = _in_shares(series) if shares else series
+    scaled = series
+    if shares:
+        levels = _medians_around(series)
+        scaled = np.log(series) if levels.max() > _FAR_APART * levels.min() else series / np.median(series)
     middle = _medians_around(scaled)
     noise = noise_of(scaled)
-    outliers = np.flatnonzero(np.abs(scaled - middle) > _OUTLIER * noise)
-    cleaned = np.where(np.isin(np.arange(len(scaled)), outliers), middle, scaled)
+    is_outlier = np.abs(scaled - middle) > _OUTLIER * noise
+    outliers = tuple(np.flatnonzero(is_outlier).tolist())
     if noise == 0:
-        return Split(_exact(middle), 0.0, shares, tuple(int(i) for i in outliers))
-    penalty = _penalty(len(series))
+        return Split(_exact(middle), 0.0, shares, outliers)
+    cleaned = np.where(is_outlier, middle, scaled)
+    penalty = _PENALTY + _PENALTY_OF_LENGTH * math.log(len(series))
     for _ in range(_ROUNDS):
         noise = _noise_within(cleaned, _best_starts(cleaned / noise, penalty - _LOWER)) or noise
     starts = _confirmed(cleaned, _best_starts(cleaned / noise, penalty))
-    return Split(tuple(starts), noise, shares, tuple(int(i) for i in outliers))
-
-
-def _in_shares(series: Floats) -> Floats:
-    levels = _medians_around(series)
-    return np.log(series) if levels.max() > _FAR_APART * levels.min() else series / np.median(series)
+    return Split(tuple(starts), noise, shares, outliers)
 
 
 def noise_of(values: Floats) -> float:
@@ -117,22 +126,6 @@ def _medians_around(values: Floats) -> Floats:
     out[_HALF_WINDOW : n - _HALF_WINDOW] = np.sort(windows, axis=1)[:, _HALF_WINDOW]
     out[ends] = [np.median(values[max(end - _HALF_WINDOW, 0) : end + _HALF_WINDOW + 1]) for end in ends]
     return out
-
-
-def _penalty(n: int) -> float:
-    """Return what a change has to gain, in squares of the noise: more in a longer series.
-
-    The numbers are those that meet both bounds of the tests:
-    a change of a tenth with noise of 3 % is found within 3 runs, and a stable series is left in one piece.
-    """
-    return 9.0 + 1.22 * math.log(n)
-
-
-#: How often the noise is estimated, each time within the segments that the one before leads to.
-_ROUNDS = 2
-
-#: How much lower the penalty is when the noise is to be estimated.
-_LOWER = 3.0
 
 
 def _best_starts(values: Floats, penalty: float) -> list[int]:
@@ -164,7 +157,7 @@ def _best_starts(values: Floats, penalty: float) -> list[int]:
 def _noise_within(values: Floats, starts: list[int]) -> float:
     """Return the noise within segments as it counts for the mean of many runs.
 
-    If a run resembles the one before, as where a machine drifts, the mean of many tells less than that of as many
+    If a run resembles the one before, as where a machine drifts, the mean of many is less exact than that of as many
     independent runs. Its variance is (1 + r) / (1 - r) times as large, r being the correlation of neighbours (Bayley
     and Hammersley: The effective number of independent observations, 1946); r counts if it is no accident.
     """
@@ -178,31 +171,20 @@ def _noise_within(values: Floats, starts: list[int]) -> float:
     return math.sqrt(stretch * squares / max(len(values) - len(segments), 1))
 
 
-#: The largest p of a Mann-Whitney U test of a change: of the last one, and of one before, for all places together.
-_P_LAST = 0.02
-_P_SERIES = 0.1
-
-
 def _exact(values: Floats) -> tuple[int, ...]:
     """Return where a series without noise changes to a level that lasts; ``values`` are medians of those around."""
+    same = 1e-9 * max(1.0, float(np.max(np.abs(values))))
     starts: list[int] = []
-    level = values[0]
-    position = 1
+    level, position = values[0], 1
     while position <= len(values) - MIN_SEGMENT:
         ahead = values[position : position + MIN_SEGMENT]
-        if not np.isclose(ahead[0], level, rtol=0, atol=_same(values)) and np.allclose(
-            ahead, ahead[0], rtol=0, atol=_same(values)
-        ):
+        if abs(ahead[0] - level) > same and (np.abs(ahead - ahead[0]) <= same).all():
             starts.append(position)
             level = ahead[0]
             position += MIN_SEGMENT
         else:
             position += 1
     return tuple(starts)
-
-
-def _same(values: Floats) -> float:
-    return 1e-9 * max(1.0, float(np.max(np.abs(values)))) if len(values) else 0.0
 
 
 def _confirmed(values: Floats, starts: list[int]) -> list[int]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
@@ -79,25 +78,3 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
     sharing = sharing_of_level[np.searchsorted(-ends, -rates)]
     numbers, counts = np.unique(sharing, return_counts=True)
     return {int(number): float(count / len(rates)) for number, count in zip(numbers, counts, strict=True)}
-
-
-def repeatability(first: PairMatrix, second: PairMatrix) -> float:
-    """Return the similarity of the patterns of two runs: Spearman's rank correlation over their common pairs.
-
-    1: the same pairs are slow again, as with static routing; near 0, also where all pairs are alike: slow pairs were
-    chance.
-
-    :raises ValueError: if the runs have fewer than three pairs in common.
-    """
-    rows = np.intersect1d(first.senders, second.senders)
-    columns = np.intersect1d(first.receivers, second.receivers)
-    one, two = (
-        m.MBps[np.ix_(np.searchsorted(m.senders, rows), np.searchsorted(m.receivers, columns))].ravel()
-        for m in (first, second)
-    )
-    both = ~(np.isnan(one) | np.isnan(two))
-    if both.sum() < 3:
-        raise ValueError("two runs cannot be compared if they have fewer than three pairs in common")
-    correlation = pl.DataFrame({"one": one[both], "two": two[both]}).select(pl.corr("one", "two", method="spearman"))
-    value = float(correlation.item())
-    return 0.0 if np.isnan(value) else value

@@ -14,7 +14,7 @@ from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
-from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers import rotate
@@ -28,7 +28,7 @@ class Report:
     :param link_MBps: the rate of a link in MB/s, given or as the fastest pairs show it.
     :param plateaus: the share of the pairs at link/1, link/2, ...
     :param findings: the slow parts, see :func:`fabric_checks.diagnosis.cross_section.findings.find`.
-    :param ground: the evidence on each pair, on the map of the fabric as far as it is known.
+    :param mapped: the evidence on each pair, on the map of the fabric.
     :param limits: the smallest faults that the run would have named; :param missed: what it did not measure.
     """
 
@@ -37,7 +37,7 @@ class Report:
     link_MBps: float
     plateaus: dict[int, float]
     findings: tuple[Finding, ...]
-    ground: Ground
+    mapped: MappedEvidence
     limits: Limits
     missed: tuple[str, ...]
 
@@ -69,15 +69,13 @@ class Report:
     @property
     def of_switches(self) -> dict[str, float]:
         """The medians of pairs at one switch and of pairs at two, in MB/s, as far as switches are known."""
-        evidence = self.ground.evidence
+        evidence = self.mapped.evidence
         scanned = ~np.isnan(evidence.scan)
+        masks = {"median_within_switches": self.mapped.within, "median_between_switches": self.mapped.across}
         return {
-            name: float(np.exp(np.median(evidence.scan[which & scanned])) * evidence.reference_MBps)
-            for name, which in (
-                ("median_within_switches", self.ground.within),
-                ("median_between_switches", self.ground.across),
-            )
-            if (which & scanned).any()
+            name: float(np.exp(np.median(evidence.scan[mask & scanned])) * evidence.reference_MBps)
+            for name, mask in masks.items()
+            if (mask & scanned).any()
         }
 
     def notes(self) -> list[dict[str, Any]]:
@@ -87,44 +85,38 @@ class Report:
         """
         sender, receiver = bandwidths.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
-        rate = bandwidths.values(self.matrix, self.output.pairs)["slowest_pair_bandwidth"]
+        rate = float(self.matrix.measured.min())
         levels = ", ".join(
             f"{100 * share:.1f} % at link/{k}{' or less' if k == bandwidths.MOST_SHARING else ''}"
             for k, share in self.plateaus.items()
         )
-        return [
-            *(finding.as_dict() for finding in self.findings),
+        by_switch = [
+            f"{value:.0f} MB/s {'within a switch' if name == 'median_within_switches' else 'between switches'}"
+            for name, value in self.of_switches.items()
+        ]
+        found: list[dict[str, Any]] = [finding.as_dict() for finding in self.findings]
+        found.append(
             {
                 "kind": "slowest pair",
                 "ranks": [sender, receiver],
                 "hosts": [self.output.hosts[sender], self.output.hosts[receiver]],
                 "MBps": rate,
                 "text": f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s",
-            },
+            }
+        )
+        found.append(
             {
                 "kind": "plateaus",
                 "link_MBps": self.link_MBps,
                 "shares": {str(k): share for k, share in self.plateaus.items()},
                 "text": f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}",
-            },
-            *self._by_switch(),
-            *({"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed),
-            {
-                "kind": "limits",
-                **self.limits.as_dict(),
-                "saw_a_tenth": self.limits.saw_a_tenth,
-                "text": self.limits.text,
-            },
-        ]
-
-    def _by_switch(self) -> list[dict[str, Any]]:
-        """Return the medians within switches and between them, if switches are known."""
-        if not self.of_switches:
-            return []
-        words = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
-        text = ", ".join(f"{value:.0f} MB/s {words[name]}" for name, value in self.of_switches.items())
-        source = self.ground.known.source if self.ground.known is not None else ""
-        return [{"kind": "by switch", **self.of_switches, "text": f"the median of the scan is {text} (by {source})"}]
+            }
+        )
+        if by_switch:
+            text = f"the median of the scan is {', '.join(by_switch)} (by {self.mapped.known.source})"
+            found.append({"kind": "by switch", **self.of_switches, "text": text})
+        found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed]
+        return [*found, self.limits.note()]
 
 
 def of_text(
@@ -153,11 +145,10 @@ def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: F
     """Analyse a run; the parameters are those of :func:`of_text`."""
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
-    plateaus = bandwidths.plateaus(matrix, link)
-    ground = parts.lay(evidence.of_output(output), output.hosts, known)
-    found = tuple(findings.find(output, matrix, ground))
+    mapped = parts.on_map(evidence.of_output(output), output.hosts, known)
+    found = tuple(findings.find(output, mapped))
     slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
-    smallest = limits(
-        ground, output.suspect_share, output.phases["together"] if output.confirmed else None, slow_nodes=slow
-    )
-    return Report(output, matrix, link, plateaus, found, ground, smallest, tuple(missed(ground, output.hosts)))
+    again = output.phases["together"] if output.confirmed else None
+    smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
+    not_measured = tuple(missed(mapped, output.hosts, confirmed=output.confirmed))
+    return Report(output, matrix, link, bandwidths.plateaus(matrix, link), found, mapped, smallest, not_measured)

@@ -103,7 +103,7 @@ class Evidence:
         :param blamed: positions of the pairs of these parts.
         """
         left = [values for pair, values in self.controls if pair not in blamed]
-        return replace(self, noise=_most(left, self.noise))
+        return replace(self, noise=_with_spread(left, self.noise))
 
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
         """Return the standard errors of ``alone`` of some pairs by repetition."""
@@ -113,57 +113,54 @@ class Evidence:
 def of_output(output: RotateOutput) -> Evidence:
     """Return the evidence of a run."""
     ranks = len(output.hosts)
+    phases = output.phases
+    control, alone_again = phases["control"], phases["alone"]
+    by_themselves = Transfers(
+        *(np.concatenate(columns) for columns in zip(vars(control).values(), vars(alone_again).values(), strict=True))
+    )
+    scanned, scanned_rate, _ = _by_pair(phases["scan"], ranks, _MEDIAN)
     # While others run, the best rate of a pair is that with the least sharing.
-    measured = {phase: _medians(part, ranks, best=phase == "together") for phase, part in output.phases.items()}
-    keys = np.unique(np.concatenate([key for key, _, _ in measured.values()]))
-    size = len(keys)
-    scan, together, alone, middle = (np.full(size, np.nan) for _ in range(4))
-    repeats = np.zeros(size, dtype=np.int64)
-    for phase, into in (("scan", scan), ("together", together)):
-        key, value, _ = measured[phase]
-        into[np.searchsorted(keys, key)] = value
-    by_themselves = _joined(output.phases["control"], output.phases["alone"])
-    key, value, count = _medians(by_themselves, ranks, best=True)
-    place = np.searchsorted(keys, key)
-    alone[place], repeats[place] = value, count
-    middle[place] = _medians(by_themselves, ranks)[1]
-    top, spread, seen = top_of(measured["scan"][1])
-    controls = _by_pair(output.phases["control"], ranks)
-    repeat = _pooled([*controls, *_by_pair(output.phases["alone"], ranks)])
-    best = np.array([np.sort(values)[-_counted(len(values)) :].mean() for values in controls])
-    reference = float(np.median(best)) if controls else top
-    freedom = max(len(output.phases["control"]) + len(output.phases["alone"]) - int((repeats > 0).sum()), 1)
+    shared, shared_rate, _ = _by_pair(phases["together"], ranks, _BEST)
+    single, best_rate, count = _by_pair(by_themselves, ranks, _BEST)
+    pairs = np.unique(np.concatenate((scanned, shared, single)))
+    scan, together, alone, middle = (np.full(len(pairs), np.nan) for _ in range(4))
+    repeats = np.zeros(len(pairs), dtype=np.int64)
+    scan[np.searchsorted(pairs, scanned)] = scanned_rate
+    together[np.searchsorted(pairs, shared)] = shared_rate
+    position = np.searchsorted(pairs, single)
+    alone[position], repeats[position] = best_rate, count
+    middle[position] = _by_pair(by_themselves, ranks, _MEDIAN)[1]
+    round_ = np.full(len(pairs), -1, dtype=np.int64)
+    round_[np.searchsorted(pairs, _pair_numbers(phases["scan"], ranks))] = phases["scan"].round
+    controlled, best_of_controls, _ = _by_pair(control, ranks, _BEST)
+    top, spread, seen = top_of(scanned_rate)
+    reference = float(np.median(best_of_controls)) if len(controlled) else top
+
+    samples = _samples(control, ranks)
+    repeat = _pooled([*samples, *_samples(alone_again, ranks)])
+    freedom = max(len(by_themselves) - len(single), 1)
     by_chance = repeat * (1 + ERRORS_OF_SPREAD * np.sqrt(1.4 / seen + 0.5 / freedom))
     of_top = float(np.sqrt(spread**2 - repeat**2)) if repeat and spread > by_chance else 0.0
-    alike = _most_of_controls(controls, repeat)
-    if alike is not None and _ranks_of(output.phases["control"]) < ENOUGH_CONTROLS * ranks:
-        alike = None
-    if alike is not None:
-        of_top = min(of_top, alike)
-    between = max(_between(controls), of_top)
-    of_reference = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(controls), 1))
-    of_reference = np.hypot(of_reference, OF_BEST * _common(output.phases["control"], output.phases["alone"]) / 2)
-    bound = np.fmax(scan, together) - reference
-    key = output.scan.sender.astype(np.int64) * ranks + output.scan.receiver
-    round_ = np.full(size, -1, dtype=np.int64)
-    round_[np.searchsorted(keys, key)] = output.scan.round
-    sender, receiver = keys // ranks, keys % ranks
+    sender, receiver = pairs // ranks, pairs % ranks
     # No network is between two ranks of one host, unless there is but one and it is what is measured.
-    numbers = {host: number for number, host in enumerate(dict.fromkeys(output.hosts))}
-    host = np.array([numbers[name] for name in output.hosts])
-    within = (host[sender] == host[receiver]) & (len(numbers) > 1)
-    for values in (scan, alone, middle, bound):
+    _, host = np.unique(output.hosts, return_inverse=True)
+    hosts = int(host.max()) + 1
+    within = (host[sender] == host[receiver]) & (hosts > 1)
+    for values in (scan, together, alone, middle):
         values[within] = np.nan
-    nodes = _nodes(scan - reference, sender, receiver, ranks, spread)
-    if alike is not None:
-        nodes = min(nodes, alike)
+    nodes = _node_spread(scan - reference, sender, receiver, spread)
+    largest = _largest_spread(samples, repeat)
+    if largest is not None and len(np.union1d(control.sender, control.receiver)) >= ENOUGH_CONTROLS * ranks:
+        of_top, nodes = min(of_top, largest), min(nodes, largest)
+    between = max(_between(samples), of_top)
+    error = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(samples), 1))
     noise = Noise(
         repeat=repeat,
-        scan=max(spread, float(np.hypot(repeat, _between(controls, most=True)))),
+        scan=max(spread, float(np.hypot(repeat, _between(samples, robust=True)))),
         between=between,
         top=of_top,
         nodes=nodes,
-        reference=float(of_reference),
+        reference=float(np.hypot(error, OF_BEST * _drift(control, alone_again) / 2)),
         most=between,
         fastest=spread,
         seen=seen,
@@ -174,14 +171,14 @@ def of_output(output: RotateOutput) -> Evidence:
         alone - reference,
         middle - reference,
         repeats,
-        bound,
+        np.fmax(scan, together) - reference,
         scan - reference,
         round_,
         float(np.exp(reference)),
-        _most(controls, noise),
+        _with_spread(samples, noise),
         ranks,
-        len(numbers) if len(numbers) > 1 else ranks,
-        tuple(zip(np.searchsorted(keys, _keys(output.phases["control"], ranks)).tolist(), controls, strict=True)),
+        hosts if hosts > 1 else ranks,
+        tuple(zip(np.searchsorted(pairs, controlled).tolist(), samples, strict=True)),
     )
 
 
@@ -204,8 +201,11 @@ def top_of(logs: Array) -> tuple[float, float, int]:
         width *= 1.5
 
 
-def _nodes(scan: Array, sender: Numbers, receiver: Numbers, ranks: int, spread: float) -> float:
-    """Return the spread of healthy nodes beyond chance, by a high quantile of the pairs of each."""
+def _node_spread(scan: Array, sender: Numbers, receiver: Numbers, spread: float) -> float:
+    """Return the spread of healthy nodes beyond chance, by a high quantile of the pairs of each.
+
+    :param spread: that of the fastest pairs of the scan.
+    """
     found = [0.0]
     for side in (sender, receiver):
         table = (
@@ -226,55 +226,33 @@ def _nodes(scan: Array, sender: Numbers, receiver: Numbers, ranks: int, spread: 
     return float(max(found))
 
 
-def _counted(repeats: int) -> int:
-    """Return the number of repeats that count: the best quarter."""
-    return -(-repeats // 4)
+#: The rate of a pair by its measurements: their median, and the mean of the best quarter, for traffic of other jobs
+#: only makes a pair slower.
+_MEDIAN = pl.col("rate").median()
+_BEST = pl.col("rate").sort(descending=True).head((pl.len() + 3) // 4).mean()
 
 
-def _best(rate: pl.Expr) -> pl.Expr:
-    """Return the mean of the best quarter."""
-    return rate.sort(descending=True).head((pl.len() + 3) // 4).mean()
+def _pair_numbers(part: Transfers, ranks: int) -> Numbers:
+    """Return the number of the pair of each measurement: sender x ranks + receiver."""
+    return part.sender.astype(np.int64) * ranks + part.receiver
 
 
-def _joined(one: Transfers, other: Transfers) -> Transfers:
-    return Transfers(
-        *(
-            np.concatenate((getattr(one, name), getattr(other, name)))
-            for name in ("round", "sender", "receiver", "MBps")
-        )
-    )
-
-
-def _medians(part: Transfers, ranks: int, *, best: bool = False) -> tuple[Numbers, Array, Numbers]:
-    """Return the pairs of a phase as numbers, ascending, the logarithm of the median of each, and its measurements.
-
-    :param best: the best quarter of each in place of the median: traffic of other jobs only makes a pair slower.
-    """
-    key = part.sender.astype(np.int64) * ranks + part.receiver
+def _by_pair(part: Transfers, ranks: int, rate: pl.Expr) -> tuple[Numbers, Array, Numbers]:
+    """Return the pairs of a phase, ascending, the logarithm of the rate of each, and the number of its measurements."""
     table = (
-        pl.DataFrame({"key": key, "rate": np.log(part.MBps)}, schema={"key": pl.Int64, "rate": pl.Float64})
-        .group_by("key")
-        .agg(_best(pl.col("rate")) if best else pl.col("rate").median(), pl.len())
-        .sort("key")
+        pl.DataFrame({"pair": _pair_numbers(part, ranks), "rate": np.log(part.MBps)})
+        .group_by("pair")
+        .agg(rate, pl.len().cast(pl.Int64))
+        .sort("pair")
     )
-    return table["key"].to_numpy(), table["rate"].to_numpy(), table["len"].to_numpy().astype(np.int64)
+    return table["pair"].to_numpy(), table["rate"].to_numpy(), table["len"].to_numpy()
 
 
-def _keys(part: Transfers, ranks: int) -> Numbers:
-    """Return the pairs of a phase as numbers, each once, ascending."""
-    return np.unique(part.sender.astype(np.int64) * ranks + part.receiver)
-
-
-def _ranks_of(part: Transfers) -> int:
-    """Return the number of ranks that send or receive."""
-    return len(np.union1d(part.sender, part.receiver))
-
-
-def _by_pair(part: Transfers, ranks: int) -> list[Array]:
-    """Return the logarithms of each pair's rates, in the order of :func:`_keys`."""
-    key = part.sender.astype(np.int64) * ranks + part.receiver
-    order = np.argsort(key, kind="stable")
-    ends = np.flatnonzero(np.diff(key[order])) + 1
+def _samples(part: Transfers, ranks: int) -> list[Array]:
+    """Return the logarithms of the rates of each pair of a phase; the pairs ascend."""
+    pair = _pair_numbers(part, ranks)
+    order = np.argsort(pair, kind="stable")
+    ends = np.flatnonzero(np.diff(pair[order])) + 1
     return [values for values in np.split(np.log(part.MBps[order]), ends) if len(values)]
 
 
@@ -285,11 +263,11 @@ def _pooled(samples: list[Array]) -> float:
     return float(np.sqrt(sum(np.var(values) * len(values) for values in several) / freedom)) if freedom else 0.0
 
 
-def _common(controls: Transfers, alone: Transfers) -> float:
+def _drift(controls: Transfers, alone: Transfers) -> float:
     """Return the standard deviation of the drift common to consecutive measurements; 0 if that is chance.
 
-    Controls are measured before suspects: a drift in between is no fault of theirs, and more pairs do not average it
-    away. It is the covariance of neighbours, of the deviations of each pair from its own mean.
+    Controls are measured before suspects: a drift between them is no fault of the suspects, and more pairs do not
+    average it away. It is the covariance of neighbours, of the deviations of each pair from its own mean.
     """
     parts = [_in_turns(part) for part in (controls, alone) if len(part)]
     if not parts or len(parts[0]) < 2:
@@ -297,25 +275,24 @@ def _common(controls: Transfers, alone: Transfers) -> float:
     rest = np.hstack([part - part.mean(axis=0) for part in parts])
     if rest.shape[1] < 2:
         return 0.0
-    together, own = float(np.mean(rest[:, 1:] * rest[:, :-1])), float(np.mean(rest**2))
-    if together <= ERRORS_OF_COMMON * own / np.sqrt(rest[:, 1:].size):
+    common, own = float(np.mean(rest[:, 1:] * rest[:, :-1])), float(np.mean(rest**2))
+    if common <= ERRORS_OF_COMMON * own / np.sqrt(rest[:, 1:].size):
         return 0.0
-    return float(np.sqrt(together * len(rest) / (len(rest) - 1)))
+    return float(np.sqrt(common * len(rest) / (len(rest) - 1)))
 
 
 def _in_turns(part: Transfers) -> Array:
     """Return the logarithms of pairs measured one after the other in each repeat: repeats x pairs."""
     repeats = int(((part.sender == part.sender[0]) & (part.receiver == part.receiver[0])).sum())
-    found: Array = np.log(part.MBps).reshape(repeats, -1)
-    return found
+    return np.asarray(np.log(part.MBps).reshape(repeats, -1))
 
 
-def _between(samples: list[Array], *, most: bool = False) -> float:
+def _between(samples: list[Array], *, robust: bool = False) -> float:
     """Return the standard deviation from sample to sample beyond chance; 0 if there is none.
 
     It is the variance component between groups of a one-way analysis of variance with random effects.
 
-    :param most: limit it to that of most samples: a few may be slow, which is not the spread of healthy ones.
+    :param robust: bound it by the spread of most samples: a few may be slow, which is not the spread of healthy ones.
     """
     from scipy.stats import f_oneway  # noqa: PLC0415  (slow to import)
 
@@ -327,12 +304,12 @@ def _between(samples: list[Array], *, most: bool = False) -> float:
     of_mean = np.mean([np.var(values, ddof=1) / len(values) for values in several])
     means = np.array([np.mean(values) for values in several])
     spread = float(np.std(means, ddof=1))
-    if most:
+    if robust:
         spread = min(spread, 1.4826 * float(np.median(np.abs(means - np.median(means)))))
     return float(np.sqrt(max(0.0, spread**2 - of_mean)))
 
 
-def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
+def _largest_spread(samples: list[Array], repeat: float) -> float | None:
     """Return the largest spread of pairs that the controls leave possible; None with too few of them.
 
     It is an upper confidence bound of the variance from sample to sample (chi square).
@@ -348,10 +325,10 @@ def _most_of_controls(samples: list[Array], repeat: float) -> float | None:
     return float(np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several])))))
 
 
-def _most(samples: list[Array], noise: Noise) -> Noise:
-    """Return the noise with the spread of healthy pairs that these controls show."""
+def _with_spread(samples: list[Array], noise: Noise) -> Noise:
+    """Return the noise with the spread of healthy pairs that the samples of controls show."""
     between = max(_between(samples), noise.top)
-    of_controls = _most_of_controls(samples, noise.repeat)
+    of_controls = _largest_spread(samples, noise.repeat)
     # The fastest pairs of a scan were measured once each, and are many.
     spread = noise.fastest * (1 + 1.64 * np.sqrt(1.4 / max(noise.seen, 1)))
     of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))

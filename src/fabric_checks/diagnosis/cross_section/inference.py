@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, Numbers
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, Ground, Part, candidates
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
 
 #: Smaller losses are not reported, however certain.
@@ -38,7 +38,7 @@ CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
 #: The number of low pairs of a scan, and of parts that are low on average, that are examined.
 MOST_LOW, MOST_WORST = 128, 6
 #: A part with one pair slow alone is at fault if so many pairs of the scan show it too, in each third of the rounds.
-FEWEST_BESIDE = 6
+FEWEST_IN_SCAN = 6
 #: Ranks no further apart than this are assumed to share a switch where switches are unknown.
 NEIGHBOURS = 2
 #: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
@@ -53,8 +53,8 @@ class Culprit:
 
     :param part: the part; :param others: parts that explain the same as well.
     :param share: the rate of its pairs alone, as a share of that of healthy ones.
-    :param slow: positions of its pairs that were slow alone; :param beside: of those that were below their expectation
-        in the scan; :param fast: of those that reached more than it could give them.
+    :param slow: positions of its pairs that were slow alone; :param slow_in_scan: of those that were below their
+        expectation in the scan; :param fast: of those that reached more than it could give them.
     :param confidence: from 0 to 1: the likelihood of this explanation among all that were compared.
     :param sure: whether the loss exceeds chance and the spread of healthy parts.
     """
@@ -63,27 +63,13 @@ class Culprit:
     others: tuple[Part, ...]
     share: float
     slow: Numbers
-    beside: Numbers
+    slow_in_scan: Numbers
     fast: Numbers
     confidence: float
     sure: bool
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The explanation of a run.
-
-    :param culprits: the parts, those that explain most first.
-    :param slow: positions of pairs that are slow alone beyond chance, explained or not.
-    :param unsure: of those that look slow alone, perhaps by chance.
-    """
-
-    culprits: tuple[Culprit, ...]
-    slow: Numbers
-    unsure: Numbers
-
-
-def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
+def least_loss(mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
     """Return the loss, as a logarithm, from which on a part is slow for certain.
 
     :param errors: the standard error of its rate; :param kind: of the part.
@@ -91,7 +77,7 @@ def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slow
     :param slowest: for a node, the loss of the slowest healthy node by chance:
         :func:`fabric_checks.diagnosis.cross_section.slowest.by_chance`.
     """
-    noise = ground.evidence.noise
+    noise = mapped.evidence.noise
     if kind not in OF_NODES:
         slowest = SPREAD_ERRORS * max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
     sure = CONFIRMED_ERRORS_OF_PAIR if kind == "pair" else CONFIRMED_ERRORS
@@ -99,38 +85,37 @@ def least_loss(ground: Ground, errors: float, kind: str, nodes: int = 1, *, slow
     return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
 
 
-def explain(ground: Ground) -> Explanation:
-    """Return the parts that explain what is slow."""
-    evidence = ground.evidence
+def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
+    """Return the slow parts, those that explain most first, and the positions of pairs that may be slow by chance."""
+    evidence = mapped.evidence
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
-    looks_slow = np.union1d(measured[evidence.alone[measured] < -beyond], _low_in_scan(ground))
+    looks_slow = np.union1d(measured[evidence.alone[measured] < -beyond], _low_in_scan(mapped))
     if not len(looks_slow):
-        return Explanation((), looks_slow, looks_slow)
-    parts = candidates(ground, looks_slow)
-    chosen = _Search(ground, parts).best()
+        return (), looks_slow
+    parts = candidates(mapped, looks_slow)
+    chosen = _Search(mapped, parts).best()
     if chosen:
         # Controls may pass through a slow part: the spread of healthy pairs is estimated without them.
         blamed = np.concatenate([each.part.pairs for each in chosen])
-        ground = replace(ground, evidence=evidence.without(blamed))
+        mapped = replace(mapped, evidence=evidence.without(blamed))
         # Slow cables show once the pairs of slow nodes are left out.
         of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
         if of_nodes:
             rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
             there = {(part.kind, part.key) for part in parts}
-            parts += [part for part in candidates(ground, rest) if (part.kind, part.key) not in there]
-        chosen = _Search(ground, parts).best()
-    limit = np.array([least_loss(ground, float(error), "pair") for error in errors])
+            parts += [part for part in candidates(mapped, rest) if (part.kind, part.key) not in there]
+        chosen = _Search(mapped, parts).best()
+    limit = np.array([least_loss(mapped, float(error), "pair") for error in errors])
     certain = measured[evidence.alone[measured] < -limit]
-    culprits = _judged(ground, chosen, certain)
-    of_sure = [each.slow for each in culprits if each.sure]
-    slow = np.union1d(certain, np.concatenate(of_sure)) if of_sure else certain
+    culprits = _judged(mapped, chosen, certain)
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
-    return Explanation(culprits, slow, np.setdiff1d(some, slow))
+    explained = np.concatenate([certain, *(each.slow for each in culprits if each.sure)])
+    return culprits, np.setdiff1d(some, explained)
 
 
-def _judged(ground: Ground, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
+def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
     """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
 
     A node is compared with those that remain without it and all slower ones, and if it is sure, so are these: two slow
@@ -139,42 +124,38 @@ def _judged(ground: Ground, chosen: Sequence[_Choice], certain: Numbers) -> tupl
 
     :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain them.
     """
-    found = [(each, culprit) for each in chosen if (culprit := _culprit(ground, each)) is not None]
+    found = [(each, culprit) for each in chosen if (culprit := _culprit(mapped, each)) is not None]
     out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
     nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
     sure = 0
     for number, (choice, culprit) in enumerate(nodes):
         out.append(culprit.part.pairs)
         if culprit.sure:
-            again = _culprit(ground, choice, by_chance(ground, np.concatenate(out)))
+            again = _culprit(mapped, choice, by_chance(mapped, np.concatenate(out)))
             sure = number + 1 if again is not None and again.sure else sure
     unsure = {id(culprit) for _, culprit in nodes[sure:]}
     return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
 
 
-def _low_in_scan(ground: Ground) -> Numbers:
+def _low_in_scan(mapped: MappedEvidence) -> Numbers:
     """Return pairs that were below their expectation in the scan: single ones, and those of parts that are low."""
-    rest = ground.rest
-    if not ground.corrected:
+    rest = mapped.rest
+    if not mapped.corrected:
         return np.empty(0, dtype=np.int64)
     known = np.flatnonzero(~np.isnan(rest))
-    low = known[rest[known] < -max(SPREAD_ERRORS * ground.of_rest, -float(np.log1p(-LEAST_FAULT)))]
+    low = known[rest[known] < -max(SPREAD_ERRORS * mapped.of_rest, -float(np.log1p(-LEAST_FAULT)))]
     found = [low[np.argsort(rest[low], kind="stable")][:MOST_LOW]]
-    bounded = np.clip(rest[known] / ground.of_rest, -4, 4)
-    sides = ((ground.evidence.sender[known], None), (ground.evidence.receiver[known], None))
-    columns = ((column[known], column[known] >= 0) for column in ground.arcs.T)
-    for numbers, there in (*sides, *columns):
-        number, value, pair = numbers, bounded, known
-        if there is not None:
-            number, value, pair = number[there], value[there], pair[there]
-        if not len(number):
+    bounded = np.clip(rest / mapped.of_rest, -4, 4)
+    for part_of_pair in (mapped.evidence.sender, mapped.evidence.receiver, *mapped.arcs.T):
+        pair = known[part_of_pair[known] >= 0]
+        part = part_of_pair[pair]
+        if not len(part):
             continue
-        count = np.bincount(number)
-        total = np.bincount(number, value)
+        count, total = np.bincount(part), np.bincount(part, bounded[pair])
         score = np.where(count >= FEWEST_PAIRS, total / np.sqrt(np.maximum(count, 1)), 0.0)
         worst = np.argsort(score, kind="stable")[:MOST_WORST]
-        for part in worst[score[worst] < -SPREAD_ERRORS]:
-            own = pair[number == part]
+        for number in worst[score[worst] < -SPREAD_ERRORS]:
+            own = pair[part == number]
             found.append(own[np.argsort(rest[own], kind="stable")][:8])
     return np.unique(np.concatenate(found))
 
@@ -195,19 +176,19 @@ class _Predicted:
     """The predicted rate of each pair, alone and in the scan, as logarithms of shares."""
 
     alone: Array
-    beside: Array
+    in_scan: Array
 
     def of(self, pairs: Numbers) -> _Predicted:
-        return _Predicted(self.alone[pairs], self.beside[pairs])
+        return _Predicted(self.alone[pairs], self.in_scan[pairs])
 
     def with_part(self, part: Part, level: float) -> _Predicted:
         """Return the prediction where all pairs pass through a part at a share.
 
         The loss of the part is divided among its pairs, or taken from one that had more than the others.
         """
-        left = np.log(np.maximum(np.exp(self.beside) - (1 - np.exp(level)), 1e-6))
-        beside = np.minimum(self.beside, np.maximum(level - part.sharing, left))
-        return _Predicted(np.minimum(self.alone, level), beside)
+        left = np.log(np.maximum(np.exp(self.in_scan) - (1 - np.exp(level)), 1e-6))
+        in_scan = np.minimum(self.in_scan, np.maximum(level - part.sharing, left))
+        return _Predicted(np.minimum(self.alone, level), in_scan)
 
 
 def _known(distances: Array) -> Array:
@@ -219,18 +200,18 @@ def _known(distances: Array) -> Array:
 class _Search:
     """The search for the best set of parts."""
 
-    def __init__(self, ground: Ground, parts: Sequence[Part]) -> None:
-        evidence = ground.evidence
+    def __init__(self, mapped: MappedEvidence, parts: Sequence[Part]) -> None:
+        evidence = mapped.evidence
         noise = evidence.noise
         self.parts = parts
         self.alone = evidence.alone
         self.bound = evidence.bound
-        self.scan = ground.rest + ground.expected
-        self.healthy = _Predicted(np.zeros(len(evidence.alone)), ground.expected)
+        self.scan = mapped.rest + mapped.expected
+        self.healthy = _Predicted(np.zeros(len(evidence.alone)), mapped.expected)
         of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
         self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
         self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
-        self.of_scan = float(np.hypot(ground.of_rest, LEAST_SPREAD))
+        self.of_scan = float(np.hypot(mapped.of_rest, LEAST_SPREAD))
         self.floor = -float(np.log1p(-LEAST_FAULT)) / 2
 
     def cost(self, pairs: Numbers, level: _Predicted) -> Array:
@@ -240,25 +221,25 @@ class _Search:
         # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
         above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
         beyond = np.where(level.alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
-        off = _known((self.scan[pairs] - level.beside) / self.of_scan) ** 2
+        off = _known((self.scan[pairs] - level.in_scan) / self.of_scan) ** 2
         scan = np.minimum(off, MOST_SCAN_WEIGHT)
         return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
 
     def predicted(self, chosen: Sequence[_Choice]) -> _Predicted:
         """Return the prediction of a set of parts."""
-        alone, beside = self.healthy.alone.copy(), self.healthy.beside.copy()
+        found = _Predicted(self.healthy.alone.copy(), self.healthy.in_scan.copy())
         for each in chosen:
             pairs = each.part.pairs
-            through = _Predicted(alone, beside).of(pairs).with_part(each.part, each.level)
-            alone[pairs], beside[pairs] = through.alone, through.beside
-        return _Predicted(alone, beside)
+            through = found.of(pairs).with_part(each.part, each.level)
+            found.alone[pairs], found.in_scan[pairs] = through.alone, through.in_scan
+        return found
 
     def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
         """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
         pairs = part.pairs
         before = level.of(pairs)
         low = self.alone[pairs] < before.alone - self.floor
-        below = self.scan[pairs] < before.beside - max(self.floor, 2 * self.of_scan)
+        below = self.scan[pairs] < before.in_scan - max(self.floor, 2 * self.of_scan)
         if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
             return None
         # In the scan a pair has the share of the part over the number of pairs in it.
@@ -273,9 +254,7 @@ class _Search:
 
     def contradicted(self, choice: _Choice) -> bool:
         """Return whether a part cannot be slow, because more of its pairs are fast than by chance."""
-        pairs = choice.part.pairs
-        fast = self.fast(choice)
-        return bool(fast.sum() > int(MOST_CONTRADICTIONS * len(pairs)))
+        return bool(self.fast(choice).sum() > int(MOST_CONTRADICTIONS * len(choice.part.pairs)))
 
     def fast(self, choice: _Choice) -> NDArray[np.bool_]:
         """Return for each pair of a part whether it reached more than the part could give it."""
@@ -318,7 +297,7 @@ class _Search:
         return self.joined(chosen)
 
     def joined(self, chosen: list[_Choice]) -> list[_Choice]:
-        """Return a set with one part in place of its two sides where that explains more.
+        """Return a set with one part instead of its two sides where that explains more.
 
         Exchanges one at a time cannot find it: next to one side, the whole part costs more than the missing side.
         """
@@ -332,8 +311,8 @@ class _Search:
             whole = next((fit for fit in fits if any(fit.part is part for part in wholes)), None)
             if whole is not None and whole.gain > self.gain(rest, (one, other), both):
                 # A side alone explains less than both do.
-                beside = [fit for fit in fits if not np.isin(fit.part.pairs, both).all()]
-                return self.joined([*rest, _compared(whole, beside)])
+                others = [fit for fit in fits if not np.isin(fit.part.pairs, both).all()]
+                return self.joined([*rest, _compared(whole, others)])
         return chosen
 
     def gain(self, chosen: Sequence[_Choice], more: Sequence[_Choice], pairs: Numbers) -> float:
@@ -354,74 +333,61 @@ def _levels(shares: Array) -> Iterable[float]:
 
 def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
     """Return a choice with the other parts that gain as much."""
-    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and _overlap(fit.part, best.part)]
+    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and np.isin(fit.part.pairs, best.part.pairs).any()]
     weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
     return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
 
 
-def _overlap(one: Part, other: Part) -> bool:
-    """Return whether two parts have pairs in common."""
-    return len(np.intersect1d(one.pairs, other.pairs)) > 0
-
-
-def _culprit(ground: Ground, choice: _Choice, slowest: float = 0.0) -> Culprit | None:
+def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> Culprit | None:
     """Return a chosen part as a culprit; None if its pairs do not confirm it.
 
     :param slowest: see :func:`least_loss`.
     """
-    evidence, part = ground.evidence, choice.part
-    pairs, alone = part.pairs, evidence.alone[part.pairs]
-    middle = choice.level / 2
-    slow = pairs[alone < middle]
-    search = _Search(ground, ())
+    evidence, part = mapped.evidence, choice.part
+    pairs, middle = part.pairs, choice.level / 2
+    search = _Search(mapped, ())
+    slow = pairs[evidence.alone[pairs] < middle]
     scan = search.scan[pairs] + part.sharing
-    beside = pairs[(ground.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)]
+    is_low = (mapped.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)
+    low = pairs[is_low]
     fast = np.setdiff1d(pairs[search.fast(choice)], slow)
     needed = 1 if part.kind == "pair" else FEWEST_PAIRS
+    if len(slow) + len(low) < needed:
+        return None
     if len(slow) >= needed:
         level = float(np.median(evidence.alone[slow]))
         errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
-        sure = -level > least_loss(ground, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
-        sure &= _has_neighbours(ground, part)
+        sure = -level > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
+        sure &= _has_neighbours(mapped, part)
         # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect. The
         # other direction of a suspect is measured again as well, and may be missing from the scan.
         sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
-        return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, sure)
-    if len(beside) + len(slow) < needed:
-        return None
-    scan = (search.scan + _on(part, len(search.scan)))[beside]
-    # The measurement alone gives the loss; the other pairs of the scan show that it is the part and not the pair.
-    level = float(np.median(evidence.alone[slow] if len(slow) else scan))
-    errors = float(evidence.error(slow)[0]) if len(slow) else search.of_scan * OF_MEDIAN / np.sqrt(len(beside))
-    rounds = evidence.round[evidence.round >= 0]
-    thirds = np.unique((evidence.round[beside] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
-    # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
-    sure = len(slow) > 0 and len(beside) >= FEWEST_BESIDE and len(thirds) == 3
-    sure &= -level > least_loss(ground, errors, part.kind, slowest=slowest)
-    return Culprit(part, choice.others, float(np.exp(level)), slow, beside, fast, choice.confidence, bool(sure))
+    else:
+        # The measurement alone gives the loss; the other pairs of the scan show that it is the part and not the pair.
+        level = float(np.median(evidence.alone[slow] if len(slow) else scan[is_low]))
+        errors = float(evidence.error(slow)[0]) if len(slow) else search.of_scan * OF_MEDIAN / np.sqrt(len(low))
+        rounds = evidence.round[evidence.round >= 0]
+        thirds = np.unique((evidence.round[low] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
+        # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
+        sure = len(slow) > 0 and len(low) >= FEWEST_IN_SCAN and len(thirds) == 3
+        sure &= -level > least_loss(mapped, errors, part.kind, slowest=slowest)
+    return Culprit(part, choice.others, float(np.exp(level)), slow, low, fast, choice.confidence, bool(sure))
 
 
-def _has_neighbours(ground: Ground, part: Part) -> bool:
+def _has_neighbours(mapped: MappedEvidence, part: Part) -> bool:
     """Return whether a node was measured with nodes at its switch.
 
     Where its switch is unknown the next ranks stand for these: if only pairs with them are fast, the node is healthy.
     Without such a pair a node cannot be distinguished from its path to the others.
     """
-    evidence = ground.evidence
+    evidence = mapped.evidence
     if part.kind not in OF_NODES:
         return True
     pairs = part.pairs
-    if ground.leaf[part.key[0]] >= 0:
-        return bool(ground.within[pairs].any() or not ground.within.any())
+    if mapped.leaf[part.key[0]] >= 0:
+        return bool(mapped.within[pairs].any() or not mapped.within.any())
     near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
     if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
-        return True  # the pattern has no such pairs, which the finding says
+        return True  # the pattern has no such pairs; the finding has a note of it
     return int(near[pairs].sum()) >= 2
-
-
-def _on(part: Part, count: int) -> Array:
-    """Return the sharing of a part by the position of the pair."""
-    found = np.zeros(count)
-    found[part.pairs] = part.sharing
-    return found

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence, top_of
 from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, least_loss
-from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers.rotate import Transfers
 
 #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found.
@@ -27,7 +27,7 @@ _ALL = 0.99
 _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
 #: A pair is named only if it is measured alone, which has to be as likely as this.
 _FOUND = 0.9
-#: A night that would miss a fault of this share says so.
+#: A night that would miss a fault of this share has a note of it.
 A_TENTH = 0.10
 
 
@@ -48,21 +48,19 @@ class Limits:
         """Whether a node slower by a tenth would have been named."""
         return self.node is not None and self.node <= A_TENTH
 
-    def as_dict(self) -> dict[str, float | None]:
-        """Return the shares as plain data."""
-        return {"node": self.node, "pair": self.pair, "cable": self.cable}
+    def note(self) -> dict[str, Any]:
+        """Return the shares as plain data for a record."""
+        return {"kind": "limits", **asdict(self), "saw_a_tenth": self.saw_a_tenth, "text": self.text}
 
     def metrics(self) -> dict[str, float]:
         """Return the shares in percent as the check declares them; 100 where none would have been named."""
-        return {
-            f"smallest_{what}_fault": 100.0 if share is None else 100 * share for what, share in self.as_dict().items()
-        }
+        return {f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in asdict(self).items()}
 
     @property
     def text(self) -> str:
         """The same in words."""
-        named = (("a node", self.node), ("a pair", self.pair), ("a cable", self.cable))
-        known = ", ".join(f"{what} slower by {100 * value:.0f} %" for what, value in named if value is not None)
+        losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
+        known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
         text = f"the smallest faults that this run would have named: {known or 'none'}"
         if not self.saw_a_tenth:
             text += "; it would not have seen a node slower by a tenth"
@@ -70,7 +68,7 @@ class Limits:
 
 
 def limits(
-    ground: Ground, suspect_share: float, together: Transfers | None = None, *, slow_nodes: Sequence[int] = ()
+    mapped: MappedEvidence, suspect_share: float, together: Transfers | None = None, *, slow_nodes: Sequence[int] = ()
 ) -> Limits:
     """Return the smallest faults that a run would have named.
 
@@ -80,7 +78,7 @@ def limits(
         again while others ran; None if nothing is measured again.
     :param slow_nodes: ranks that are blamed: their slow pairs do not keep others from being found.
     """
-    evidence = ground.evidence
+    evidence = mapped.evidence
     noise = evidence.noise
     repeat = noise.repeat or noise.scan
     error = OF_BEST * repeat / np.sqrt(_REPEATS)
@@ -94,13 +92,13 @@ def limits(
     shared = min(max(0.0, -_usual(evidence)), threshold - best)
 
     of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
-    slowest = by_chance(ground, np.flatnonzero(of_slow))
+    slowest = by_chance(mapped, np.flatnonzero(of_slow))
 
     def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
         if together is None or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
             return None
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
-        sure = least_loss(ground, of_alone, kind, slowest=slowest) + _CERTAIN * of_alone
+        sure = least_loss(mapped, of_alone, kind, slowest=slowest) + _CERTAIN * of_alone
         suspected = threshold + shared + _CERTAIN * seen
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
@@ -111,16 +109,11 @@ def limits(
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
         of_pair = of_pair if found >= _FOUND else None
-    of_cable = None
-    if ground.known is not None and ground.known.has_routes:
-        of_cable = _of_cable(ground.known, named("cable", _PAIRS_OF_CABLE, 0.0))
+    of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if mapped.known.has_routes else None
+    if of_cable is not None and mapped.known.rates is not None:
+        # A cable faster than a pair alone has to lose more before the pair is slower.
+        of_cable = 1 - (1 - of_cable) / max(1.0, float(mapped.known.rates.max(initial=1.0)))
     return Limits(of_node, of_pair, of_cable)
-
-
-def _of_cable(known: FabricMap, loss: float | None) -> float | None:
-    """Return the loss of the fastest cable that makes a pair alone on it lose so much."""
-    fastest = 1.0 if known.rates is None or not len(known.rates) else max(1.0, float(known.rates.max()))
-    return None if loss is None else 1 - (1 - loss) / fastest
 
 
 def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:
@@ -134,8 +127,8 @@ def _found(evidence: Evidence, together: Transfers, level: float, loss: float, s
     """
     best = np.full(len(evidence.sender), -np.inf)
     keys = evidence.sender * evidence.ranks + evidence.receiver
-    place = np.searchsorted(keys, together.sender.astype(np.int64) * evidence.ranks + together.receiver)
-    np.maximum.at(best, place, np.log(together.MBps / evidence.reference_MBps))
+    position = np.searchsorted(keys, together.sender.astype(np.int64) * evidence.ranks + together.receiver)
+    np.maximum.at(best, position, np.log(together.MBps / evidence.reference_MBps))
     own = ~np.isnan(evidence.scan) & ~np.isin(evidence.sender, slow_nodes) & ~np.isin(evidence.receiver, slow_nodes)
     slow = own & (evidence.scan < level) & (best < level)
     near = slow & (best > np.log1p(-loss) - 2 * evidence.noise.scan)

@@ -35,9 +35,7 @@ class PairMatrix:
     @property
     def measured(self) -> NDArray[np.float64]:
         """The bandwidths of all pairs that were measured, row by row."""
-        values: NDArray[np.float64] = self.MBps.ravel()
-        measured: NDArray[np.float64] = values[~np.isnan(values)]
-        return measured
+        return np.asarray(self.MBps[~np.isnan(self.MBps)])
 
     def host_labels(self, ranks: NDArray[np.int64]) -> list[str]:
         """Return a name for each rank: its host, with the rank where several ranks share it."""
@@ -67,8 +65,8 @@ def of_output(output: RotateOutput) -> PairMatrix:
     if (np.bincount(cell) <= 1).all():
         values[cell] = scan.MBps
     else:
-        cell, values_of_cell = _medians(cell, scan.MBps)
-        values[cell] = values_of_cell
+        table = pl.DataFrame({"cell": cell, "rate": scan.MBps}).group_by("cell").agg(pl.col("rate").median())
+        values[table["cell"].to_numpy()] = table["rate"].to_numpy()
     return PairMatrix(senders, receivers, values.reshape(len(senders), len(receivers)), output.hosts)
 
 
@@ -77,9 +75,3 @@ def _present(rank: NDArray[np.int32], ranks: int) -> tuple[NDArray[np.int64], ND
     present = np.zeros(ranks, dtype=bool)
     present[rank] = True
     return np.flatnonzero(present), (np.cumsum(present) - 1)[rank]
-
-
-def _medians(cell: NDArray[np.int64], rate: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the cells that occur, and the median of the values of each."""
-    table = pl.DataFrame({"cell": cell, "rate": rate}).group_by("cell").agg(pl.col("rate").median())
-    return table["cell"].to_numpy(), table["rate"].to_numpy()

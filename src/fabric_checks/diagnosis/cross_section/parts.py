@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, Array, Evidence, Numbers
 from fabric_checks.diagnosis.fabric_map import names
-from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, FabricMap, arcs_of
-from fabric_checks.diagnosis.fabric_map.sharing import loads, max_min
+from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, FabricMap, arcs_of
+from fabric_checks.diagnosis.fabric_map.sharing import max_min
 
 Mask = NDArray[np.bool_]
 
@@ -64,23 +64,22 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Ground:
+class MappedEvidence:
     """The evidence on the map of the fabric.
 
-    :param known: the map, or None.
-    :param place: the host of each rank on the map; :param missing: the names of hosts that are not on it.
+    :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
+    :param missing: the names of hosts that are not on it.
     :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its receiver.
     :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`.
     :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.
-    :param expected: the expected rate of each pair in the scan, by what it shared, as the logarithm of a share of its
-        rate alone; NaN where it is unknown.
+    :param expected: the expected rate of each pair in the scan, by the links it shared, as the logarithm of a share of
+        its rate alone; NaN where it is unknown.
     :param rest: the measured rate beyond that, as a logarithm; NaN where it is unknown, or the expectation is wrong.
     :param of_rest: the standard deviation of ``rest`` for healthy pairs; NaN without any.
     """
 
     evidence: Evidence
-    known: FabricMap | None
-    place: Numbers
+    known: FabricMap
     missing: tuple[str, ...]
     leaf: Numbers
     from_leaf: Numbers
@@ -99,51 +98,30 @@ class Ground:
     @property
     def across(self) -> Mask:
         """The pairs known to be of hosts at two switches, as a mask."""
-        found: Mask = (self.from_leaf != self.to_leaf) & (self.from_leaf >= 0) & (self.to_leaf >= 0)
-        return found
+        return np.asarray((self.from_leaf != self.to_leaf) & (self.from_leaf >= 0) & (self.to_leaf >= 0))
 
     @property
     def within(self) -> Mask:
         """The pairs known to be of two hosts at one switch, as a mask."""
-        found: Mask = (self.from_leaf == self.to_leaf) & (self.from_leaf >= 0)
-        return found
+        return np.asarray((self.from_leaf == self.to_leaf) & (self.from_leaf >= 0))
 
 
-def lay(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) -> Ground:
+def on_map(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) -> MappedEvidence:
     """Put the evidence of a run on a map of its fabric.
 
     :param hosts: the host name of each rank.
     """
-    count = len(evidence.sender)
-    unknown = np.full(count, np.nan)
-    if known is None:
-        nowhere, none = np.full(len(hosts), NONE, dtype=np.int64), np.full(count, NONE, dtype=np.int64)
-        arcs = np.full((count, 1), -2, dtype=np.int32)
-        return Ground(
-            evidence, None, nowhere, (), nowhere, none, none, arcs, np.zeros(arcs.shape), unknown, unknown, np.nan
-        )
-    place, missing = names.places(hosts, known.hosts)
-    leaf = np.where(place >= 0, known.at[np.maximum(place, 0)], NONE) if len(known.hosts) else place
-    arcs = arcs_of(known, place[evidence.sender], place[evidence.receiver])
-    if len(set(hosts)) == len(hosts):
+    known = known or UNMAPPED
+    position, missing = names.positions(hosts, known.hosts)
+    leaf = np.where(position >= 0, known.at[np.maximum(position, 0)], NONE) if len(known.hosts) else position
+    arcs = arcs_of(known, position[evidence.sender], position[evidence.receiver])
+    sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
+    # Ranks that share a host share its link, too.
+    if known.has_routes and len(set(hosts)) == len(hosts) and (evidence.round >= 0).any():
         sharing, expected = _shared(evidence, known, arcs)
-    else:  # ranks that share a host share its link, too
-        sharing, expected = np.zeros(arcs.shape), unknown
     rest, of_rest = _rest(evidence.scan - expected)
-    return Ground(
-        evidence,
-        known,
-        place,
-        missing,
-        leaf,
-        leaf[evidence.sender],
-        leaf[evidence.receiver],
-        arcs,
-        sharing,
-        expected,
-        rest,
-        of_rest,
-    )
+    from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]
+    return MappedEvidence(evidence, known, missing, leaf, from_leaf, to_leaf, arcs, sharing, expected, rest, of_rest)
 
 
 def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tuple[Array, Array]:
@@ -153,28 +131,26 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
     """
     sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
     scanned = np.flatnonzero(evidence.round >= 0)
-    if not known.has_routes or not len(scanned):
-        return sharing, expected
-    numbers, place = np.unique(evidence.round[scanned], return_inverse=True)
+    numbers, round_ = np.unique(evidence.round[scanned], return_inverse=True)
     ranks, own = evidence.ranks, arcs[scanned].astype(np.int64)
-    each = 2 * ranks + len(known.starts) + 1
-    # Sending sides, receiving sides, arcs, and one of infinite capacity.
-    ways = np.column_stack(
-        (evidence.sender[scanned], ranks + evidence.receiver[scanned], np.where(own >= 0, own + 2 * ranks, each - 1))
+    size = 2 * ranks + len(known.starts) + 1
+    # Sending sides, receiving sides, arcs, and one of infinite capacity; of each round.
+    routes = np.column_stack(
+        (evidence.sender[scanned], ranks + evidence.receiver[scanned], np.where(own >= 0, own + 2 * ranks, size - 1))
     )
-    ways += place[:, None] * each
-    capacity = np.ones(each)
+    routes += round_[:, None] * size
+    capacity = np.ones(size)
     capacity[2 * ranks : -1] = known.rates if known.rates is not None else 1.0
     capacity[-1] = np.inf
-    rates = max_min(ways, np.tile(capacity, len(numbers)))
-    whole = np.ones(len(numbers), dtype=bool)
-    whole[place[own[:, 0] == UNKNOWN]] = False
+    rates = max_min(routes, np.tile(capacity, len(numbers)))
+    usable = np.ones(len(numbers), dtype=bool)
+    usable[round_[own[:, 0] == UNKNOWN]] = False
     # A round has to be complete: a pair that was measured twice counts once only.
-    counted = np.bincount(place, minlength=len(numbers))
-    whole &= counted == counted.max()
-    usable = whole[place]
-    expected[scanned[usable]] = np.log(rates[usable])
-    sharing[scanned] = np.where(own >= 0, np.log(loads(ways, each * len(numbers))[:, 2:]), 0.0)
+    pairs_of_round = np.bincount(round_, minlength=len(numbers))
+    usable &= pairs_of_round == pairs_of_round.max()
+    expected[scanned[usable[round_]]] = np.log(rates[usable[round_]])
+    loads = np.bincount(routes.ravel(), minlength=size * len(numbers))[routes[:, 2:]]
+    sharing[scanned] = np.where(own >= 0, np.log(loads), 0.0)
     return sharing, expected
 
 
@@ -191,125 +167,111 @@ def _rest(beyond: Array) -> tuple[Array, float]:
     return beyond - middle, max(spread, LEAST_SPREAD)
 
 
-def candidates(ground: Ground, slow: Numbers) -> list[Part]:
+def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     """Return the parts that the slow pairs pass through, each once.
 
     :param slow: positions of the slow pairs.
     """
     found: dict[tuple[str, tuple[int, ...]], Part] = {}
-    for part in (*_nodes(ground, slow), *_switches(ground, slow), *_ways(ground, slow), *_bundles(ground, slow)):
-        found.setdefault((part.kind, part.key), part)
+    for parts in (_nodes, _switches, _cables, _bundles):
+        for part in parts(mapped, slow):
+            found.setdefault((part.kind, part.key), part)
     return list(found.values())
 
 
-def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0, sharing: Array | None = None) -> Part:
-    """Return a part.
+def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
+    """Return a part that no two pairs of a round share.
 
     :param mask: of its pairs; :param choices: the number of routes that were chosen for it.
-    :param sharing: of all pairs; without it no two share the part.
     """
     pairs = np.flatnonzero(mask)
-    of_pairs = np.zeros(len(pairs)) if sharing is None else sharing[pairs]
-    return Part(kind, key, PRICE[kind] + OF_CHOICE * choices, pairs, of_pairs)
+    return Part(kind, key, PRICE[kind] + OF_CHOICE * choices, pairs, np.zeros(len(pairs)))
 
 
-def _through(kind: str, key: tuple[int, ...], ground: Ground, which: Mask) -> Part:
+def _through(kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mask) -> Part:
     """Return a part that is made of arcs; ``which``: pairs x arcs of their routes."""
-    sharing = np.where(which, ground.sharing, 0.0).max(axis=1)
-    return _part(kind, key, np.asarray(which.any(axis=1)), sharing=sharing)
+    pairs = np.flatnonzero(which.any(axis=1))
+    return Part(kind, key, PRICE[kind], pairs, np.where(which, mapped.sharing, 0.0).max(axis=1)[pairs])
 
 
-def _nodes(ground: Ground, slow: Numbers) -> Iterator[Part]:
-    evidence = ground.evidence
+def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
+    """Yield the slow pairs, and the nodes at their ends."""
+    sender, receiver = mapped.evidence.sender, mapped.evidence.receiver
     for pair in slow:
-        key = (int(evidence.sender[pair]), int(evidence.receiver[pair]))
-        yield Part("pair", key, PRICE["pair"], np.array([pair]), np.zeros(1))
-    senders, receivers = np.unique(evidence.sender[slow]), np.unique(evidence.receiver[slow])
-    for rank in senders:
-        yield _part("sender", (int(rank),), evidence.sender == rank)
-    for rank in receivers:
-        yield _part("receiver", (int(rank),), evidence.receiver == rank)
-    for rank in np.union1d(senders, receivers):
-        yield _part("node", (int(rank),), (evidence.sender == rank) | (evidence.receiver == rank))
+        yield Part("pair", (int(sender[pair]), int(receiver[pair])), PRICE["pair"], np.array([pair]), np.zeros(1))
+    for rank in np.unique(sender[slow]):
+        yield _part("sender", (int(rank),), sender == rank)
+    for rank in np.unique(receiver[slow]):
+        yield _part("receiver", (int(rank),), receiver == rank)
+    for rank in np.union1d(sender[slow], receiver[slow]):
+        yield _part("node", (int(rank),), (sender == rank) | (receiver == rank))
 
 
-def _switches(ground: Ground, slow: Numbers) -> Iterator[Part]:
+def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     """Yield the switches of hosts, and all cables out of them or into them.
 
     With known routes this includes traffic between other switches that passes through, as in a dragonfly.
     """
-    if ground.known is None:
-        return
-    leaves = np.unique(ground.leaf[ground.leaf >= 0])
-    left, reached = _ends(ground)
-    lost = (ground.arcs[:, 0] == UNKNOWN) & ground.across
-    there = np.concatenate((ground.from_leaf[slow], ground.to_leaf[slow], left[slow].ravel(), reached[slow].ravel()))
-    for leaf in np.intersect1d(there, leaves):
+    left, reached = _ends(mapped)
+    lost = (mapped.arcs[:, 0] == UNKNOWN) & mapped.across
+    passed = (mapped.from_leaf[slow], mapped.to_leaf[slow], left[slow].ravel(), reached[slow].ravel())
+    for leaf in np.intersect1d(np.concatenate(passed), mapped.leaf[mapped.leaf >= 0]):
         key = (int(leaf),)
-        own = (ground.from_leaf == leaf) | (ground.to_leaf == leaf)
-        if ground.known.has_routes:
+        starts, ends = mapped.from_leaf == leaf, mapped.to_leaf == leaf
+        if mapped.known.has_routes:
             out, into = left == leaf, reached == leaf
-            out[:, 0] |= lost & (ground.from_leaf == leaf)
-            into[:, 0] |= lost & (ground.to_leaf == leaf)
-            yield _through("leaf out", key, ground, out)
-            yield _through("leaf in", key, ground, into)
-            yield _through("leaf", key, ground, out | into)
-            yield _part("switch", key, own | (out | into).any(axis=1))
+            out[:, 0] |= lost & starts
+            into[:, 0] |= lost & ends
+            yield _through("leaf out", key, mapped, out)
+            yield _through("leaf in", key, mapped, into)
+            yield _through("leaf", key, mapped, out | into)
+            yield _part("switch", key, starts | ends | (out | into).any(axis=1))
         else:
-            across = ground.across
-            yield _part("leaf out", key, across & (ground.from_leaf == leaf))
-            yield _part("leaf in", key, across & (ground.to_leaf == leaf))
-            yield _part("leaf", key, across & own)
-            yield _part("switch", key, own)
+            yield _part("leaf out", key, mapped.across & starts)
+            yield _part("leaf in", key, mapped.across & ends)
+            yield _part("leaf", key, mapped.across & (starts | ends))
+            yield _part("switch", key, starts | ends)
 
 
-def _ends(ground: Ground) -> tuple[Numbers, Numbers]:
+def _ends(mapped: MappedEvidence) -> tuple[Numbers, Numbers]:
     """Return the switches at the start and the end of each arc of each pair; :data:`NONE` where there is no arc."""
-    if ground.known is None or not len(ground.known.starts):
-        nowhere = np.full(ground.arcs.shape, NONE, dtype=np.int64)
-        return nowhere, nowhere
-    present, arcs = ground.arcs >= 0, np.maximum(ground.arcs, 0)
-    return (
-        np.where(present, ground.known.starts[arcs], NONE),
-        np.where(present, ground.known.ends[arcs], NONE),
-    )
+    # The two last elements, at -1 and -2, stand for no arc.
+    starts, ends = (np.append(side, (NONE, NONE)) for side in (mapped.known.starts, mapped.known.ends))
+    return starts[mapped.arcs], ends[mapped.arcs]
 
 
-def _ways(ground: Ground, slow: Numbers) -> Iterator[Part]:
-    """Yield the cables and the switches between those of the hosts that slow pairs pass through."""
-    if ground.known is None or not ground.known.has_routes:
+def _cables(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
+    """Yield the cables and the switches above those of hosts that slow pairs pass through."""
+    if not mapped.known.has_routes:
         return
-    for arc in np.unique(ground.arcs[slow]):
-        if arc >= 0:
-            yield _through("arc", (int(arc),), ground, ground.arcs == arc)
-    for cable in np.unique(ground.arcs[slow] // 2):
-        if cable >= 0:
-            yield _through("cable", (int(cable),), ground, ground.arcs // 2 == cable)
-    left, reached = _ends(ground)
-    leaves = np.unique(ground.leaf)
-    for switch in np.unique(reached[slow]):
-        if switch >= 0 and switch not in leaves:
-            yield _through("switch", (int(switch),), ground, (reached == switch) | (left == switch))
+    arcs = np.unique(mapped.arcs[slow])
+    for arc in arcs[arcs >= 0]:
+        yield _through("arc", (int(arc),), mapped, mapped.arcs == arc)
+    for cable in np.unique(arcs[arcs >= 0] // 2):
+        yield _through("cable", (int(cable),), mapped, mapped.arcs // 2 == cable)
+    left, reached = _ends(mapped)
+    for switch in np.setdiff1d(reached[slow], [*mapped.leaf, NONE]):
+        yield _through("switch", (int(switch),), mapped, (reached == switch) | (left == switch))
 
 
-def _bundles(ground: Ground, slow: Numbers) -> Iterator[Part]:
+def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     """Yield the parts that slow pairs have in common where switches are known and routes are not.
 
     Switches forward by destination: traffic from the hosts of one leaf to one host takes one route, a *bundle*. A cable
     out of a leaf has bundles that begin there, one into a leaf has bundles that end there, and a switch above has
     bundles of many leaves. The slow pairs show which bundles these are.
     """
-    if ground.known is None or ground.known.has_routes:
+    if mapped.known.has_routes:
         return
-    evidence, across, size = ground.evidence, ground.across, ground.evidence.ranks
-    bundle = np.where(across, ground.from_leaf * size + evidence.receiver, NONE)
+    evidence, across, size = mapped.evidence, mapped.across, mapped.evidence.ranks
+    bundle = np.where(across, mapped.from_leaf * size + evidence.receiver, NONE)
     chosen = np.unique(bundle[slow])
     chosen = chosen[chosen >= 0]
     chosen = chosen[[not _exonerated(evidence, bundle == each) for each in chosen]]
     if not len(chosen):
         return
     starts, targets = chosen // size, chosen % size
-    ends = ground.leaf[targets]
+    ends = mapped.leaf[targets]
     for leaf in np.union1d(starts, ends):
         out, into = chosen[starts == leaf], chosen[ends == leaf]
         whole = np.unique(into % size)
@@ -328,7 +290,7 @@ def _bundles(ground: Ground, slow: Numbers) -> Iterator[Part]:
             yield _part("link", (*key, *map(int, whole)), leaving | entering, len(out) + len(whole))
             yield _part("link", (*key, NONE, *map(int, into)), leaving | single, len(out) + len(into))
     for start, end in np.unique(np.column_stack((starts, ends)), axis=0):
-        mask = across & (ground.from_leaf == start) & (ground.to_leaf == end)
+        mask = across & (mapped.from_leaf == start) & (mapped.to_leaf == end)
         yield _part("leaf pair", (int(start), int(end)), mask)
     several = np.unique(targets)
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, Array, Numbers
-from fabric_checks.diagnosis.cross_section.parts import Ground
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 
 #: The share of runs in which the slowest of healthy nodes may be blamed: a third of the documented one, because the
 #: model is not exact for few pairs.
@@ -37,7 +37,7 @@ LOSSES: Array = np.linspace(0, 2, 2001)
 _Seen = tuple[Numbers, Array, Array]
 
 
-def by_chance(ground: Ground, blamed: Numbers) -> float:
+def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
     """Return the loss, as a logarithm, that the slowest of healthy nodes has in :data:`CHANCE_OF_SLOWEST` of runs.
 
     The spread of nodes is unknown. Each deviation is weighted by its likelihood, given all pairs that share a node or
@@ -47,18 +47,18 @@ def by_chance(ground: Ground, blamed: Numbers) -> float:
     :param blamed: positions of the pairs of parts that are slow or in question: they are left out.
     :returns: infinity if the run does not show the spread at all.
     """
-    alone, scan = _alone(ground, blamed), _scanned(ground, blamed)
-    both = _least(ground, [alone, scan])
+    alone, scan = _alone(mapped, blamed), _scanned(mapped, blamed)
+    both = _least(mapped, [alone, scan])
     # Unknown sharing makes nodes seem to differ; pairs measured alone share nothing.
-    return both if ground.corrected else min(both, _least(ground, [alone]))
+    return both if mapped.corrected else min(both, _least(mapped, [alone]))
 
 
-def _least(ground: Ground, seen: Sequence[_Seen]) -> float:
+def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
     """Return the loss by the pairs seen."""
-    weight = _likelihood(ground, seen)
+    weight = _likelihood(mapped, seen)
     if weight is None:
         return np.inf
-    chance = 2 * ground.evidence.nodes * _beyond() @ weight
+    chance = 2 * mapped.evidence.nodes * _beyond() @ weight
     enough = np.flatnonzero(chance < CHANCE_OF_SLOWEST)
     return float(LOSSES[enough[0]]) if len(enough) else np.inf
 
@@ -69,7 +69,7 @@ def _beyond() -> Array:
     return np.asarray(ndtr(-(LOSSES[:, None] / DEVIATIONS + BELOW_SIDES)))
 
 
-def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
+def _likelihood(mapped: MappedEvidence, seen: Sequence[_Seen]) -> Array | None:
     """Return the likelihood of each of :data:`DEVIATIONS`, with a flat prior; their sum is 1.
 
     Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the usual rates
@@ -80,7 +80,7 @@ def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
     groups = np.unique(group)
     if len(pair) < FEWEST + len(groups):
         return None
-    evidence = ground.evidence
+    evidence = mapped.evidence
     sender, receiver = evidence.sender[pair], evidence.receiver[pair]
     alike = OF_SIDE * (np.equal.outer(sender, sender).astype(float) + np.equal.outer(receiver, receiver))
     alike += OF_PAIR * np.equal.outer(pair, pair)
@@ -100,25 +100,22 @@ def _likelihood(ground: Ground, seen: Sequence[_Seen]) -> Array | None:
     return np.asarray(weight / weight.sum())
 
 
-def _alone(ground: Ground, blamed: Numbers) -> _Seen:
-    evidence = ground.evidence
+def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
+    evidence = mapped.evidence
     pair = np.setdiff1d(np.flatnonzero(~np.isnan(evidence.middle)), blamed)
+    variance = max(evidence.noise.repeat, LEAST_SPREAD) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
     of_median = np.where(repeats > 2, OF_MEDIAN_OF_FEW, 1.0)
-    return pair, evidence.middle[pair], _by_repeat(ground) * of_median / repeats
+    return pair, evidence.middle[pair], variance * of_median / repeats
 
 
-def _scanned(ground: Ground, blamed: Numbers) -> _Seen:
+def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     """Return pairs of the scan that shared nothing, by the map or because those that share are far below."""
-    evidence = ground.evidence
+    evidence = mapped.evidence
     value, spread = evidence.scan, evidence.noise.scan
-    if ground.corrected:
-        value, spread = np.where(ground.expected > -LEAST_SPREAD, ground.rest, np.nan), ground.of_rest
+    if mapped.corrected:
+        value, spread = np.where(mapped.expected > -LEAST_SPREAD, mapped.rest, np.nan), mapped.of_rest
     pair = np.setdiff1d(np.flatnonzero(value > -DISTURBED * spread), blamed)
     if len(pair) > MOST_OF_SCAN:
         pair = pair[np.linspace(0, len(pair) - 1, MOST_OF_SCAN).astype(np.int64)]
-    return pair, value[pair], np.full(len(pair), _by_repeat(ground))
-
-
-def _by_repeat(ground: Ground) -> float:
-    return max(ground.evidence.noise.repeat, LEAST_SPREAD) ** 2
+    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, LEAST_SPREAD) ** 2)

@@ -3,16 +3,17 @@
 
 ``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs for each
 switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the form of ``ibroute``
-with ``#`` in place of the colon.
+with ``#`` instead of the colon.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
@@ -88,89 +89,84 @@ def parse_ibnetdiscover(text: str) -> Fabric:
     :raises OutputError: if a line is malformed, or a cable has no second end: then the output is incomplete.
     """
     devices: dict[str, Device] = {}
+    #: By key and port the key and port at the other end, and the line.
     ends: dict[tuple[str, int], tuple[str, int, int]] = {}
     own = None
-    for place, line in enumerate(cleaned(text).splitlines(), 1):
+    for number, line in enumerate(cleaned(text).splitlines(), 1):
         if not line.strip() or _IGNORED.fullmatch(line):
             continue
         if node := _NODE.fullmatch(line):
             own = node[2]
             if own in devices:
-                raise OutputError(f"{own} is described twice", place)
+                raise OutputError(f"{own} is described twice", number)
             lid = _LID.search(node[4])
             devices[own] = Device(own, node[3], node[1] == "Switch", int(lid[1]) if lid else 0)
-        elif (port := _PORT.fullmatch(line)) and own is not None:
-            _keep_end(ends, (own, int(port[1])), (port[2], int(port[3]), place))
-            lid = _LID.search(port[4] or "")
+        elif (match := _PORT.fullmatch(line)) and own is not None:
+            port, other_port = int(match[1]), int(match[3])
+            if max(port, other_port) > MOST_PORTS:
+                raise OutputError(f"port {max(port, other_port)} is beyond what a switch has", number)
+            if (own, port) in ends:
+                raise OutputError(f"port {port} of {own} is described twice", number)
+            ends[own, port] = (match[2], other_port, number)
+            lid = _LID.search(match[4] or "")
             if not devices[own].is_switch and devices[own].lid == 0 and lid:
-                devices[own] = Device(own, devices[own].name, False, int(lid[1]))
+                devices[own] = replace(devices[own], lid=int(lid[1]))
         else:
-            raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", place)
-    return Fabric(devices, _links(devices, ends))
-
-
-def _keep_end(
-    ends: dict[tuple[str, int], tuple[str, int, int]], own: tuple[str, int], other: tuple[str, int, int]
-) -> None:
-    if max(own[1], other[1]) > MOST_PORTS:
-        raise OutputError(f"port {max(own[1], other[1])} is beyond what a switch has", other[2])
-    if own in ends:
-        raise OutputError(f"port {own[1]} of {own[0]} is described twice", other[2])
-    ends[own] = other
-
-
-def _links(devices: Mapping[str, Device], ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[Link, ...]:
-    """Return the cables, each of which has to be described at both its ends."""
+            raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number)
     if not any(device.is_switch for device in devices.values()):
         raise OutputError("there is no switch in it; give the whole output")
-    found = []
-    for (own, port), (other, other_port, place) in ends.items():
-        back = ends.get((other, other_port))
-        if back is None or back[:2] != (own, port):
+    return Fabric(devices, _links(ends))
+
+
+def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[Link, ...]:
+    """Return the cables, each of which has to be described at both its ends."""
+    links = []
+    for (own, port), (other, other_port, number) in ends.items():
+        if ends.get((other, other_port), ())[:2] != (own, port):
             raise OutputError(
                 f"the cable from {own} port {port} to {other} port {other_port} is not described at its other end; "
                 "the output is incomplete, or covers only part of the fabric",
-                place,
+                number,
             )
         if (own, port) < (other, other_port):
-            found.append(Link(own, port, other, other_port))
-    return tuple(found)
+            links.append(Link(own, port, other, other_port))
+    return tuple(links)
 
 
 def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
     """Read forwarding tables as ``ibroute``, ``dump_lfts.sh`` and OpenSM print them.
 
     :returns: by GUID of the switch (16 hexadecimal digits) the port by LID.
-    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end says.
+    :raises OutputError: if a line is malformed, or a table does not have as many lines as its end states.
     """
     tables: dict[str, dict[int, int]] = {}
     own: dict[int, int] | None = None
-    torn = 0
-    for place, line in enumerate(cleaned(text).splitlines(), 1):
+    torn = 0  # the last line of a table of ibroute that did not end yet
+    for number, line in enumerate(cleaned(text).splitlines(), 1):
         if not line.strip() or _TABLE_IGNORED.fullmatch(line):
             continue
         if head := _TABLE.fullmatch(line):
             _require_end(torn)
             guid = head[1].zfill(16)
             if guid in tables:
-                raise OutputError(f"the table of switch 0x{guid} is there twice", place)
+                raise OutputError(f"switch 0x{guid} has two tables", number)
             own = tables[guid] = {}
         elif (route := _ROUTE.fullmatch(line)) and own is not None:
             lid, port = int(route[1], 16), int(route[2])
             if lid in own:
-                raise OutputError(f"LID {lid} is there twice", place)
+                raise OutputError(f"LID {lid} has two routes", number)
             if lid > MOST_LID or port > MOST_PORTS + 1:
-                raise OutputError(f"not a route to one host through a port of a switch: {quoted(line)}", place)
+                raise OutputError(f"not a route to one host through a port of a switch: {quoted(line)}", number)
             own[lid] = port
-            torn = place if route[3] == ":" else 0
+            torn = number if route[3] == ":" else 0
         elif (count := _COUNT.fullmatch(line)) and own is not None:
             if int(count[1]) != len(own):
                 raise OutputError(
-                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete", place
+                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete", number
                 )
             torn = 0
         else:
-            raise OutputError(f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", place)
+            raise OutputError(f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", number)
     _require_end(torn)
     if not tables:
         raise OutputError("there is no forwarding table in it")
@@ -178,7 +174,7 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
 
 
 def _require_end(torn: int) -> None:
-    """Raise :class:`OutputError` for a table of ``ibroute`` without its last line."""
+    """Raise :class:`OutputError` if a table of ``ibroute`` lacks its last line; :param torn: the line before it."""
     if torn:
         raise OutputError("the table ends here without saying how many LIDs it has; it is incomplete", torn)
 
@@ -186,42 +182,51 @@ def _require_end(torn: int) -> None:
 def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
     """Return the map of a fabric.
 
-    A host with several adapters is at the switch of its first one, which the doubts say.
+    A host with several adapters is at the switch of its first one, of which the map warns.
 
     :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
     :raises OutputError: if the tables are not of this fabric.
     """
     switches = [device for device in fabric.devices.values() if device.is_switch]
-    number = {device.key: place for place, device in enumerate(switches)}
+    number = {device.key: position for position, device in enumerate(switches)}
     names = _names(switches)
-    hosts, at, lids, more = _hosts(fabric, number)
-    starts: list[int] = []
-    ends: list[int] = []
-    cables: list[str] = []
+    switch_of: dict[str, int] = {}
+    arcs: list[tuple[int, int]] = []
     arc_at: dict[tuple[int, int], int] = {}
+    cables: list[str] = []
     for link in fabric.links:
         if link.a in number and link.b in number:
             a, b = number[link.a], number[link.b]
-            arc_at[a, link.a_port], arc_at[b, link.b_port] = len(starts), len(starts) + 1
-            starts += [a, b]
-            ends += [b, a]
+            arc_at[a, link.a_port], arc_at[b, link.b_port] = len(arcs), len(arcs) + 1
+            arcs += [(a, b), (b, a)]
             cables.append(f"{names[a]} port {link.a_port} to {names[b]} port {link.b_port}")
-    doubts = [f"{len(more)} hosts have several adapters; only the first is used: {more[0]}"] if more else []
-    forward, without = None, 0
+        for adapter, other in ((link.a, link.b), (link.b, link.a)):
+            if adapter not in number and other in number:
+                switch_of.setdefault(adapter, number[other])
+    hosts: dict[str, Device] = {}
+    several = []
+    for key in [key for key in fabric.devices if key in switch_of]:
+        device = fabric.devices[key]
+        name = plain(device.name) or key
+        if hosts.setdefault(name, device) is not device:
+            several.append(name)
+    warnings = [f"{len(several)} hosts have several adapters; only the first is used: {several[0]}"] if several else []
+    following = None
     if tables is not None:
-        forward, without = _forward(switches, tables, lids, arc_at)
-    if without:
-        doubts.append(f"{without} of {len(switches)} switches have no forwarding table")
+        following, missing = _next_arcs(switches, tables, [device.lid for device in hosts.values()], arc_at)
+        if missing:
+            warnings.append(f"{missing} of {len(switches)} switches have no forwarding table")
+    starts, ends = np.array(arcs, dtype=np.int64).reshape(-1, 2).T
     return FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
         names,
-        np.array(at, dtype=np.int64),
-        np.array(starts, dtype=np.int64),
-        np.array(ends, dtype=np.int64),
+        np.array([switch_of[device.key] for device in hosts.values()], dtype=np.int64),
+        starts,
+        ends,
         tuple(cables),
-        forward,
-        doubts=tuple(doubts),
+        following,
+        warnings=tuple(warnings),
     )
 
 
@@ -234,46 +239,26 @@ def _names(switches: list[Device]) -> tuple[str, ...]:
     )
 
 
-def _hosts(fabric: Fabric, number: Mapping[str, int]) -> tuple[list[str], list[int], list[int], list[str]]:
-    """Return the hosts, the switch and the LID of each, and those that have several adapters."""
-    switch_of: dict[str, int] = {}
-    for link in fabric.links:
-        for own, other in ((link.a, link.b), (link.b, link.a)):
-            if own not in number and other in number:
-                switch_of.setdefault(own, number[other])
-    hosts: dict[str, tuple[int, int]] = {}
-    more = []
-    for device in fabric.devices.values():
-        if device.is_switch or device.key not in switch_of:
-            continue
-        name = plain(device.name) or device.key
-        if name in hosts:
-            more.append(name)
-        hosts.setdefault(name, (switch_of[device.key], device.lid))
-    return list(hosts), [at for at, _ in hosts.values()], [lid for _, lid in hosts.values()], more
-
-
-def _forward(
+def _next_arcs(
     switches: list[Device],
     tables: Mapping[str, Mapping[int, int]],
     lids: list[int],
     arc_at: Mapping[tuple[int, int], int],
-) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int32]], int]:
-    """Return by switch and host the arc that leads there, and how many switches have no table."""
+) -> tuple[NDArray[np.int32], int]:
+    """Return by switch and host the arc towards that host, and how many switches have no table.
+
+    :param lids: of the hosts; :param arc_at: by switch and port the arc that leaves there.
+    """
     if len(switches) * len(lids) > MOST_ENTRIES:
         raise OutputError(f"{len(switches)} switches and {len(lids)} hosts are more than can be analysed")
-    forward = np.full((len(switches), len(lids)), NONE, dtype=np.int32)
-    known = 0
-    for place, device in enumerate(switches):
-        table = tables.get(device.key.removeprefix("S-").zfill(16))
-        if table is None:
-            continue
-        known += 1
-        for host, lid in enumerate(lids):
-            forward[place, host] = arc_at.get((place, table.get(lid, NONE)), NONE)
-    if not known:
+    found = np.full((len(switches), len(lids)), NONE, dtype=np.int32)
+    own = [tables.get(device.key.removeprefix("S-").zfill(16)) for device in switches]
+    if not any(own):
         raise OutputError(
             "the forwarding tables belong to none of these switches; give the topology and the tables of the same "
             "fabric"
         )
-    return forward, len(switches) - known
+    for switch, table in enumerate(own):
+        if table is not None:
+            found[switch] = [arc_at.get((switch, table.get(lid, NONE)), NONE) for lid in lids]
+    return found, own.count(None)

@@ -8,7 +8,7 @@ Everything is in numbers, because a run on a thousand nodes has a million pairs:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ Numbers = NDArray[np.int64]
 #: Stands for a missing number, and for the first arc of an unknown route.
 NONE, UNKNOWN = -1, -2
 #: A route over more switches than this is a loop.
-LONGEST_WAY = 32
+LONGEST_ROUTE = 32
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,8 @@ class FabricMap:
     :param cables: the name of each cable, for messages, such as ``leaf-3 port 7 to spine-12 port 4``.
     :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or the route
         is unknown; None without forwarding tables.
-    :param ways: by sending and receiving host the arcs of routes that differ from those of ``next``.
     :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
-    :param doubts: the parts of the sources that could not be used, a line each.
+    :param warnings: the parts of the sources that could not be used, a line each.
     """
 
     source: str
@@ -46,9 +45,8 @@ class FabricMap:
     ends: Numbers
     cables: tuple[str, ...] = ()
     next: NDArray[np.int32] | None = None
-    ways: Mapping[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
     rates: NDArray[np.float64] | None = None
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def has_routes(self) -> bool:
@@ -83,7 +81,7 @@ def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[n
     lost = ~placed
     steps: list[NDArray[np.int32]] = []
     here, there = np.where(placed, here, 0), np.where(placed, there, 0)
-    for _ in range(LONGEST_WAY):
+    for _ in range(LONGEST_ROUTE):
         going = ~lost & (here != there)
         if not going.any():
             break
@@ -93,18 +91,10 @@ def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[n
         here = np.where(step >= 0, known.ends[np.maximum(step, 0)], here) if len(known.ends) else here
     lost |= here != there
     found = np.stack(steps, axis=1) if steps else np.full((count, 1), NONE, dtype=np.int32)
-    for row in np.flatnonzero(np.isin(senders * len(known.hosts) + receivers, _keys(known))) if known.ways else ():
-        way = known.ways[int(senders[row]), int(receivers[row])]
-        if len(way) > found.shape[1]:
-            more = np.full((count, len(way) - found.shape[1]), NONE, dtype=np.int32)
-            found = np.hstack((found, more))
-        found[row] = NONE
-        found[row, : len(way)] = way
-        lost[row] = False
     found[lost] = NONE
     found[lost, 0] = UNKNOWN
     return found
 
 
-def _keys(known: FabricMap) -> Numbers:
-    return np.array([source * len(known.hosts) + target for source, target in known.ways], dtype=np.int64)
+#: The map of a fabric of which nothing is known.
+UNMAPPED = of_switches("nothing", {})

@@ -25,7 +25,7 @@ def plain(name: str) -> str:
     return text.split(".", 1)[0].split(" ", 1)[0].lower()
 
 
-def places(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
+def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[str, ...]]:
     """Return for the host name of each rank its position in ``hosts``, and the names that have none.
 
     A name that matches several hosts of the map is ambiguous and matches none.
@@ -39,5 +39,5 @@ def places(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tuple[s
     for rank in ranks:
         candidates = exact.get(rank) or short.get(plain(rank)) or []
         found.append(candidates[0] if len(candidates) == 1 else NONE)
-    missing = tuple(dict.fromkeys(rank for rank, place in zip(ranks, found, strict=True) if place == NONE))
+    missing = tuple(dict.fromkeys(rank for rank, position in zip(ranks, found, strict=True) if position == NONE))
     return np.array(found, dtype=np.int64), missing

@@ -11,20 +11,20 @@ _SAME = 1e-9
 
 
 def max_min(
-    ways: NDArray[np.int64], capacity: NDArray[np.float64], most: NDArray[np.float64] | None = None
+    routes: NDArray[np.int64], capacity: NDArray[np.float64], most: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return the max-min fair rate of each flow, by progressive filling (Bertsekas, Gallager, Data Networks, 6.5.2).
 
-    :param ways: flows x the resources of each; a flow with fewer has a resource of infinite capacity in their place.
+    :param routes: flows x the resources of each; a flow with fewer has a resource of infinite capacity instead.
     :param capacity: the rate of each resource, in any unit.
     :param most: the limit of each flow by itself, if it has one.
     """
-    rate = np.zeros(len(ways))
+    rate = np.zeros(len(routes))
     left = capacity.astype(np.float64)
-    limit = np.full(len(ways), np.inf) if most is None else most
-    waiting = np.arange(len(ways))
+    limit = np.full(len(routes), np.inf) if most is None else most
+    waiting = np.arange(len(routes))
     while len(waiting):
-        through = ways[waiting]
+        through = routes[waiting]
         count = np.bincount(through.ravel(), minlength=len(left))
         share = np.where(count > 0, left / np.maximum(count, 1), np.inf)
         least = np.minimum(share[through].min(axis=1), limit[waiting])
@@ -40,10 +40,3 @@ def max_min(
         left = np.where(np.isfinite(left), np.maximum(left - np.nan_to_num(used, posinf=0.0), 0.0), left)
         waiting = waiting[~done]
     return rate
-
-
-def loads(ways: NDArray[np.int64], resources: int) -> NDArray[np.int64]:
-    """Return how many flows pass through each resource of each way; flows x resources, as ``ways``."""
-    count = np.bincount(ways.ravel(), minlength=resources)
-    found: NDArray[np.int64] = count[ways]
-    return found

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's topology, of the plugins tree and block: ``scontrol show topology``, ``topology.conf`` and ``topology.yaml``.
+"""Slurm's topology, of the plugins tree and block: ``scontrol show topology`` and ``topology.conf``.
 
-All of them give the switch or block of each node, and none of them the cables.
+Both give the switch or block of each node, and not the cables.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
 from fabric_checks.parsers.plain import cleaned
 
 #: The most nodes: a short list could stand for any number.
@@ -57,64 +57,32 @@ def is_topology(text: str) -> bool:
     return re.search(r"(?mi)^\s*(?:SwitchName|BlockName)=", text) is not None
 
 
-def parse(text: str) -> dict[str, list[str]]:
-    """Read ``scontrol show topology`` or ``topology.conf``.
+def parse(text: str) -> FabricMap:
+    """Return the map that ``scontrol show topology`` or ``topology.conf`` gives: the switch or block of each node.
 
-    :returns: the nodes of each switch, or block, that has nodes of its own.
     :raises OutputError: if a line is malformed, or a node is at two switches.
     """
     members: dict[str, list[str]] = {}
     seen: set[str] = set()
-    for place, raw in enumerate(cleaned(text).splitlines(), 1):
+    for number, raw in enumerate(cleaned(text).splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
         words = {key.lower(): value for key, value in _WORD.findall(line)}
         if not line or (words and words.keys() <= {"blocksizes", "blocksize"}):
             continue
         name = words.get("switchname") or words.get("blockname")
         if not name or _WORD.sub("", line).strip():
-            raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", place)
+            raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", number)
         # A switch of a higher level lists all nodes below it as well as its switches.
-        above = words.get("switches") not in (None, "", "(null)") or words.get("level", "0") != "0"
-        if above:
+        if words.get("switches") not in (None, "", "(null)") or words.get("level", "0") != "0":
             continue
-        _keep(members, seen, name, hostlist(words.get("nodes", ""), place), place)
-    return _whole(members)
-
-
-def of_yaml(data: Any) -> dict[str, list[str]]:
-    """Read the content of ``topology.yaml``; of several topologies the default one, or the first.
-
-    :param data: the content of the file.
-    :raises OutputError: if it is no topology of the kinds tree or block.
-    """
-    topologies = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
-    usable = [each for each in topologies if isinstance(each.get("tree") or each.get("block"), dict)]
-    if not usable:
-        raise OutputError("it has no topology of type tree or block; write a list of topologies")
-    chosen = next((each for each in usable if each.get("cluster_default") is True), usable[0])
-    kind, one = ("tree", "switch") if chosen.get("tree") else ("block", "block")
-    listed = chosen[kind].get({"tree": "switches", "block": "blocks"}[kind])
-    members: dict[str, list[str]] = {}
-    seen: set[str] = set()
-    for entry in listed if isinstance(listed, list) else []:
-        if not isinstance(entry, dict) or not isinstance(entry.get(one), str):
-            raise OutputError(f"an entry of {kind} has no {one}: {quoted(str(entry))}")
-        if isinstance(entry.get("nodes"), str):
-            _keep(members, seen, entry[one], hostlist(entry["nodes"]), None)
-    return _whole(members)
-
-
-def _keep(members: dict[str, list[str]], seen: set[str], name: str, nodes: list[str], place: int | None) -> None:
-    twice = next((node for node in nodes if node in seen), None)
-    if name in members or twice is not None:
-        raise OutputError(f"{quoted(name if twice is None else twice)} is there twice", place)
-    if len(seen) + len(nodes) > MOST_NODES:
-        raise OutputError(f"more than {MOST_NODES} nodes", place)
-    members[name] = nodes
-    seen |= set(nodes)
-
-
-def _whole(members: dict[str, list[str]]) -> dict[str, list[str]]:
+        nodes = hostlist(words.get("nodes", ""), number)
+        twice = [name] if name in members else [node for node in nodes if node in seen]
+        if twice:
+            raise OutputError(f"{quoted(twice[0])} is listed twice", number)
+        if len(seen) + len(nodes) > MOST_NODES:
+            raise OutputError(f"more than {MOST_NODES} nodes", number)
+        members[name] = nodes
+        seen |= set(nodes)
     if not members:
         raise OutputError("no switch or block in it has nodes; give the whole topology")
-    return members
+    return of_switches("Slurm's topology", members)

@@ -6,29 +6,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fabric_checks.core import files, yaml_file
+from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.fabric_map import infiniband, slurm_topology
-from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
+from fabric_checks.diagnosis.fabric_map.model import FabricMap
 
 
 def read(paths: Sequence[Path]) -> FabricMap:
     """Return the map that some files give together.
 
-    :param paths: what ``ibnetdiscover``, ``dump_lfts.sh`` or ``scontrol show topology`` printed, or
-        Slurm's ``topology.conf`` or ``topology.yaml``; one at least.
+    :param paths: the output of ``ibnetdiscover``, ``dump_lfts.sh`` or ``scontrol show topology``, or Slurm's
+        ``topology.conf``; one at least.
     :raises FabricError: for a file that cannot be read or is not one of these; the file is named.
     """
-    listed = [path for path in paths if path.suffix in (".yaml", ".yml")]
-    if listed and len(paths) > 1:
-        raise OutputError(f"{listed[0]}: give either a topology.yaml alone, or the output of the InfiniBand tools")
-    if not listed:
-        return of_texts([(str(path), files.read_text(path)) for path in paths])
-    try:
-        return of_slurm(slurm_topology.of_yaml(yaml_file.load(listed[0])))
-    except (OutputError, yaml_file.YamlError) as error:
-        text = str(error)
-        raise OutputError(text if text.startswith(str(listed[0])) else f"{listed[0]}: {text}") from None
+    return of_texts([(str(path), files.read_text(path)) for path in paths])
 
 
 def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
@@ -40,7 +31,7 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     """
     fabric: infiniband.Fabric | None = None
     tables: dict[str, dict[int, int]] = {}
-    members: dict[str, list[str]] | None = None
+    of_slurm: FabricMap | None = None
     for name, text in texts:
         try:
             if infiniband.is_forwarding(text):
@@ -48,7 +39,7 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
             elif infiniband.is_ibnetdiscover(text):
                 fabric = infiniband.parse_ibnetdiscover(text)
             elif slurm_topology.is_topology(text):
-                members = slurm_topology.parse(text)
+                of_slurm = slurm_topology.parse(text)
             else:
                 raise OutputError(
                     "not a known form of topology; give the output of ibnetdiscover, dump_lfts.sh or scontrol "
@@ -62,11 +53,6 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
         raise OutputError(
             f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
         )
-    if members is None:
+    if of_slurm is None:
         raise OutputError("there is no topology")
-    return of_slurm(members)
-
-
-def of_slurm(members: dict[str, list[str]]) -> FabricMap:
-    """Return the map of Slurm's topology."""
-    return of_switches("Slurm's topology", members)
+    return of_slurm

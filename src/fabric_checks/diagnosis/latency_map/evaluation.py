@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
-from fabric_checks.diagnosis.cross_section.words import listed
 from fabric_checks.diagnosis.fabric_map import names
-from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.latency_map import groups
 from fabric_checks.parsers import latency_map
 
@@ -37,7 +37,7 @@ MAD = 1.4826
 class Finding:
     """One deviation.
 
-    :param kind: ``misplaced``: a node, or two that took each other's place; ``slow node``; ``detour``: a pair;
+    :param kind: ``misplaced``: a node, or two that are swapped; ``slow node``; ``detour``: a pair;
         ``not repeated``: any of these that one half of the measurements does not show; ``noise``: nothing is certain.
     :param ranks: of the nodes; :param hosts: their names.
     :param excess_us: its excess over others; 0 for ``misplaced`` and ``noise``.
@@ -52,14 +52,9 @@ class Finding:
     confirmed: bool
     text: str
 
-    @property
-    def is_fault(self) -> bool:
-        """Whether the deviation is certain."""
-        return self.confirmed
-
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record."""
-        return asdict(self) | {"fault": self.is_fault}
+        return asdict(self) | {"fault": self.confirmed}
 
 
 @dataclass(frozen=True)
@@ -83,8 +78,8 @@ class Report:
     @property
     def measured_us(self) -> Array:
         """The latencies of all pairs that were measured, each once."""
-        values: Array = self.latency_us[np.triu_indices(len(self.latency_us), 1)]
-        return values[~np.isnan(values)]
+        values = self.latency_us[np.triu_indices(len(self.latency_us), 1)]
+        return np.asarray(values[~np.isnan(values)])
 
     def metrics(self) -> dict[str, float]:
         """Return ``median_latency`` and ``largest_pair_latency`` of all pairs in us, and two more.
@@ -98,7 +93,7 @@ class Report:
             "median_latency": float(middle),
             "largest_pair_latency": float(values.max()),
             "latency_spread": 100 * float(high - low) / float(middle),
-            "faults": float(sum(found.is_fault for found in self.findings)),
+            "faults": float(sum(found.confirmed for found in self.findings)),
         }
 
     def notes(self) -> list[dict[str, Any]]:
@@ -107,7 +102,15 @@ class Report:
         pair = np.unravel_index(int(np.nanargmax(self.latency_us)), self.latency_us.shape)
         one, other = sorted(int(rank) for rank in pair)
         largest = float(self.latency_us[one, other])
-        members = [np.flatnonzero(self.group == number).tolist() for number in range(int(self.group.max()) + 1)]
+        members: list[list[int]] = []
+        text = "all pairs have one level of latency: no groups"
+        if self.border_us is not None:
+            members = [np.flatnonzero(self.group == number).tolist() for number in range(int(self.group.max()) + 1)]
+            text = (
+                f"{len(members)} groups of nodes nearer to each other than {self.border_us:.2f} us, each of "
+                f"{min(map(len, members))} to {max(map(len, members))} nodes"
+            )
+        slowest = f"{name_of(hosts, one)} and {name_of(hosts, other)}, {largest:.2f} us"
         return [
             *(finding.as_dict() for finding in self.findings),
             {
@@ -115,18 +118,9 @@ class Report:
                 "ranks": [one, other],
                 "hosts": [hosts[one], hosts[other]],
                 "latency_us": largest,
-                "text": f"the pair with the largest latency is {name_of(hosts, one)} and {name_of(hosts, other)}, "
-                f"{largest:.2f} us",
+                "text": f"the pair with the largest latency is {slowest}",
             },
-            {
-                "kind": "groups",
-                "border_us": self.border_us,
-                "members": members if self.border_us is not None else [],
-                "text": "all pairs have one level of latency: no groups"
-                if self.border_us is None
-                else f"{len(members)} groups of nodes nearer to each other than "
-                f"{self.border_us:.2f} us, each of {min(map(len, members))} to {max(map(len, members))} nodes",
-            },
+            {"kind": "groups", "border_us": self.border_us, "members": members, "text": text},
         ]
 
 
@@ -149,31 +143,23 @@ def read(text: str) -> latency_map.LatencyOutput:
 
 def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) -> Report:
     """Analyse a run; the parameters are those of :func:`of_text`."""
-    switches = _switches(output.hosts, known)
     measurements = _measurements(output)
-    latency_us = _median(measurements)
-    noise = _noise(measurements, latency_us)
-    apart = np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any()
-    typical = float(np.nanmedian(latency_us))
-    error_us = noise * typical / np.sqrt(len(measurements))
-    border = None if apart or noise > MOST_NOISE else groups.nearest(latency_us, error_us)
-    group = groups.find(latency_us, border)
+    whole, *halves = (_median(part) for part in (measurements, measurements[::2], measurements[1::2]))
+    noise = _noise(measurements, whole)
     if noise > MOST_NOISE:
-        found = [_noisy(noise)]
-    else:
-        halves = [groups.find(_median(measurements[part::2]), border) for part in (0, 1)]
-        found = _misplaced(group, halves, output.hosts, switches)
-        found += _slow(output.hosts, measurements, latency_us, group, levels=border is not None)
-    return Report(output, latency_us, noise, border, group, tuple(found))
-
-
-def _switches(hosts: tuple[str, ...], known: FabricMap | None) -> dict[str, str] | None:
-    """Return the switch of each host, as the program names it; None if none is known."""
-    if known is None:
-        return None
-    places, _ = names.places(hosts, known.hosts)
-    at = [(host, int(known.at[place])) for host, place in zip(hosts, places, strict=True) if place >= 0]
-    return {host: known.switches[switch] for host, switch in at if switch >= 0} or None
+        text = (
+            f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
+            "certain; measure on idle nodes, one process on each"
+        )
+        finding = Finding("noise", (), (), 0.0, confirmed=False, text=text)
+        return Report(output, whole, noise, None, groups.find(whole, None), (finding,))
+    border = None
+    if not np.isnan(whole[np.triu_indices(len(whole), 1)]).any():
+        border = groups.nearest(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
+    group = groups.find(whole, border)
+    misplaced = _misplaced(group, [groups.find(half, border) for half in halves], output.hosts, known)
+    slow = _slow(output.hosts, [_effects(each, group) for each in (whole, *halves)], whole, levels=border is not None)
+    return Report(output, whole, noise, border, group, (*misplaced, *slow))
 
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:
@@ -202,85 +188,84 @@ def _noise(measurements: Array, latency_us: Array) -> float:
     return MAD * float(np.median(rest)) * 1.15
 
 
-def _noisy(noise: float) -> Finding:
-    text = (
-        f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
-        "certain; measure on idle nodes, one process on each"
-    )
-    return Finding("noise", (), (), 0.0, confirmed=False, text=text)
-
-
 def _slow(
-    hosts: tuple[str, ...], measurements: Array, latency_us: Array, group: Numbers, *, levels: bool
+    hosts: tuple[str, ...], effects: Sequence[tuple[Array, Array]], latency_us: Array, *, levels: bool
 ) -> list[Finding]:
     """Return the nodes that are far from all others, and the pairs that are farther apart than others.
 
+    :param effects: see :func:`_effects`, of all measurements and of both halves.
     :param levels: whether groups are known. Without them a node that is alone behind a switch is no different from a
         slow one, as long as that costs no more than a hop can.
     """
     if len(hosts) < 4:
         return []  # nothing to compare with
-    halves = [_median(measurements[part::2]) for part in (0, 1)]
-    whole = [_effects(each, group) for each in (latency_us, *halves)]
-    typical = float(np.nanmedian(latency_us))
-    effect, rest = whole[0]
+    (effect, rest), *halves = effects
     found = []
-    least = (FAULT_SHARE if levels else HOP_SHARE) * typical
-    for rank in np.flatnonzero(effect > max(least, ERRORS * _deviation(effect))).tolist():
+    least = (FAULT_SHARE if levels else HOP_SHARE) * float(np.nanmedian(latency_us))
+    slow = np.flatnonzero(effect > max(least, ERRORS * _deviation(effect))).tolist()
+    for rank in slow:
         excess = float(effect[rank])
-        sure = all(half[0][rank] > excess / 2 for half in whole[1:])
+        sure = all(half[rank] > excess / 2 for half, _ in halves)
         text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from every other node than is usual"
-        found.append(_found("slow node", (rank,), hosts, excess, text, sure=sure))
-    blamed = {finding.ranks[0] for finding in found}
+        found.append(_finding("slow node", (rank,), hosts, excess, text, sure=sure))
     upper = np.triu(np.nan_to_num(rest, nan=0.0), 1)
     pairs = np.argwhere(upper > max(least, ERRORS * _deviation(rest[np.triu_indices(len(rest), 1)]))).tolist()
-    left = [(one, other) for one, other in pairs if not blamed & {one, other}]
-    return found + _detours(left, whole, hosts)
+    detours = {(one, other): float(rest[one, other]) for one, other in pairs if not {one, other} & set(slow)}
+    confirmed = {pair: all(half[pair] > excess / 2 for _, half in halves) for pair, excess in detours.items()}
+    for sure in (True, False):
+        some = [pair for pair in detours if confirmed[pair] is sure]
+        if some:
+            found.append(_detour(some, detours, hosts, sure=sure))
+    return found
+
+
+def _detour(
+    pairs: Sequence[tuple[int, int]], excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], *, sure: bool
+) -> Finding:
+    """Return a finding for the worst pair, which counts the others."""
+    worst = max(pairs, key=lambda pair: excess_us[pair])
+    one, other = (name_of(hosts, rank) for rank in worst)
+    more = f", and so are {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+    where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
+    text = f"{one} and {other} are {excess_us[worst]:.2f} us farther apart than pairs like them{more}; look at {where}"
+    return _finding("detour", worst, hosts, excess_us[worst], text, sure=sure)
 
 
 def _misplaced(
-    group: Numbers, halves: Sequence[Numbers], hosts: tuple[str, ...], known: Mapping[str, str] | None
+    group: Numbers, halves: Sequence[Numbers], hosts: tuple[str, ...], known: FabricMap | None
 ) -> list[Finding]:
     """Return the nodes that are near the wrong nodes; two that are swapped are one finding.
 
     :param halves: the groups as each half of the measurements shows them.
     """
-    found, left = [], dict(groups.misplaced(group, hosts, known))
-    twice = set.intersection(*(set(groups.misplaced(half, hosts, known)) for half in halves))
-    by = "going by the known switches" if known else "going by the order of names"
-    while left:
-        rank, own = left.popitem()
-        name = name_of(hosts, rank)
-        # Its expected group: that of its neighbours, or of its switch.
-        home = _home(rank, group, hosts, known)
-        swapped = next((r for r, g in left.items() if g == home and _home(r, group, hosts, known) == own), None)
-        near = [name_of(hosts, r) for r in np.flatnonzero(group == own).tolist() if r != rank and r not in left]
-        if swapped is not None:
-            del left[swapped]
-            ranks = tuple(sorted((rank, swapped)))
-            names = [name_of(hosts, r) for r in ranks]
-            text = f"nodes {names[0]} and {names[1]} are in each other's place: each is near the other's neighbours, "
-            text += f"not its own, {by}; look at their cables"
-            sure = set(ranks) <= twice
-            found.append(_found("misplaced", ranks, hosts, 0.0, text, sure=sure))
-            continue
-        text = f"node {name} is near {listed(near)}, not where it should be {by}; look at its cable"
-        sure = rank in twice
-        found.append(_found("misplaced", (rank,), hosts, 0.0, text, sure=sure))
+    switch = np.full(len(hosts), NONE)
+    if known is not None:
+        position, _ = names.positions(hosts, known.hosts)
+        switch = np.where(position >= 0, known.at[position], NONE)
+    home = groups.misplaced(group, switch)
+    twice = set.intersection(*(set(groups.misplaced(half, switch)) for half in halves))
+    by = "going by the known switches" if (switch >= 0).any() else "going by the order of names"
+    found = []
+    while home:
+        rank, expected = home.popitem()
+        own = int(group[rank])
+        swapped = [other for other, of_other in home.items() if group[other] == expected and of_other == own]
+        ranks = tuple(sorted((rank, *swapped[:1])))
+        if swapped:
+            del home[swapped[0]]
+            one, other = (name_of(hosts, each) for each in ranks)
+            text = (
+                f"nodes {one} and {other} are in each other's place: each is near the other's neighbours, not its own, "
+                f"{by}; look at their cables"
+            )
+        else:
+            near = [each for each in np.flatnonzero(group == own).tolist() if each != rank and each not in home]
+            names_of_near = names_text([name_of(hosts, each) for each in near], 5)
+            text = (
+                f"node {name_of(hosts, rank)} is near {names_of_near}, not where it should be {by}; look at its cable"
+            )
+        found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=set(ranks) <= twice))
     return sorted(found, key=lambda finding: finding.ranks)
-
-
-def _home(rank: int, group: Numbers, hosts: tuple[str, ...], known: Mapping[str, str] | None) -> int | None:
-    if known:
-        mates = [r for r, host in enumerate(hosts) if known.get(host) == known.get(hosts[rank]) and r != rank]
-    else:
-        mates = [
-            r
-            for r in range(rank - groups.NEIGHBOURS, rank + groups.NEIGHBOURS + 1)
-            if 0 <= r < len(group) and r != rank
-        ]
-    numbers, counts = np.unique(group[mates], return_counts=True)
-    return int(numbers[np.argmax(counts)]) if len(numbers) else None
 
 
 def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
@@ -327,26 +312,9 @@ def _deviation(values: Array) -> float:
     return MAD * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
-def _detours(pairs: list[tuple[int, int]], whole: list[tuple[Array, Array]], hosts: tuple[str, ...]) -> list[Finding]:
-    """Return a finding for the worst pair, which counts the others."""
-    sure = [pair for pair in pairs if all(half[1][pair] > whole[0][1][pair] / 2 for half in whole[1:])]
-    found = []
-    for confirmed, some in ((True, sure), (False, [pair for pair in pairs if pair not in sure])):
-        if not some:
-            continue
-        worst = max(some, key=lambda pair: float(whole[0][1][pair]))
-        excess = float(whole[0][1][worst])
-        one, other = (name_of(hosts, rank) for rank in worst)
-        more = f", and so are {len(some) - 1} more pairs" if len(some) > 1 else ""
-        text = f"{one} and {other} are {excess:.2f} us farther apart than pairs like them{more}"
-        where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
-        found.append(_found("detour", worst, hosts, excess, f"{text}; look at {where}", sure=confirmed))
-    return found
-
-
-def _found(
+def _finding(
     kind: str, ranks: tuple[int, ...], hosts: tuple[str, ...], excess_us: float, text: str, *, sure: bool
 ) -> Finding:
-    names = tuple(hosts[rank] for rank in ranks)
     text += "; confirmed by a second measurement" if sure else "; not confirmed by a second measurement"
-    return Finding(kind if sure else "not repeated", ranks, names, excess_us, sure, text)
+    of_ranks = tuple(hosts[rank] for rank in ranks)
+    return Finding(kind if sure else "not repeated", ranks, of_ranks, excess_us, sure, text)

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -36,9 +33,9 @@ def nearest(latency_us: Array, error_us: float) -> float | None:
     gaps = np.diff(values)
     wide = gaps > max(GAP_ERRORS * error_us, LEAST_GAP * float(np.median(values)))
     # A level has at least a quarter as many pairs as there are nodes, and is not that of the few slowest pairs.
-    places = np.arange(1, len(values))
-    for place in np.flatnonzero(wide & (places >= nodes / 4) & (places <= 0.9 * len(values))):
-        border = float((values[place] + values[place + 1]) / 2)
+    below = np.arange(1, len(values))
+    for last in np.flatnonzero(wide & (below >= nodes / 4) & (below <= 0.9 * len(values))):
+        border = float((values[last] + values[last + 1]) / 2)
         if _is_closed(latency_us < border):
             return border
     return None
@@ -68,42 +65,32 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
     return found
 
 
-def misplaced(group: Numbers, hosts: Sequence[str], known: Mapping[str, str] | None) -> dict[int, int]:
-    """Return the nodes that are not in their expected group, and the group of each.
+def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
+    """Return the nodes that are not in their expected group, and that group.
 
-    :param known: the switch of each host, if switches are known: then the group of a switch is that of most of its
-        hosts. Otherwise ranks are taken to follow the switches, if nearly all do.
+    :param switch: of each node, -1 where it is unknown. The group of a switch is that of most of its nodes. Without any
+        switch, ranks are taken to follow the switches, if nearly all do.
     """
-    if known:
-        return _elsewhere_than_known(group, hosts, known)
+    if (switch >= 0).any():
+        home = {number: _most_frequent(group[switch == number]) for number in np.unique(switch[switch >= 0]).tolist()}
+        # Several switches may look like one, where a hop does not show; a group then is the home of all of them.
+        elsewhere = [rank for rank in np.flatnonzero(switch >= 0).tolist() if group[rank] != home[switch[rank]]]
+        return {
+            rank: home[switch[rank]]
+            for rank in elsewhere
+            if group[rank] in home.values() and (group[switch == switch[rank]] == home[switch[rank]]).sum() > 1
+        }
     ranks = np.arange(len(group))
-    sizes = np.bincount(group)
-    near = np.zeros(len(group), dtype=bool)
-    adjacent = np.zeros(len(group), dtype=bool)
-    for step in (*range(-NEIGHBOURS, 0), *range(1, NEIGHBOURS + 1)):
-        other = ranks + step
-        inside = (other >= 0) & (other < len(group))
-        same = inside & (group[np.clip(other, 0, len(group) - 1)] == group)
-        near |= same
-        if abs(step) == 1:
-            adjacent |= same
-    several = sizes[group] > 1
-    if np.count_nonzero(adjacent | ~several) < IN_ORDER * len(group):
+    apart = np.abs(np.subtract.outer(ranks, ranks))
+    near = (apart > 0) & (apart <= NEIGHBOURS)
+    alike = np.equal.outer(group, group)
+    several = np.bincount(group)[group] > 1
+    if np.count_nonzero((alike & (apart == 1)).any(axis=1) | ~several) < IN_ORDER * len(group):
         return {}
-    return {int(rank): int(group[rank]) for rank in np.flatnonzero(several & ~near)}
+    alone = np.flatnonzero(several & ~(alike & near).any(axis=1)).tolist()
+    return {rank: _most_frequent(group[near[rank]]) for rank in alone}
 
 
-def _elsewhere_than_known(group: Numbers, hosts: Sequence[str], known: Mapping[str, str]) -> dict[int, int]:
-    switches = [known.get(host) for host in hosts]
-    of_switch: dict[str, Counter[int]] = {}
-    for switch, own in zip(switches, group.tolist(), strict=True):
-        if switch is not None:
-            of_switch.setdefault(switch, Counter())[own] += 1
-    home = {switch: counts.most_common(1)[0][0] for switch, counts in of_switch.items()}
-    # Several switches may look like one, where a hop does not show; a group then is the home of all of them.
-    homes = {home[switch] for switch in home}
-    return {
-        rank: own
-        for rank, (switch, own) in enumerate(zip(switches, group.tolist(), strict=True))
-        if switch is not None and own != home[switch] and own in homes and of_switch[switch][home[switch]] > 1
-    }
+def _most_frequent(numbers: Numbers) -> int:
+    values, counts = np.unique(numbers, return_counts=True)
+    return int(values[np.argmax(counts)])

@@ -107,16 +107,16 @@ def switches_of(nodes: Sequence[str], files: Sequence[str]) -> Switches:
             text = printed(["scontrol", "show", "topology"])
             if not slurm_topology.is_topology(text):
                 raise FabricError("Slurm knows of no switches")
-            known = topology_files.of_slurm(slurm_topology.parse(text))
+            known = slurm_topology.parse(text)
     except FabricError as error:
         return Switches(unknown=tuple(nodes), why=str(error))
     except OSError as error:
         return Switches(unknown=tuple(nodes), why=f"{error.filename}: {error.strerror}")
     members: dict[str, tuple[str, ...]] = {}
     unknown = []
-    numbers, _ = names.places(nodes, known.hosts)
-    for node, number in zip(nodes, numbers.tolist(), strict=True):
-        at = NONE if number == NONE else int(known.at[number])
+    positions, _ = names.positions(nodes, known.hosts)
+    for node, position in zip(nodes, positions.tolist(), strict=True):
+        at = NONE if position == NONE else int(known.at[position])
         if at == NONE:
             unknown.append(node)
         else:

@@ -294,8 +294,8 @@ class EvidenceMixin(RegressionTestPlugin):
             return None, [_note(f"the topology is not used: {error}")]
         if known is None:
             return None, []
-        _, missing = names.places(hosts, known.hosts)
-        notes = [_note(f"of the topology: {doubt}") for doubt in known.doubts]
+        _, missing = names.positions(hosts, known.hosts)
+        notes = [_note(f"of the topology: {warning}") for warning in known.warnings]
         if not missing:
             return known, notes
         some = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")

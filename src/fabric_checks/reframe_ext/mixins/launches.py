@@ -144,8 +144,8 @@ class PpnRatioMixin(LaunchesMixin):
     """Run a check in a layout with several processes a node and in its counterpart with one, and compare its metrics.
 
     The counterpart has as many nodes, or, where the program needs more processes than that, as many processes on a
-    node each: :func:`fabric_checks.analysis.ppn_ratio.counterpart`. Every metric of both is compared: by the ratio, or,
-    if it can be 0, such as a share, by the difference.
+    node each: :func:`fabric_checks.analysis.ppn_ratio.counterparts`. Every metric of both is compared: by the ratio,
+    or, if it can be 0, such as a share, by the difference.
 
     To be mixed in before a check, with ``counterparts``: the counterpart of each value of the parameter
     ``layout``.

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read, print, draw and compare saved outputs of ``rotate``."""
+"""Read, print and draw saved outputs of ``rotate``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -13,7 +12,6 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import count_text, one_line, value_text
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.cross_section.bandwidths import repeatability
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
@@ -38,17 +36,6 @@ def load(paths: Sequence[Path], link_MBps: float | None, known: FabricMap | None
     return reports
 
 
-def alike(reports: Reports) -> dict[tuple[Path, Path], float]:
-    """Return how similar the patterns of each two runs are, by :func:`repeatability`."""
-    found = {}
-    for one, two in combinations(reports, 2):
-        try:
-            found[one, two] = repeatability(reports[one].matrix, reports[two].matrix)
-        except ValueError as error:
-            raise OutputError(f"{one} and {two}: {error}") from None
-    return found
-
-
 def as_lines(reports: Reports) -> list[str]:
     """Return values and findings of the runs, line by line."""
     lines = []
@@ -63,8 +50,6 @@ def as_lines(reports: Reports) -> list[str]:
         lines += [f"  {one_line(note['text'])}" for note in found.notes()]
         if not found.findings:
             lines.append("  nothing stands out in what was measured")
-    for (one, two), value in alike(reports).items():
-        lines.append(f"{one} and {two}: the patterns correlate by {value:.2f} (1: the same pairs are slow)")
     return lines
 
 
@@ -75,10 +60,9 @@ def _unit(metric: Metric) -> str:
 def as_json(reports: Reports) -> str:
     """Return the same as JSON."""
     runs = {str(path): {"metrics": found.metrics(), "notes": found.notes()} for path, found in reports.items()}
-    pairs = [{"runs": [str(one), str(two)], "correlation": value} for (one, two), value in alike(reports).items()]
     named = {name for run in runs.values() for name in run["metrics"]}
     units = {metric.name: metric.unit for metric in (*METRICS, *OF_SWITCHES) if metric.name in named}
-    return json.dumps({"units": units, "runs": runs, "repeatability": pairs}, indent=1)
+    return json.dumps({"units": units, "runs": runs}, indent=1)
 
 
 def draw(reports: Reports, folder: Path) -> None:
