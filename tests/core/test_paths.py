@@ -31,7 +31,7 @@ def test_a_sound_path_is_returned(path):
 @pytest.mark.parametrize(
     ("path", "sign"),
     [
-        ("/a b", "a space"), ("/a\nb", "a line end"), ("/$(touch x)", r"'\$'"), ("/`x`", "'`'"), ("/a;b", "';'"),
+        ("/a b", "' '"), ("/a\nb", r"'\\n'"), ("/$(touch x)", r"'\$'"), ("/`x`", "'`'"), ("/a;b", "';'"),
         ("/a'b", '"\'"'), ('/a"b', "'\"'"), ("/a:b", "':'"), ("/a,b", "','"), ("/a%j", "'%'"), ("/a*", r"'\*'"),
         ("/a\x1b[1m", r"'\\x1b'"), ("/a\udcffb", r"'\\udcff'"), ("/a=b", "'='"), ("/~", "'~'"), ("/a\\b", r"'\\\\'"),
     ],
