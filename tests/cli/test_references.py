@@ -85,15 +85,6 @@ def test_looser_references_are_listed_and_held_back(folder, tmp_path):
     assert "[1.6, null, 0.02, us]" in (folder / "yours.yaml").read_text()
 
 
-def test_bad_records_are_named_and_the_status_tells(folder, tmp_path):
-    results = write(tmp_path / "results", [record(day) for day in range(6)])
-    with next(results.rglob("*.jsonl")).open("a") as out:
-        out.write("{half a line")
-    done = invoke("propose", results, "--system", "yours")
-    assert done.exit_code == 1 and "warning: " in done.stderr and "OsuLatency.jsonl:7" in done.stderr
-    assert "latency_8B: [1.3" in done.stdout
-
-
 def test_what_a_record_says_cannot_steer_a_terminal_or_a_file(folder, tmp_path):
     odd = "x\x1b]0;owned\x07: [\n  no_reference: []"
     results = write(tmp_path / "results", [record(day, environ=odd, program=odd) for day in range(6)])

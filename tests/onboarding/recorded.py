@@ -21,7 +21,6 @@ HOSTS = {
     "slurm_ethernet": "head",
     "slurm_gpus": "dune-login1",
     "pbs": "elm1",
-    "torque": "frost.example",
     "flux": "fern1000",
     "lsf": "login1.gale.example",
     "no_scheduler": "hut",
@@ -89,6 +88,7 @@ def tools(machine, folder):
     return machine.variables | function
 
 
-def written_by_init(facts, **told):
+def written_by_init(facts, **given):
     """Return the files that `init --yes` writes."""
-    return writing.files(facts, questions.guesses(facts, lambda _: True, **told))
+    answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
+    return writing.files(facts, answers)

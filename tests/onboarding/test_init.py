@@ -100,7 +100,7 @@ def test_questions_and_answers(clone, tmp_path):
     ("options", "line"),
     [
         ([], "error: nobody answers; give --name, or --yes to accept the guesses"),
-        (["--name", "a b", "--yes"], "error: --name: 'a b' is not a name for a system"),
+        (["--name", "a b", "--yes"], "error: 'a b' is not a name for a system"),
         (["--name", "new", "--nodes", "0", "--yes"], "error: --nodes: '0' is not a number of 1 or more"),
         (["--name", "new", "--queue", "$(x)", "--yes"], "error: --queue: '$(x)' is not one of batch, debug, himem"),
     ],

@@ -17,7 +17,7 @@ def queues(found):
 
 def test_slurm_with_infiniband():
     found = facts("slurm_infiniband")
-    assert (found.scheduler, found.version, found.cluster, found.switches) == ("slurm", "23.11.8", "ada", 3)
+    assert (found.scheduler, found.cluster, found.switches) == ("slurm", "ada", 3)
     # A partition that is closed is none; MaxNodes bounds a job; groups of one partition are one.
     assert queues(found) == {"batch": (128, 128, True), "debug": (4, 128, False), "himem": (8, 128, False)}
     assert found.queues[0].nodes == 320 and found.cores == 32
@@ -34,7 +34,7 @@ def test_slurm_with_infiniband():
     assert [note.split()[0] for note in found.notes] == [
         "IMB/2021.3-gompi-2022b", "LAMMPS/2Aug2023_update2-foss-2023a-kokkos",
     ]  # fmt: skip
-    assert found.modules == "lmod" and not found.refused
+    assert found.modules == "lmod"
 
 
 def test_slurm_with_slingshot():
@@ -72,7 +72,7 @@ def test_slurm_with_gpus():
 
 def test_pbs():
     found = facts("pbs")
-    assert (found.scheduler, found.version) == ("pbs", "2022.1.3.20230216145131")
+    assert found.scheduler == "pbs"
     # `route` is no place for jobs, `old` is closed, and the node of `gpu` is not one of workq's.
     assert queues(found) == {"workq": (2, 36, True), "gpu": (1, 48, False)}
     assert [link.MBps for link in found.links] == [pytest.approx(56 * 125 * 64 / 66, abs=0.1)]
@@ -81,21 +81,16 @@ def test_pbs():
     ]  # fmt: skip
 
 
-def test_torque():
-    found = facts("torque")
-    assert (found.scheduler, queues(found)) == ("torque", {"batch": (2, 20, True)})
-
-
 def test_flux():
     found = facts("flux")
-    assert (found.scheduler, found.version) == ("flux", "0.67.0")
+    assert found.scheduler == "flux"
     assert queues(found) == {"pdebug": (32, 96, False), "pbatch": (992, 96, False)}
     assert [mpi.family for mpi in found.mpis] == ["openmpi", "cray-mpich"]
 
 
 def test_lsf():
     found = facts("lsf")
-    assert (found.scheduler, found.version, found.cluster) == ("lsf", "10.1.0.12", "gale")
+    assert (found.scheduler, found.cluster) == ("lsf", "gale")
     # Two of the hosts take jobs; the queue `maint` takes none.
     assert queues(found) == {"normal": (2, 44, False), "killable": (2, 44, False)}
     assert [mpi.family for mpi in found.mpis] == ["spectrum-mpi"]

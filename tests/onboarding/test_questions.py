@@ -11,6 +11,18 @@ from fabric_checks.onboarding.looking import look
 from tests.onboarding.recorded import HOSTS, site
 
 
+def asked(facts):
+    """Return the questions on a site, if all guesses are taken."""
+    found = []
+
+    def answer(question):
+        found.append(question)
+        return questions.taken(question, None)
+
+    questions.answered(facts, lambda name: name != "taken", answer)
+    return found
+
+
 @pytest.mark.parametrize(
     ("key", "text", "why"),
     [
@@ -26,8 +38,7 @@ from tests.onboarding.recorded import HOSTS, site
 )  # fmt: skip
 def test_a_wrong_answer_is_refused(key, text, why):
     found = look(site("slurm_infiniband"), "login2")
-    asked = [*questions.questions(found, lambda name: name != "taken"), *questions.of_queue(found, "batch")]
-    (question,) = [each for each in asked if each.key == key]
+    (question,) = [each for each in asked(found) if each.key == key]
     with pytest.raises(FabricError, match=re.escape(why)):
         questions.taken(question, text)
 
@@ -36,9 +47,7 @@ def test_few_questions_are_asked_and_each_guess_is_an_answer():
     """Of a large cluster six at most, of one machine its name."""
     for name in HOSTS:
         found = look(site(name), HOSTS[name])
-        first = questions.questions(found, lambda _: True)
-        queue = next((each.guess for each in first if each.key == "queue"), None)
-        asked = [each for each in [*first, *questions.of_queue(found, queue)] if not each.certain]
-        assert asked[0].key == "name" and len(asked) <= (1 if found.scheduler == "local" else 5)
-        for question in asked:
+        uncertain = [each for each in asked(found) if not each.certain]
+        assert uncertain[0].key == "name" and len(uncertain) <= (1 if found.scheduler == "local" else 5)
+        for question in uncertain:
             assert question.read("" if question.guess is None else f"{question.guess}") == question.guess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of nine sites are a configuration of each, with its guesses marked; so are the examples."""
+"""The files of eight sites are a configuration of each, with its guesses marked; so are the examples."""
 
 import re
 
@@ -65,7 +65,6 @@ def test_every_scope_is_yaml(name, tmp_path):
         ("slurm_ethernet", {}, ["--exclusive", "--partition=main"], 12, 3125, 1),
         ("slurm_gpus", {"queue": "gpu", "link_gbits": "200"}, ["--exclusive", "--partition=gpu"], 16, 25000, 2),
         ("pbs", {"account": "p1", "link_gbits": "54"}, ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
-        ("torque", {}, ["-q batch"], 2, None, None),
         ("flux", {}, ["--exclusive", "--queue=pbatch"], 16, 25000, 1),
         ("lsf", {"link_gbits": ""}, ["-q normal"], 2, None, None),
         ("no_scheduler", {}, None, 1, None, None),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -35,8 +34,7 @@ PASSED_ON = ("FABRIC_HOME", "FABRIC_MPI", "FABRIC_STACK")
 @click.option("--system", help="The system of the jobs.  [default: the one whose host names match]")
 @click.option("--session", help="The name of their session.  [default: a new one]")
 @click.option("--tag", default="fabric-checks", show_default=True, help="The tag of their runners.")
-@click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
-def command(file: Path, *, merge: bool, system: str | None, session: str | None, tag: str, as_json: bool) -> None:
+def command(file: Path, *, merge: bool, system: str | None, session: str | None, tag: str) -> None:
     """Print a child pipeline for GitLab, one job for each case, from the FILE that `ci/run --ci-generate=FILE` wrote.
 
     All its jobs share one session and one folder of results, and run one at a time. With --merge, FILE is that child
@@ -46,10 +44,7 @@ def command(file: Path, *, merge: bool, system: str | None, session: str | None,
     folder = results().absolute()
     if merge:
         name, missing = child_pipeline.merge(given, folder)
-        if as_json:
-            console.print_json(json.dumps({"session": name, "missing": missing}))
-        else:
-            console.print(name)
+        console.print(name)
         console.warn([f"{job}: the job left no report; its case does not count as run" for job in missing])
         sys.exit(bool(missing))
     variables = {key: os.environ[key] for key in PASSED_ON if os.environ.get(key)}
@@ -57,7 +52,4 @@ def command(file: Path, *, merge: bool, system: str | None, session: str | None,
         variables["RFM_SYSTEM"] = system
     name = sound_name("--session", session) if session else new_session_id()
     made = child_pipeline.child_of(given, name, folder, variables, tag)
-    if as_json:
-        console.print_json(json.dumps(made))
-    else:
-        console.print_document(child_pipeline.as_text(made))
+    console.print_document(child_pipeline.as_text(made))

@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 
 from fabric_checks.cli import choosing, ending
+from fabric_checks.cli.conditions import end_by
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
@@ -34,7 +35,7 @@ Examples:
   fabric-checks show --cost                     what runs cost: measured, and computed beforehand
   fabric-checks show --nodes                    every node that runs used; the worst first
   fabric-checks show --node n17 --results /archive/2026,system=oak
-                                                what happened on one of them
+                                                the history of one of them
 """
 
 
@@ -70,8 +71,8 @@ def command(
 ) -> None:
     """Print the metrics of a run, what runs cost, or the nodes that they used."""
     folder = results or paths.results()
-    if (as_cost or as_nodes or node) and form == "csv":
-        raise click.UsageError("--csv goes with neither --cost nor --nodes; use --json")
+    if (as_cost or as_nodes or node or as_list) and form == "csv":
+        raise click.UsageError("--csv prints records only; use --json")
     if as_cost:
         _costs(folder, form)
         return
@@ -91,32 +92,30 @@ def command(
     elif short:
         ending.show(folder, found, None)
     else:
-        console.print_rich(summary.render(found))
-        if found.report:
-            console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
-            _show_cost(found)
-        elif found.archived:
-            console.print(f"session:  {found.name}", f"records:  {folder}")
-    # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
+        _summary(folder, found)
+    # A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
     if runs.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
 
 
-def _show_cost(found: runs.Session) -> None:
-    if measured := cost.cost_of(found.name, found.records):
-        console.print(f"cost:     {cost_table.one_line(measured)}")
+def _summary(folder: Path, found: runs.Session) -> None:
+    console.print_rich(summary.render(found))
+    if found.report:
+        console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
+        if measured := cost.cost_of(found.name, found.records):
+            console.print(f"cost:     {cost_table.one_line(measured)}")
+    elif found.archived:
+        console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
 def _costs(folder: Path, form: str | None) -> None:
     loaded = reading.load([sets_of.Source(str(folder), folder)], cost.COLUMNS)
-    console.warn(loaded.faults)
     costs = cost.costs(loaded.frame)
     if form == "json":
         console.print_json(json.dumps([asdict(each) for each in costs], indent=1))
     else:
         console.print_rich([cost_table.listed(costs)])
-    if loaded.faults:
-        raise SystemExit(1)
+    end_by(loaded.faults)
 
 
 def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
@@ -126,15 +125,13 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
         found = [node for node in found if node.name == name]
         if not found:
             raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them")
-    console.warn(loaded.faults)
     if form == "json":
         console.print_json(json.dumps({"nodes": [node.as_dict() for node in found], "faults": loaded.faults}, indent=1))
     elif name is None:
         console.print_rich([nodes_table.listed(found)])
     else:
         console.print_rich([nodes_table.history(node) for node in found])
-    if loaded.faults:
-        raise SystemExit(1)
+    end_by(loaded.faults)
 
 
 def _session(folder: Path, name: str | None) -> runs.Session:
@@ -148,25 +145,28 @@ def _session(folder: Path, name: str | None) -> runs.Session:
 
 
 def _list(folder: Path, form: str | None) -> None:
-    fields = ("session", "started", "systems", "cases", "passed")
     listed, faults = runs.listed(folder)
-    rows = [
-        (run.session, run.started.isoformat() if run.started else None, list(run.systems), run.cases, run.passed)
-        for run in listed
-    ]
     if form == "json":
-        console.print_json(json.dumps([dict(zip(fields, row, strict=True)) for row in rows], indent=1))
-    elif form == "csv":
-        console.print_document(csv_text(fields, rows))
+        rows = [
+            {
+                "session": run.session,
+                "started": run.started.isoformat() if run.started else None,
+                "systems": list(run.systems),
+                "cases": run.cases,
+                "passed": run.passed,
+            }
+            for run in listed
+        ]
+        console.print_json(json.dumps(rows, indent=1))
     else:
         table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold")
-        for title in fields:
-            table.add_column(title, justify="right" if title in fields[3:] else "left", overflow="fold")
-        for name, started, systems, cases, passed in rows:
-            when = started.replace("T", " ")[:19] if started else "unknown"
-            counts = ("none", "") if cases is None else (str(cases), str(passed))
-            table.add_row(*(summary.plain(cell) for cell in (name, when, ", ".join(systems), *counts)))
+        for title in ("session", "started", "systems"):
+            table.add_column(title, overflow="fold")
+        for title in ("cases", "passed"):
+            table.add_column(title, justify="right")
+        for run in listed:
+            when = f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"
+            counts = ("none", "") if run.cases is None else (str(run.cases), str(run.passed))
+            table.add_row(*(summary.plain(cell) for cell in (run.session, when, ", ".join(run.systems), *counts)))
         console.print_rich([table])
-    console.warn(faults)
-    if faults:
-        raise SystemExit(1)
+    end_by(faults)

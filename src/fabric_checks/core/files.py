@@ -44,11 +44,11 @@ def opened(path: Path, within: Path | None = None) -> Iterator[FileIO]:
     :param within: the folder that links may not lead out of.
     :raises OSError: if it is refused, or cannot be read.
     """
-    require_within(path, within)
     # O_NONBLOCK: a pipe does not block.
     with FileIO(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise UnfitError(path, "not a regular file")
+        require_within(path, within)
         yield file
 
 
