@@ -15,7 +15,7 @@ ODD = "a\x1b[31mb\x07\u202ec\ud800d\x9be\r\nf"
 
 
 def printed(monkeypatch, step):
-    """Return what standard output gets through the door."""
+    """Return the output of a step on standard output."""
     raw = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", raw)
     with console.opened():
@@ -92,7 +92,12 @@ def test_a_reader_that_is_gone_is_no_fault(monkeypatch):
         assert not console.out().has_reader
 
 
-@pytest.mark.parametrize("raw", [Failing(OSError(28, "No space left on device")), None], ids=["full", "closed"])
+FULL_OR_CLOSED = pytest.mark.parametrize(
+    "raw", [Failing(OSError(28, "No space left on device")), None], ids=["full", "closed"]
+)
+
+
+@FULL_OR_CLOSED
 def test_standard_output_that_cannot_be_written_is_named(monkeypatch, raw):
     monkeypatch.setattr(sys, "stdout", raw)
     with pytest.raises(OSError) as caught:
@@ -100,7 +105,7 @@ def test_standard_output_that_cannot_be_written_is_named(monkeypatch, raw):
     assert caught.value.filename == "standard output"
 
 
-@pytest.mark.parametrize("raw", [Failing(OSError(28, "No space left on device")), None], ids=["full", "closed"])
+@FULL_OR_CLOSED
 def test_standard_error_that_cannot_be_written_hides_no_result(monkeypatch, raw):
     monkeypatch.setattr(sys, "stderr", raw)
     console.error("x")

@@ -46,15 +46,15 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
     assert sound_path("it", "x/../y") == tmp_path / "y"
 
 
-def test_variables_with_unsafe_values_are_refused(monkeypatch):
-    """By the library too, for runs of ReFrame without a set-up."""
-    for name, value, ask in (
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
         ("FABRIC_HOME", "/a;b", paths.home),
         ("FABRIC_RESULTS", "/$(x)", paths.results),
-        ("FABRIC_SESSION", "../../x", sessions.session_id),
-    ):
-        sessions.session_id.cache_clear()
-        monkeypatch.setenv(name, value)
-        with pytest.raises(FabricError, match=f"^{name} is "):
-            ask()
-    sessions.session_id.cache_clear()
+        ("FABRIC_SESSION", "../../x", sessions.session_id.__wrapped__),
+    ],
+)
+def test_variables_with_unsafe_values_are_refused(monkeypatch, name, value, read):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(FabricError, match=f"^{name} is "):
+        read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that add verbs and sections: found by their name, and nothing else of the folder is loaded."""
+"""Packages that add verbs and sections: found by name, and nothing else of the folder is loaded."""
 
 import sys
 
