@@ -39,11 +39,9 @@ def results(tmp_path):
     return write(tmp_path / "results", [*RUNS, *other, *small, failed])
 
 
-def test_a_series_knows_its_runs_what_missed_and_what_changed():
+def test_a_series_knows_its_misses_and_changes():
     (line,) = history.lines(frame(reversed(RUNS)))
-    assert line.values == tuple(VALUES)
-    assert line.median == median(VALUES)
-    assert line.missed == (4,)
+    assert (line.values, line.median, line.missed) == (tuple(VALUES), median(VALUES), (4,))
     assert line.high == (pytest.approx(1.43),) * 6 and line.low == (None,) * 6
     assert [(change.at, change.what, change.before, change.after) for change in line.changes] == [
         (2, "MPI", "MPICH 4.2.3", "MPICH 5.0.0")

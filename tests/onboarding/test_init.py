@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fabric-checks init` in a clone, on machines whose tools say what was recorded; ReFrame tries what it wrote."""
+"""`fabric-checks init` in a clone, with recorded tools of machines; ReFrame tries the written systems."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tests import homes
 from tests.guard import GUARD_S
 from tests.onboarding.recorded import HOSTS, site, tools
 
-#: What is told by options, because the links of this machine are others.
+#: Options, because the links of this machine are others.
 OPTIONS = {name: ["--link-gbits=100"] for name in HOSTS} | {"no_scheduler": []}
 
 
@@ -77,10 +77,10 @@ def test_the_written_system_passes_a_dry_run(name, clone, tmp_path):
 
 def test_for_programs(clone, tmp_path):
     done = init(clone, "no_scheduler", tmp_path / "tools", "--name", "new", "--yes", "--json")
-    told = json.loads(done.stdout)
-    assert done.returncode == 0 and told["system"] == "new" and told["cases"] > 4, done.stderr
-    assert all((clone / path).is_file() for path in told["files"]) and "config/systems/new.py" in told["files"]
-    assert told["next"][1] == "ci/nightly --system new --mpi none" and told["guesses"] == {}
+    content = json.loads(done.stdout)
+    assert done.returncode == 0 and content["system"] == "new" and content["cases"] > 4, done.stderr
+    assert all((clone / path).is_file() for path in content["files"]) and "config/systems/new.py" in content["files"]
+    assert content["next"][1] == "ci/nightly --system new --mpi none" and content["guesses"] == {}
     forget(clone, "new")
 
 

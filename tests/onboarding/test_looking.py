@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The facts about nine sites that differ in scheduler, network and software."""
+"""The facts about eight sites that differ in scheduler, network and software."""
 
 import pytest
 
+from fabric_checks.onboarding.facts import Mpi
 from fabric_checks.onboarding.looking import look
 from tests.onboarding.recorded import HOSTS, Recorded, site
 
@@ -70,37 +71,35 @@ def test_slurm_with_gpus():
     assert [link.device for link in found.links] == ["mlx5_0", "mlx5_3"] and found.mpis == ()
 
 
-def test_pbs():
-    found = facts("pbs")
-    assert found.scheduler == "pbs"
-    # `route` is no place for jobs, `old` is closed, and the node of `gpu` is not one of workq's.
-    assert queues(found) == {"workq": (2, 36, True), "gpu": (1, 48, False)}
-    assert [link.MBps for link in found.links] == [pytest.approx(56 * 125 * 64 / 66, abs=0.1)]
-    assert [(mpi.family, [suite.version for suite in mpi.suites]) for mpi in found.mpis] == [
-        ("openmpi", ["5.9"]), ("intel-oneapi-mpi", []),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "scheduler", "cluster", "expected", "mpis"),
+    [
+        # `route` takes no jobs, `old` is closed, and the node of `gpu` is not one of workq's.
+        ("pbs", "pbs", "", {"workq": (2, 36, True), "gpu": (1, 48, False)}, ["openmpi", "intel-oneapi-mpi"]),
+        ("flux", "flux", "", {"pdebug": (32, 96, False), "pbatch": (992, 96, False)}, ["openmpi", "cray-mpich"]),
+        # Two of the hosts take jobs; the queue `maint` takes none.
+        ("lsf", "lsf", "gale", {"normal": (2, 44, False), "killable": (2, 44, False)}, ["spectrum-mpi"]),
+        ("no_scheduler", "local", "", {}, ["openmpi"]),
+    ],
+)
+def test_other_schedulers_and_none(name, scheduler, cluster, expected, mpis):
+    found = facts(name)
+    assert (found.scheduler, found.cluster, queues(found)) == (scheduler, cluster, expected)
+    assert [mpi.family for mpi in found.mpis] == mpis
 
 
-def test_flux():
-    found = facts("flux")
-    assert found.scheduler == "flux"
-    assert queues(found) == {"pdebug": (32, 96, False), "pbatch": (992, 96, False)}
-    assert [mpi.family for mpi in found.mpis] == ["openmpi", "cray-mpich"]
+def test_the_rate_of_fdr_is_that_after_coding():
+    assert [link.MBps for link in facts("pbs").links] == [pytest.approx(56 * 125 * 64 / 66, abs=0.1)]
 
 
-def test_lsf():
-    found = facts("lsf")
-    assert (found.scheduler, found.cluster) == ("lsf", "gale")
-    # Two of the hosts take jobs; the queue `maint` takes none.
-    assert queues(found) == {"normal": (2, 44, False), "killable": (2, 44, False)}
-    assert [mpi.family for mpi in found.mpis] == ["spectrum-mpi"]
-
-
-def test_no_scheduler():
-    found = facts("no_scheduler")
-    assert (found.scheduler, found.cores, found.queues) == ("local", 6, ())
-    (mpi,) = found.mpis
+def test_an_mpi_on_path():
+    (mpi,) = facts("no_scheduler").mpis
     assert (mpi.family, mpi.version, mpi.prefix, mpi.module) == ("openmpi", "4.1.4", "/usr", "")
+    assert facts("no_scheduler").cores == 6
+
+
+def test_an_environment_keeps_its_name_when_its_mpi_is_updated():
+    assert Mpi("openmpi", "4.1.5", "a", "mpicc").name == Mpi("openmpi", "5.0.8", "b", "mpicc").name == "openmpi-site"
 
 
 def test_modules_that_show_behind_a_compiler_only():
