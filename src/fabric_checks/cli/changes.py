@@ -6,7 +6,6 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import click
-from rich.progress import Progress
 
 from fabric_checks.cli import choosing
 from fabric_checks.cli.conditions import end_by, fail_on_option, only_option
@@ -54,13 +53,11 @@ def command(
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
     loaded = choosing.load(sources, FIELDS, compact=True)
-    terminal = console.rich_console(console.err())
-    with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
-        task = progress.add_task("series", total=None)
+    with console.rich_console(console.err()).status("") as status:
         found = find_changes(
             loaded.frame,
             since=since.replace(tzinfo=timezone.utc) if since else None,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
+            progress=lambda done, total: status.update(f"{done} of {total} series"),
         )
     objections = []
     for gate in gates:

@@ -13,7 +13,7 @@ import click
 from fabric_checks.cli.conditions import end_by
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.paths import name_is_sound
+from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.model import Acknowledgement
 from fabric_checks.nightly.plan import folder_of, journals
@@ -102,13 +102,11 @@ def _journals(system: str | None) -> dict[str, Path]:
     :raises RecordError: if the one that is asked for has none.
     """
     results = paths.results().absolute()
-    if system is not None and not name_is_sound(system):
-        raise click.BadParameter(f"{system!r} is not a name: use letters, digits, . _ and -", param_hint="--system")
     found = journals(results)
     if system is None:
         return found
     if system not in found:
-        folder = folder_of(results, system)
+        folder = folder_of(results, sound_name("--system", system))
         raise RecordError(f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}")
     return {system: found[system]}
 
@@ -136,7 +134,7 @@ def _day(until: datetime | None) -> date:
 def _text(option: str, text: str | None) -> str:
     line = " ".join((text or "").split())
     if not line:
-        raise click.UsageError(f"{option} is missing: whoever reads the finding needs to know it")
+        raise click.UsageError(f"{option} is missing: readers of the finding need to know it")
     return line
 
 

@@ -154,7 +154,7 @@ def check_command(sources: tuple[str, ...], systems: tuple[str, ...], as_json: b
 
 
 def _faults_of_cases(files: Sequence[ReferenceFile]) -> list[str]:
-    """Return what is wrong with files by the checks of their systems, which are loaded at the same time."""
+    """Return the faults of files by the checks of their systems, which are loaded at the same time."""
 
     def faults_of(file: ReferenceFile) -> list[str]:
         try:
@@ -180,7 +180,7 @@ def _faults_of_cases(files: Sequence[ReferenceFile]) -> list[str]:
 
 
 def _faults_of_history(files: Sequence[ReferenceFile], sources: Sequence[str]) -> list[str]:
-    """Return what is wrong with files by the values of runs."""
+    """Return the faults of files by the values of runs."""
     try:
         loaded = choosing.load(sources, audit.COLUMNS)
     except RecordError as error:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import count_text, one_line
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
@@ -78,7 +78,7 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Say for every node whether it is good, slow or faulty, or was not seen. Needs Slurm.
+    """Judge every node: good, slow, faulty, or not seen. Needs Slurm.
 
     All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that fails is
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
@@ -161,11 +161,7 @@ def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
         table.add_row(one_line(name), str(nodes), str(good), one_line(bad))
     console.print_rich([table])
     if others := len(known.members) - len(rows):
-        console.print(
-            f"{others} more switches: all of their nodes are good"
-            if others > 1
-            else "1 more switch: all of its nodes are good"
-        )
+        console.print(f"{count_text(others, 'more switch', 'more switches')}: all nodes are good")
     if known.unknown:
         console.print(f"at no known switch: {', '.join(map(one_line, known.unknown))}")
 

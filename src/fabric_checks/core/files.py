@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read files of unknown origin safely, and replace files atomically.
 
-Only regular files are opened, and none that a link leads to outside of a given folder: a pipe in a folder of results
-would block the reader, a device never ends, and a link in a folder that somebody sent would show the reader's own
-files. A refused file is an ``OSError`` with a cause, like one that cannot be read.
+Only regular files are opened, and no link out of a given folder is followed: a pipe in a folder of results would block
+the reader, a device never ends, and a link in a received folder would expose the reader's own files. A refused file is
+an ``OSError`` with a cause, like one that cannot be read.
 """
 
 from __future__ import annotations
