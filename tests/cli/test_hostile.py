@@ -104,11 +104,8 @@ def place(tmp_path, monkeypatch):
 
     monkeypatch.setattr(what_if, "output", output)
     monkeypatch.setattr(replay, "run_s", lambda *_: 2.0)
-    ends = (
-        ("trace", "complete: 2 actions"),
-        (f"traces/{WORD}", "complete: 2 actions"),
-        ("stopped", f"stopped: {WORD}"),
-    )
+    done = "complete: 2 actions"
+    ends = (("trace", done), (f"traces/{WORD}", done), ("stopped", f"stopped: {WORD}"))
     for name, end in ends:
         lines = ("# fabric-checks trace 1", "# rank: 0 of 1", "# flops/s: 1000000000", "0 init", "0 compute 1000000000")
         (folder / name).mkdir(parents=True)
@@ -212,7 +209,7 @@ CALLS = (
     ("child-pipeline child.yml --merge", 1, "text"),
     (f"nightly --system yours --session {SESSION}", 1, "markdown"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
-    ("nightly --system ODD", 1, "text"),
+    ("nightly --system ODD", 2, "text"),
     ("init --name ODD --yes", 1, "text"),
     ("run --began-at-uptime ODD true", 2, "text"),
     ("new-session", 0, "text"),

@@ -42,7 +42,7 @@ def shell(line, **options):
             "--help",
             "show --results few",
             "show --results few --csv",
-            "show --list --json",
+            "show --results few --list",
         ),
         *("history latency_0B few", "compare a=few b=few --format csv", "archive records archive", "report few"),
     ],
