@@ -114,8 +114,6 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
     if not facts.mpis:
         yield row("MPI", "none of the site's own; the wheels of ci/run are used")
-    if facts.spack:
-        yield row("Spack", "is there; `--stack spack` uses it")
     for tool, fault in facts.asked.items():
         if fault != "ok":
             yield row("no answer", f"{tool}: {fault}")

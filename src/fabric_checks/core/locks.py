@@ -157,18 +157,14 @@ def own_folder(folder: Path) -> None:
 
     :raises FabricError: if it belongs to another user, who can create one of that name where all may write.
     """
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
-    except OSError as error:
-        raise FabricError(f"{folder}: {error.strerror}: your jobs lock a file in it; fix that") from None
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         raise FabricError(
             f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, but your jobs would lock a file in it: "
             "have it removed"
         )
-    if status.st_mode & 0o077:
-        folder.chmod(0o700)
+    folder.chmod(0o700)
 
 
 def lock_in_job(path: Path) -> str:

