@@ -216,13 +216,10 @@ def test_any_python_that_it_runs_on(version, clone, tmp_path):
     if sys.version.startswith(f"{version}."):
         pytest.skip(f"the other tests run on Python {version}")
     on_path = shutil.which(f"python{version}")
-    # That of pyenv is a script that may stand for none; the Pythons are beside it.
-    own = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
-    works = [
-        each
-        for each in [on_path, *own]
-        if each and subprocess.run([each, "-c", "import venv, ensurepip"], capture_output=True).returncode == 0
-    ]
+    # That of pyenv is a script that may stand for none; its Pythons are in `versions`.
+    of_pyenv = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+    found = [each for each in (on_path, *of_pyenv) if each]
+    works = [each for each in found if subprocess.run([each, "-c", "import venv, ensurepip"]).returncode == 0]
     if not works:
         pytest.skip(f"no Python {version} with venv here")
     reframe = make(tmp_path / "venv", VERSIONS["newest"], works[0])
@@ -269,20 +266,16 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
     assert "HotSpot" in call(reframe, clone, "-l", path=path, user=NOBODY).stdout
     with tempfile.TemporaryDirectory() as own:
         os.chown(own, NOBODY, NOBODY)
-        refused = call(reframe, clone, *options, "-r", path=path, user=NOBODY, HOME=own)
+        theirs = {"path": path, "user": NOBODY, "HOME": own}
+        refused = call(reframe, clone, *options, "-r", **theirs)
         line = f"results cannot be written to {clone}/.fabric/results (Permission denied): name a folder of your own"
         assert line in refused.stdout + refused.stderr and refused.returncode
-        done = call(reframe, clone, *options, "-r", f"--prefix={own}", path=path, user=NOBODY, HOME=own)
+        done = call(reframe, clone, *options, "-r", f"--prefix={own}", **theirs)
         assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
-        lacking = call(
-            reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}",
-            path=path, user=NOBODY, HOME=own,
-        )  # fmt: skip
-        assert f"--target {own}/.cache/fabric-checks/python/" in lacking.stdout
+        rotate = call(reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}", **theirs)
+        assert f"--target {own}/.cache/fabric-checks/python/" in rotate.stdout
         (record, *_) = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
-        commit = subprocess.run(
-            ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True
-        ).stdout.strip()
+        commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], text=True).strip()
         assert f"+g{commit}" in record
-        call_again = call(reframe, clone, *options, "-r", path=path)
-    assert call_again.returncode == 0, call_again.stdout
+    again = call(reframe, clone, *options, "-r", path=path)
+    assert again.returncode == 0, again.stdout

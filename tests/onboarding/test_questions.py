@@ -26,16 +26,13 @@ def asked(facts):
 @pytest.mark.parametrize(
     ("key", "text", "why"),
     [
-        ("name", "a b", "is not a name for a system"),
-        ("name", "8wide", "is not a name"), ("name", "$(x)", "is not a name"),
-        ("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem"),
-        ("nodes", "0", "is not a number of 1 or more"), ("nodes", "many", "is not a number"),
-        ("cores", "-1", "is not a number"),
+        *(("name", text, "is not a name for a system") for text in ("a b", "8wide", "$(x)")),
+        *(("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem")),
+        *(("nodes", text, "is not a number of 1 or more") for text in ("0", "many", "-1")),
         ("account", "a;b", "the account is 'a;b', which is not a name"),
-        ("link_gbits", "fast", "is not a rate in Gbit/s"),
-        ("link_gbits", "0", "is not a rate in Gbit/s"), ("link_gbits", "1e999", "is not a rate"),
+        *(("link_gbits", text, "is not a rate in Gbit/s") for text in ("fast", "0", "1e999")),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_answer_is_refused(key, text, why):
     found = look(site("slurm_infiniband"), "login2")
     (question,) = [each for each in asked(found) if each.key == key]
