@@ -117,9 +117,7 @@ def test_the_picture_has_the_values_in_words(results, tmp_path):
 
 
 def test_an_unknown_metric_says_what_there_is(results):
-    assert "no record has a metric 'latency_9B'; did you mean latency_8B" in str(
-        invoke("latency_9B", results).exception
-    )
+    assert "no record has a metric 'latency_9B' there" in str(invoke("latency_9B", results).exception)
     assert "is not a regular expression" in str(invoke("latency_(", results).exception)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from fabric_checks.cli.conditions import end_by, fail_on_option, only_option, read_share
+from fabric_checks.cli.conditions import end_by, fail_on_option, only_option, read_by
 from fabric_checks.comparison import aggregate, gate
 from fabric_checks.comparison.compare import compare
 from fabric_checks.comparison.gate import Gate
@@ -38,7 +38,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
 @click.option(
     "--repeatable",
-    callback=read_share,
+    callback=read_by(gate.share),
     metavar="SHARE",
     help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of commands that judge, and exit statuses: shares, verdicts, and the conditions under which they fail."""
+"""Options of several commands that run or judge, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fabric_checks.comparison.gate import Gate, parse, share
+from fabric_checks.comparison.gate import parse
 from fabric_checks.core import console
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -16,25 +16,29 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 # Callbacks and no types of click: these are generic in some releases only.
 
 
-def read_share(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
-    """Read an option that is a share such as 5% or 0.05."""
-    try:
-        return None if value is None else share(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+def read_by(parse: Callable[[Any], object]) -> Callable[[click.Context, click.Parameter, Any], object]:
+    """Return the callback of an option that a function parses; its ValueError is wrong usage."""
+
+    def read(_ctx: click.Context, _param: click.Parameter, value: Any) -> object:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return read
 
 
-def read_gates(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[Gate, ...]:
-    """Read the conditions of --fail-on, such as worse:5%."""
-    try:
-        return tuple(parse(value) for value in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+system_option = click.option(
+    "--system",
+    envvar="RFM_SYSTEM",
+    help="A system of config/systems.  [default: the one whose host names match, else local]",
+)
 
 
 def fail_on_option(text: str) -> Callable[[_Command], _Command]:
     """Return the option --fail-on with a help text."""
-    return click.option("--fail-on", "gates", callback=read_gates, multiple=True, metavar="CONDITION", help=text)
+    read = read_by(lambda values: tuple(map(parse, values)))
+    return click.option("--fail-on", "gates", callback=read, multiple=True, metavar="CONDITION", help=text)
 
 
 def only_option(words: Sequence[str]) -> Callable[[_Command], _Command]:

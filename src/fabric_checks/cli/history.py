@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 from pathlib import Path
@@ -48,12 +47,10 @@ def command(metric: str, sources: tuple[str, ...], *, svg: Path | None, as_json:
     """
     loaded = choosing.load(sources, history.COLUMNS)
     frame = loaded.frame
-    named = choosing.matching(frame, {"metric": metric})
-    if named.is_empty():
-        raise RecordError(f"no record has a metric {metric!r}{_near(frame['metric'].unique().to_list(), metric)}")
-    lines = history.lines(
-        frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
-    )
+    named = choosing.matching(frame, {"metric": metric})["metric"].unique().to_list()
+    if not named:
+        raise RecordError(f"no record has a metric {metric!r} there; `fabric-checks show` lists them")
+    lines = history.lines(frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named)))
     if svg and len(lines) <= MOST:
         drawing.save(svg, terminal.svg(lines))
     if as_json:
@@ -70,12 +67,6 @@ def command(metric: str, sources: tuple[str, ...], *, svg: Path | None, as_json:
     end_by(loaded.faults)
     if len(lines) > MOST and not as_json:
         raise SystemExit(1)
-
-
-def _near(names: list[str | None], metric: str) -> str:
-    """Return a hint at metrics of similar names."""
-    close = difflib.get_close_matches(metric, [name for name in names if name], 3)
-    return f"; did you mean {', '.join(close)}?" if close else " there; `fabric-checks show` lists them"
 
 
 def _list(lines: list[Line]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
@@ -44,11 +45,7 @@ Exit status:
 @click.option(
     "--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="The level to run."
 )
-@click.option(
-    "--system",
-    envvar="RFM_SYSTEM",
-    help="A system of config/systems.  [default: the one whose host names match, else local]",
-)
+@system_option
 @click.option(
     "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
 )

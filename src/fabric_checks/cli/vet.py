@@ -9,6 +9,7 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
+from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, one_line
@@ -42,11 +43,7 @@ _MOST = 4
 
 
 @click.command("vet", epilog=_EPILOG)
-@click.option(
-    "--system",
-    envvar="RFM_SYSTEM",
-    help="A system of config/systems.  [default: the one whose host names match, else local]",
-)
+@system_option
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Node-minutes that may be spent.")
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
@@ -105,29 +102,21 @@ def command(
     for node, why in found.away.items():
         verdicts.words[node] = Word.NOT_SEEN
         verdicts.reasons[node] = why
+    bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
+    drain = machine.drain_command(bad, f"fabric-checks vet {session}") if bad else ""
     if as_json:
         data = {
             "session": session, "budget": budget, **machine.as_data(found), "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
-            "paths": verdicts.paths, "notes": verdicts.notes, "drain": _drain(verdicts, session),
+            "paths": verdicts.paths, "notes": verdicts.notes, "drain": drain,
             "sessions": jobs.sessions,
         }  # fmt: skip
         console.print_json(json.dumps(data, indent=1))
     else:
         _show(verdicts, spent, budget, found, session)
-    raise SystemExit(status_of(verdicts))
-
-
-def status_of(verdicts: Verdicts) -> int:
-    """Return the exit status for the verdicts."""
-    if verdicts.of(Word.FAULTY) or verdicts.of(Word.SLOW) or verdicts.paths:
-        return 3
-    return 1 if verdicts.of(Word.NOT_SEEN) else 0
-
-
-def _drain(verdicts: Verdicts, session: str) -> str:
-    bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
-    return machine.drain_command(bad, f"fabric-checks vet {session}") if bad else ""
+        if drain:
+            console.print("To take them out of service:", f"  {drain}")
+    raise SystemExit(3 if bad or verdicts.paths else int(bool(verdicts.of(Word.NOT_SEEN))))
 
 
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
@@ -146,8 +135,6 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
     console.print(*(f"path: {line}" for line in verdicts.paths))
     more = [f"and {len(verdicts.notes) - _MOST} more: --json lists all"] if len(verdicts.notes) > _MOST else []
     console.print(*verdicts.notes[:_MOST], *more)
-    if drain := _drain(verdicts, session):
-        console.print("To take them out of service:", f"  {drain}")
 
 
 def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
