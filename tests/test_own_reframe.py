@@ -122,7 +122,12 @@ def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [("--mode=smoke", "-x", "Lammps"), ("-n^OsuLatency", "-pmpich"), ("-tcollective",), ("--system=cbc", "-n^Osu")],
+    [
+        ("--mode=smoke", "-x", "Lammps"),
+        ("-n^OsuLatency", "-pmpich"),
+        ("-tcollective",),
+        ("--system=cbc", "-n^Streaming"),
+    ],
 )
 def test_it_runs_dry(reframe, clone, options):
     one, of = ran(done := call(reframe, clone, *options, "--dry-run"))
