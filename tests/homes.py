@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Homes and clones for tests that need others than their own, where nothing is installed."""
+"""Homes and clones for tests that need their own, where nothing is installed."""
 
 import re
 import shutil

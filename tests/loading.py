@@ -26,7 +26,7 @@ def shipped_systems():
 
 @contextlib.contextmanager
 def without_collecting():
-    """Look for no garbage while thousands of cases are made, nearly all of which stay: it takes a tenth of the time."""
+    """Collect no garbage while thousands of cases are made, nearly all of which stay: it takes a tenth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -58,11 +58,11 @@ def cases(system, set_up=True):
 
 @contextlib.contextmanager
 def once_a_process():
-    """Let ReFrame do but once what it does for each case, and what comes out the same.
+    """Cache two steps that ReFrame repeats for each case with the same result.
 
-    Its srun asks for Slurm's version. And the types that it makes to look at references are registered with the ABC
-    of all mappings, which every later look goes through: they stay until the garbage is collected, which a process
-    that holds thousands of cases seldom does.
+    Its srun asks for Slurm's version. And the types that it makes to check references are registered with the ABC of
+    all mappings, which every later check goes through: they stay until the garbage is collected, which a process with
+    thousands of cases seldom does.
     """
     mapping, builtin = typecheck._MappingType, typecheck._BuiltinType
     with (
@@ -74,7 +74,7 @@ def once_a_process():
 
 
 def forget_checks():
-    """Let the next load of the checks be the first."""
+    """Unload the checks."""
     folder = str(TESTS.parent / "checks")
     for name, module in list(sys.modules.items()):
         if (getattr(module, "__file__", None) or "").startswith(f"{folder}/"):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tests that take long: they have the mark ``long``, and ``ci/test --all`` runs them, not ``ci/test``.
 
-A module or a folder is here if what it holds is held in short by others that ``ci/test`` runs, too.
+A module or a folder is here if shorter tests of ``ci/test`` hold the same.
 """
 
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
-#: Modules and folders, and what holds the same in short.
+#: Modules and folders, and the shorter tests of the same.
 LONG = {
     "cluster": "a cluster of namespaces, in many ways; cluster/test_running.py runs a session on one",
     "pipelines": "pipelines as their own tools run them; their commands are those of tests/ci",
@@ -20,6 +20,6 @@ NOT_LONG = (
 
 
 def is_long(path: Path) -> bool:
-    """Tell whether a module of tests takes long."""
+    """Return whether a module of tests takes long."""
     parents = (path, *path.parents)
     return any(TESTS / name in parents for name in LONG) and not any(TESTS / name in parents for name in NOT_LONG)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How tests are dealt out where several processes run them (`ci/test`): what waits beside what computes.
+"""The order in which several processes run the tests (`ci/test`): tests that wait alternate with those that compute.
 
 Tests of a cluster mostly wait: they come first, each followed by one that computes, then all others, quick ones last.
-Tests that share a fixture stay together, in one process; others are dealt out one by one. What measures has the mark
-``alone`` and is not run in this way at all.
+Tests that share a fixture stay together, in one process; others are distributed one by one. Tests that measure have the
+mark ``alone`` and are not run in this way.
 """
 
 from functools import cache
@@ -21,14 +21,14 @@ ONE_BY_ONE = {ROOT / "tests" / "cluster" / "test_smoke.py"}
 
 
 class Scheduling(LoadScopeScheduling):
-    """Deals out groups in the order of :func:`arrange`."""
+    """Distributes groups in the order of :func:`arrange`."""
 
     def _split_scope(self, nodeid):
         return group(nodeid)
 
 
 def arrange(items):
-    """Return tests in the order in which to deal them out."""
+    """Return tests in the order of their distribution."""
     groups = {}
     for item in items:
         groups.setdefault(group(item.nodeid), []).append(item)
@@ -46,16 +46,16 @@ def arrange(items):
 
 
 def group(nodeid):
-    """Return what a test stays together with: its module, or nothing but itself."""
+    """Return the group of a test: its module, or the test alone."""
     module = nodeid.split("::")[0]
     return module if _stays_together(ROOT / module) else nodeid
 
 
 @cache
 def _stays_together(path):
-    """Tell whether tests of a module share what they are made of, or are too short to be dealt out one by one."""
+    """Return whether tests of a module share fixtures, or are too short to be distributed one by one."""
     if path in ONE_BY_ONE:
         return False
-    places = [path, *([] if path.parent == quick.TESTS else [path.with_name("conftest.py")])]
-    shares = any('scope="' in place.read_text() or "@cache" in place.read_text() for place in places if place.exists())
-    return shares or quick.is_quick(path)
+    files = [path, *([] if path.parent == quick.TESTS else [path.with_name("conftest.py")])]
+    texts = [file.read_text() for file in files if file.exists()]
+    return any('scope="' in text or "@cache" in text for text in texts) or quick.is_quick(path)

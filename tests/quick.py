@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The quick tests, of `ci/test --quick`: those that start no program of ours, and are done in a few minutes.
 
-So they need no MPI, no cluster, no scheduler, no store and no browser. A module is quick unless it imports what starts
-programs, itself or by a module of the tests, or is left out below with a reason. That is told without loading it; and
-in a quick module no test can start a program, in whatever run: the interpreter refuses.
+So they need no MPI, no cluster, no scheduler, no store and no browser. A module is quick unless it imports one that
+starts programs, itself or by a module of the tests, or is left out below with a reason. This is decided by its source;
+and in a quick module no test can start a program, in any run: the interpreter refuses.
 """
 
 import ast
@@ -22,32 +22,32 @@ LEFT_OUT = {
     "report": "pages are drawn, and opened in a browser",
     "test_golden_sessions.py": "values of offers are recomputed by a program",
 }
-#: What programs are started with.
+#: Packages that start programs.
 STARTERS = {"subprocess", "multiprocessing", "playwright"}
-#: What the interpreter calls it when a program is started.
+#: Audit events of the interpreter when a program is started.
 EVENTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.spawn"}
-#: Programs that a quick test may start: git tells the version of the collection.
+#: Programs that a quick test may start: git has the version of the collection.
 HARMLESS = {"git"}
 
 
 @cache
 def is_quick(path: Path) -> bool:
-    """Tell whether a module of tests is quick, as far as can be told without loading it."""
+    """Return whether a module of tests is quick, by its source."""
     if any(TESTS / name in (path, *path.parents) for name in LEFT_OUT):
         return False
-    places = [folder / "conftest.py" for folder in path.parents if TESTS in folder.parents]
-    return not any(_starts_programs(place, frozenset()) for place in (path, *places) if place.exists())
+    conftests = [folder / "conftest.py" for folder in path.parents if TESTS in folder.parents]
+    seen: set[Path] = set()
+    return not any(_starts_programs(path, seen) for path in (path, *conftests) if path.exists())
 
 
-def _starts_programs(path: Path, seen: frozenset[Path]) -> bool:
-    for name in _imports(path):
-        if name.split(".")[0] in STARTERS:
-            return True
-        other = TESTS.parent / Path(*name.split(".")).with_suffix(".py")
-        ours = name.split(".")[0] in ("tests", "ci", "lab") and other.exists()
-        if ours and other not in seen | {path} and _starts_programs(other, seen | {path}):
-            return True
-    return False
+def _starts_programs(path: Path, seen: set[Path]) -> bool:
+    seen.add(path)
+    names = _imports(path)
+    if any(name.split(".")[0] in STARTERS for name in names):
+        return True
+    ours = [name for name in names if name.split(".")[0] in ("tests", "ci", "lab")]
+    others = [TESTS.parent / Path(*name.split(".")).with_suffix(".py") for name in ours]
+    return any(_starts_programs(other, seen) for other in others if other.exists() and other not in seen)
 
 
 @cache
@@ -76,7 +76,7 @@ class Guard:
 
 
 def _program(arguments):
-    """Return the name of the program that an event of the interpreter is about."""
+    """Return the name of the program of an audit event."""
     words = next((part for part in arguments[1:2] if isinstance(part, list | tuple) and part), arguments[:1])
     first = words[0] if not isinstance(words[0], bytes) else words[0].decode(errors="replace")
     return Path(str(first).split()[0] if first else "").name

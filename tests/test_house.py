@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the contracts on imports in pyproject.toml cannot say."""
+"""Rules of the house that the contracts on imports in pyproject.toml cannot state."""
 
 import ast
 import re
@@ -14,16 +14,13 @@ from tests.conftest import TESTS
 ROOT = TESTS.parent
 LIBRARY = ROOT / "src"
 PACKAGES = ("fabric_checks", "fabric_twins", "fabric_offers", "fabric_profile")
-#: Who prints without the door: what runs within ReFrame, not in the command; and who writes CSV into a file.
-#: What is run by others: by ReFrame, in a job, by Spack; and what the door itself is made of.
-NOT_BY_THE_DOOR = {
-    *(
-        "src/fabric_checks/core/console.py",
-        "src/fabric_checks/core/text.py",
-        "src/fabric_checks/reframe_ext/handlers.py",
-        "src/fabric_twins/launch.py",
-    ),
-    *("src/fabric_checks/records/perflog.py", "src/fabric_checks/software/spack/inside.py"),
+#: Modules that print without the console: the console itself, and those that run in ReFrame, in a job or in Spack.
+WITHOUT_CONSOLE = {
+    f"src/{name}.py"
+    for name in (
+        *("fabric_checks/core/console", "fabric_checks/core/text", "fabric_checks/reframe_ext/handlers"),
+        *("fabric_twins/launch", "fabric_checks/records/perflog", "fabric_checks/software/spack/inside"),
+    )
 }
 PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$")
 #: Rooms each of whose modules has a file of tests; the others are tested by whole sessions, pages or the command.
@@ -37,9 +34,9 @@ def modules():
         yield from sorted((LIBRARY / package).rglob("*.py"))
 
 
-def test_nothing_is_printed_past_the_door():
+def test_all_output_goes_through_the_console():
     for path in modules():
-        if str(path.relative_to(ROOT)) not in NOT_BY_THE_DOOR:
+        if str(path.relative_to(ROOT)) not in WITHOUT_CONSOLE:
             used = {
                 ast.unparse(node)
                 for node in ast.walk(ast.parse(path.read_text()))
@@ -50,15 +47,13 @@ def test_nothing_is_printed_past_the_door():
 
 #: The one module that touches what ReFrame calls private.
 INTERNALS = ROOT / "src/fabric_checks/reframe_ext/internals.py"
-#: Private names of something else than ``self`` that are not ReFrame's: a class fills its own instance.
-OWN_PRIVATE = {"src/fabric_checks/records/cost/past.py": {"_own", "_on_system", "_by_layout", "_elsewhere"}}
 #: ReFrame's classes and modules that nobody derives from or calls but itself.
 RUNNERS = re.compile(r"^reframe\.(frontend|core\.(config|meta|namespaces|variables|parameters|hooks|fixtures))\b")
 DOCUMENTED = {"reframe.core.meta.make_test"}
 
 
-def past_the_door():
-    """Yield the files that may not touch ReFrame's inside, as trees."""
+def sources():
+    """Yield the paths and trees of the files that may not touch ReFrame's internals."""
     for folder in ("src", "checks", "config"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path != INTERNALS:
@@ -70,7 +65,7 @@ def is_private(name):
 
 
 def is_inside(name):
-    """Tell whether a name that is imported is of ReFrame's inside."""
+    """Return whether an imported name belongs to ReFrame's internals."""
     inside = RUNNERS.match(name) or is_private(name.split(".")[-1])
     return bool(name.startswith("reframe.") and inside and name not in DOCUMENTED)
 
@@ -78,12 +73,12 @@ def is_inside(name):
 def test_what_is_private_to_others_is_touched_in_one_module():
     """That of ReFrame, by any name: as an attribute, by an import, or in a string that is looked up."""
     found = []
-    for path, tree in past_the_door():
+    for path, tree in sources():
         for node in ast.walk(tree):
             match node:
                 case ast.Attribute(value=ast.Name(id="self" | "cls")):
                     pass
-                case ast.Attribute(attr=name) if is_private(name) and name not in OWN_PRIVATE.get(path, ()):
+                case ast.Attribute(attr=name) if is_private(name):
                     found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
                 case ast.Import() | ast.ImportFrom():
                     module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
@@ -94,6 +89,13 @@ def test_what_is_private_to_others_is_touched_in_one_module():
     assert not found, f"only {INTERNALS.relative_to(ROOT)} touches what others call private:\n" + "\n".join(found)
 
 
+#: Files with classes that derive from ReFrame's.
+DERIVING = (
+    *("checks", "src/fabric_checks/reframe_ext", "src/fabric_checks/schedulers"),
+    *("src/fabric_profile/mixin", "src/fabric_twins/launcher.py"),
+)
+
+
 def test_no_private_name_of_ours_is_one_of_reframes():
     """In a class of ours with a base of ReFrame's, the same name would be the same attribute or method."""
     core = Path(reframe.__file__).parent / "core"
@@ -101,13 +103,8 @@ def test_no_private_name_of_ours_is_one_of_reframes():
     theirs = set().union(*(own_names(ast.parse((core / f"{base}.py").read_text())) for base in bases))
     assert {"_state", "_cancel_if_blocked", "_rfm_var_space"} <= theirs
     found = []
-    for path, tree in past_the_door():
-        if (
-            path.startswith(
-                ("src/fabric_checks/reframe_ext", "src/fabric_checks/schedulers", "src/fabric_profile/mixin", "checks")
-            )
-            or path == "src/fabric_twins/launcher.py"
-        ):
+    for path, tree in sources():
+        if path.startswith(DERIVING):
             found += [f"{path}: {name}" for name in sorted(own_names(tree) & theirs)]
     assert not found
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A site's own ReFrame: `reframe -C CLONE/config/settings.py -c CLONE/checks`, from anywhere, with nothing else.
 
-The oldest and the newest ReFrame are in virtual environments with what they depend on and no more; nothing is sourced,
-and no variable is set. The clone is a fresh one, whose home links the MPIs of the tests' own.
+The oldest ReFrame that is promised, the newest there is, and one too old are in virtual environments with their
+dependencies alone; nothing is sourced, and no variable is set. The clone is a fresh one, whose home links the MPIs of
+the tests' own.
 """
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -16,12 +18,22 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.paths import ROOT, home
+from fabric_checks.reframe_ext.internals import OLDEST
 from fabric_checks.software import installed
 from tests import homes
+from tests.checks import job_scripts
 from tests.guard import GUARD_S
-from tests.test_reframe_versions import NO_INDEX, VERSIONS
 
-#: What the library needs somewhere, and a ReFrame does not bring.
+#: The requirements by name of the version.
+VERSIONS = {"oldest": f"reframe-hpc=={OLDEST}", "newest": "reframe-hpc"}
+TOO_OLD = f"reframe-hpc<{OLDEST}"
+#: Messages of pip without a package index.
+NO_INDEX = next(
+    signs
+    for signs, meaning in runpy.run_path(str(ROOT / "ci" / "setup.py"))["_PIP_CAUSES"]
+    if "index cannot be reached" in meaning
+)
+#: Packages of the library that ReFrame does not depend on.
 NOT_THERE = ("numpy", "scipy", "click", "rich", "fabric_checks")
 NOBODY = 65534
 #: The Python that the tests' own virtual environment was made by: the parts of its home are for it.
@@ -86,7 +98,7 @@ def clone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A clone without MPIs."""
+    """Return a clone without MPIs."""
     return fresh(tmp_path_factory.mktemp("bare"), with_mpis=False, with_programs=True)
 
 
@@ -108,7 +120,15 @@ def test_it_lists_what_ci_run_lists(reframe, clone, own_names, tmp_path):
     assert len(names) > 50 and names == own_names
 
 
-@pytest.mark.parametrize("options", [("--mode=smoke", "-x", "Lammps"), ("-n^OsuLatency", "-pmpich"), ("-tcollective",)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--mode=smoke", "-x", "Lammps"),
+        ("-n^OsuLatency", "-pmpich"),
+        ("-tcollective",),
+        ("--system=cbc", "-n^Streaming"),
+    ],
+)
 def test_it_runs_dry(reframe, clone, options):
     one, of = ran(done := call(reframe, clone, *options, "--dry-run"))
     assert one == of > 1 and done.returncode == 0, done.stdout
@@ -117,6 +137,42 @@ def test_it_runs_dry(reframe, clone, options):
 def test_it_writes_a_child_pipeline(reframe, clone, tmp_path):
     done = call(reframe, clone, "-n^OsuBarrier%layout=1x2", f"--ci-generate={tmp_path / 'jobs.yml'}")
     assert done.returncode == 0 and "OsuBarrier" in (tmp_path / "jobs.yml").read_text(), done.stdout
+
+
+def test_its_job_scripts_are_the_same(reframe, tmp_path, monkeypatch):
+    """With the packages of the test environment; its own ReFrame comes first."""
+    (packages,) = reframe.parents[1].glob("lib/python3*/site-packages")
+    monkeypatch.setenv("PYTHONPATH", f"{packages}:{ROOT}")
+    found = job_scripts.dry_run("generic_slurm", tmp_path)
+    assert found
+    for where, scripts in job_scripts.by_place(found).items():
+        assert job_scripts.as_text(scripts) == job_scripts.path_of("generic_slurm", where).read_text()
+
+
+REFERENCES = """
+no_reference: [{why: only one is held to anything here}]
+OsuLatency:
+  $index: [layout]
+  1x2: {latency_8B: [100000, -0.1, 0.1, us]}
+"""
+
+
+def test_it_names_the_metric_that_misses_its_reference(reframe, clone, tmp_path):
+    (tmp_path / "local.yaml").write_text(REFERENCES)
+    done = call(reframe, clone, "-n^OsuLatency%layout=1x2$", "-r", RFM_REFERENCE_PREFIX=str(tmp_path))
+    assert re.search(r"\[ +FAIL \] .* OsuLatency %layout=1x2 ", done.stdout), done.stdout
+    assert re.findall(r"failed to meet reference\(s\): (\w+)=", done.stdout) == ["latency_8B"]
+
+
+def test_one_that_is_too_old_says_so(clone, tmp_path):
+    done = call(make(tmp_path / "venv", TOO_OLD), clone, "-l")
+    line = rf"this is ReFrame [\d.]+, and {re.escape(OLDEST)} or later is needed"
+    assert done.returncode and re.search(line, done.stdout + done.stderr), done.stdout + done.stderr
+
+
+def test_the_promised_version_is_the_oldest_tested():
+    assert f'"reframe-hpc~={OLDEST}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"ReFrame {OLDEST}" in (ROOT / "README.md").read_text()
 
 
 def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, clone, tmp_path):
@@ -165,13 +221,10 @@ def test_any_python_that_it_runs_on(version, clone, tmp_path):
     if sys.version.startswith(f"{version}."):
         pytest.skip(f"the other tests run on Python {version}")
     on_path = shutil.which(f"python{version}")
-    # That of pyenv is a script that may stand for none; the Pythons are beside it.
-    own = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
-    works = [
-        each
-        for each in [on_path, *own]
-        if each and subprocess.run([each, "-c", "import venv, ensurepip"], capture_output=True).returncode == 0
-    ]
+    # That of pyenv is a script that may stand for none; its Pythons are in `versions`.
+    of_pyenv = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+    found = [each for each in (on_path, *of_pyenv) if each]
+    works = [each for each in found if subprocess.run([each, "-c", "import venv, ensurepip"]).returncode == 0]
     if not works:
         pytest.skip(f"no Python {version} with venv here")
     reframe = make(tmp_path / "venv", VERSIONS["newest"], works[0])
@@ -218,20 +271,16 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
     assert "HotSpot" in call(reframe, clone, "-l", path=path, user=NOBODY).stdout
     with tempfile.TemporaryDirectory() as own:
         os.chown(own, NOBODY, NOBODY)
-        refused = call(reframe, clone, *options, "-r", path=path, user=NOBODY, HOME=own)
+        theirs = {"path": path, "user": NOBODY, "HOME": own}
+        refused = call(reframe, clone, *options, "-r", **theirs)
         line = f"results cannot be written to {clone}/.fabric/results (Permission denied): name a folder of your own"
         assert line in refused.stdout + refused.stderr and refused.returncode
-        done = call(reframe, clone, *options, "-r", f"--prefix={own}", path=path, user=NOBODY, HOME=own)
+        done = call(reframe, clone, *options, "-r", f"--prefix={own}", **theirs)
         assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
-        lacking = call(
-            reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}",
-            path=path, user=NOBODY, HOME=own,
-        )  # fmt: skip
-        assert f"--target {own}/.cache/fabric-checks/python/" in lacking.stdout
+        rotate = call(reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}", **theirs)
+        assert f"--target {own}/.cache/fabric-checks/python/" in rotate.stdout
         (record, *_) = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
-        commit = subprocess.run(
-            ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True
-        ).stdout.strip()
+        commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], text=True).strip()
         assert f"+g{commit}" in record
-        call_again = call(reframe, clone, *options, "-r", path=path)
-    assert call_again.returncode == 0, call_again.stdout
+    again = call(reframe, clone, *options, "-r", path=path)
+    assert again.returncode == 0, again.stdout

@@ -2,11 +2,10 @@
 """The quick tests start no program, and those that are left out are there."""
 
 import os
-from types import SimpleNamespace
 
 import pytest
 
-from tests import conftest, quick
+from tests import quick
 from tests.conftest import GUARD, TESTS
 
 
@@ -27,17 +26,6 @@ def test_there_is_much_that_is_quick_and_all_that_is_left_out_exists():
     assert 50 < sum(map(quick.is_quick, modules)) < len(modules)
     for name in quick.LEFT_OUT:
         assert (TESTS / name).exists(), name
-
-
-def test_what_is_not_quick_is_left_out_although_it_was_named(monkeypatch):
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    items = [SimpleNamespace(path=TESTS / name) for name in ("parsers/test_osu.py", "cluster/test_mpi.py")]
-    left_out = []
-    hook = SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items))
-    config = SimpleNamespace(getoption={"--quick": True}.get, hook=hook)
-    named = list(items)
-    conftest.pytest_collection_modifyitems(config, items)
-    assert (items, left_out) == (named[:1], named[1:])
 
 
 def test_a_quick_test_cannot_start_a_program():

@@ -44,13 +44,8 @@ def dry_run(system, results):
     env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_SESSION": "dry", "FABRIC_MPI": "all"}
     name = "^(" + "|".join(re.escape(case.replace(" ", "")) for case in CASES) + ")$"
     command = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config/settings.py", "-c", ROOT / "checks"]
-    done = subprocess.run(
-        [*command, "--system", system, "-n", name, "--dry-run"],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-    )
+    command += ["--system", system, "-n", name, "--dry-run"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     found = {}
     for case, digest, where in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @(\S+)", done.stdout):

@@ -62,10 +62,3 @@ def test_json_has_everything(log):
     }
     assert len(event["changes"]) == 5 and event["changes"][0]["change"] == pytest.approx(20, abs=4)
     assert json.loads(changes(log, "--json", "--only", "better").stdout)["events"] == []
-
-
-def test_bad_records_are_told(log):
-    log.write_text(log.read_text() + "{\n")
-    result = changes(log)
-    assert result.exit_code == 1 and "5 changes" in result.stdout and result.stderr.startswith("warning: ")
-    assert "Traceback" not in result.output

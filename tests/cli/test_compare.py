@@ -74,10 +74,10 @@ def test_the_forms(logs):
     assert "<h1>after against before</h1>" in compare(*labelled(logs), "--format", "html").stdout
 
 
-def test_only_and_all_and_sort(logs):
+def test_only_and_all(logs):
     content = json.loads(compare(*labelled(logs), "--json", "--only", "missing").stdout)
     assert [row["verdict"] for row in content["rows"]] == ["missing"] and content["counts"]["worse"] == 1
-    assert compare(*labelled(logs), "--only", "too-few", "--all").exit_code == 0
+    assert compare(*labelled(logs), "--only", "too-few-runs", "--only", "worse", "--all").exit_code == 0
 
 
 def test_one_set_before_and_after_a_date(tmp_path):

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every command: examples that parse, and options that are called the same everywhere."""
+"""Every command: examples that parse, options with the same names everywhere, and the list of all."""
 
 import re
 import shlex
+import subprocess
+import sys
 
 import click
 import pytest
 
-from fabric_checks.cli.commands import load, verbs
+from fabric_checks.cli.commands import GROUPS, load, verbs
 from fabric_checks.cli.main import cli
+from tests.guard import GUARD_S
 
 
 def commands(group=cli, before=()):
@@ -26,13 +29,11 @@ ALL = dict(commands())
 
 
 def examples(command):
-    """Return the example lines of a command's help, without what a shell does around them and what is said of them."""
+    """Yield the example lines of a command's help, without pipes and explanations."""
     text = (command.epilog or "").replace("\\\n", " ").partition("Examples:\n")[2]
     for line in text.splitlines():
-        found = re.search(r"(?<!\S)(?:eval \"\$\()?(fabric-checks .*)", line)
-        if found:
-            said = re.split(r"(?<=\S)  +(?=\S)|\)\"| [|>] ", re.sub(r"  +(?=--)", " ", found[1]))
-            yield said[0]
+        if found := re.search(r"(?<!\S)(fabric-checks .*)", line):
+            yield re.split(r"(?<=\S)  +(?=\S)| [|>] ", re.sub(r"  +(?=--)", " ", found[1]))[0]
 
 
 def test_there_are_commands():
@@ -59,15 +60,36 @@ def test_every_option_says_what_it_does_and_json_is_json(words):
         assert option.help, option.opts
         assert all(re.fullmatch(r"--[a-z][A-Za-z-]*|-[a-z]", name) for name in option.opts), option.opts
     names = {name for option in options for name in option.opts}
-    if words != ("completion",):
-        assert "--json" in names
+    assert "--json" in names or words == ("findings", "acknowledge") or not verbs()[words[0]].group
     # Results are named by --results, or by arguments.
     assert not names & {"--folder", "--perflogs", "--result", "--output-format"}
 
 
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
-def test_the_help_fits_a_terminal(words):
-    command = ALL[words]
-    text = command.get_help(click.Context(command, info_name=words[-1], terminal_width=100, max_content_width=100))
-    assert command.help and text.startswith("Usage:")
-    assert "Error" not in text
+def test_the_help_lists_verbs_by_group_and_loads_none():
+    call = "cli(['--help'], standalone_mode=False); print(*sys.modules)"
+    code = f"import sys; from fabric_checks.cli.main import cli; {call}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *lines, loaded = done.stdout.splitlines()
+    assert not {verb.module for verb in verbs().values()} & set(loaded.split())
+    text = "\n".join(lines)
+    assert sorted(GROUPS, key=lambda group: text.index(f"{group}:")) == list(GROUPS)
+    for name, verb in verbs().items():
+        assert (f"  {name} " in text) == (verb.help in text) == bool(verb.group), name
+    assert len([verb for verb in verbs().values() if verb.group]) <= 16 and list(verbs())[:2] == ["nightly", "vet"]
+
+
+COMPLETE = """
+eval "$(_FABRIC_CHECKS_COMPLETE=bash_source fabric-checks)"
+COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_fabric_checks_completion fabric-checks
+echo "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"), [("his", "history"), ("new", ""), ("references propose --min", "--min-runs")]
+)
+def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):
+    script = COMPLETE.format(words=f"fabric-checks {words}")
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=GUARD_S, check=True)
+    assert (done.stdout, done.stderr) == (f"{completed}\n", "")

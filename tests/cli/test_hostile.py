@@ -32,19 +32,9 @@ LABEL = f"\t+x\x1b[31m\u202e\n{FORGED}\udcff"
 WORD = "=x\x1b[31m\u202e\x07\x9b@everyone"
 #: Fields of a record that are text of others: with them all odd there is still something to judge.
 FIELDS = (
-    *(
-        "collection",
-        "reframe",
-        "environ",
-        "mpi",
-        "compiler",
-        "program",
-        "program_version",
-        "stack",
-        "spec",
-        "spec_hash",
-    ),
-    *("spack", "binding", "jobid", "no_reference", "reference_source", "fail_reason", "nodelist", "placement"),
+    *("collection", "reframe", "environ", "mpi", "compiler", "program", "program_version", "stack", "spec"),
+    *("spec_hash", "spack", "binding", "jobid", "no_reference", "reference_source", "fail_reason", "nodelist"),
+    "placement",
 )
 SESSION = record(0)["session"]
 
@@ -101,11 +91,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder / "none"))
 
     monkeypatch.setattr(replay, "run_s", lambda *_: 2.0)
-    ends = (
-        ("trace", "complete: 2 actions"),
-        (f"traces/{WORD}", "complete: 2 actions"),
-        ("stopped", f"stopped: {WORD}"),
-    )
+    done = "complete: 2 actions"
+    ends = (("trace", done), (f"traces/{WORD}", done), ("stopped", f"stopped: {WORD}"))
     for name, end in ends:
         lines = ("# fabric-checks trace 1", "# rank: 0 of 1", "# flops/s: 1000000000", "0 init", "0 compute 1000000000")
         (folder / name).mkdir(parents=True)
@@ -137,15 +124,11 @@ CALLS = (
     ("show --results results/perflogs", 1, "text"),
     ("show --list", 0, "text"),
     ("show --list --json", 0, "json"),
-    ("show --list --csv", 0, "csv"),
     ("show --session ODD", 1, "text"),
-    ("show --results ODD", 1, "text"),
     ("history latency_8B sound", 0, "text"),
     ("history latency_8B", 1, "text"),
-    ("history .* --most 1", 1, "text"),
     ("history .* --json", 1, "json"),
     ("history ODD", 1, "text"),
-    ("history x --system (ODD", 1, "text"),
     ("references propose sound --system yours", 0, "text"),
     ("references propose sound --system yours --json", 0, "json"),
     ("references propose --system ODD", 1, "text"),
@@ -160,9 +143,7 @@ CALLS = (
     ("archive archive", 1, "text"),
     ("archive --json archive", 1, "json"),
     ("archive --export archive", 0, "lines"),
-    ("archive ODD archive", 1, "text"),
     ("compare LABEL=sound b=sound", 0, "text"),
-    ("compare LABEL=sound b=sound,system=yours --all", 0, "text"),
     ("compare LABEL=sound b=sound --format csv", 0, "csv"),
     ("compare LABEL=sound b=sound --format json", 0, "json"),
     ("compare LABEL=sound b=sound --format markdown", 0, "markdown"),
@@ -200,19 +181,13 @@ CALLS = (
     ("replay trace plan.yaml --sensitivity", 0, "text"),
     ("replay trace plan.yaml --json", 0, "json"),
     ("replay stopped plan.yaml", 1, "text"),
-    ("replay trace ODD", 1, "text"),
     ("replay ODD plan.yaml", 1, "text"),
     ("replay . plan.yaml", 1, "text"),
     ("replay traces plan.yaml", 0, "text"),
     ("replay traces plan.yaml --json", 0, "json"),
     ("replay traces plan.yaml --table", 1, "text"),
-    ("replay traces ODD", 1, "text"),
-    ("replay ODD plan.yaml", 1, "text"),
     ("twin table", 0, "text"),
-    ("twin references", 0, "text"),
     ("spack build ODD x --environ x --site x", 2, "text"),
-    ("completion bash", 0, "text"),
-    ("completion ODD", 2, "text"),
     (f"nightly --system yours --session {SESSION}", 1, "markdown"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
     ("nightly --system ODD", 2, "text"),

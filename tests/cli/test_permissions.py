@@ -34,9 +34,9 @@ def an_ordinary_user():
 @pytest.fixture
 def results():
     """Return a folder of results that an ordinary user can reach: those of pytest are closed to others."""
-    place = Path(tempfile.mkdtemp())
-    place.chmod(0o755)
-    folder = write(place / "results", [record(day) for day in range(3)])
+    parent = Path(tempfile.mkdtemp())
+    parent.chmod(0o755)
+    folder = write(parent / "results", [record(day) for day in range(3)])
     (folder / "logs").mkdir()
     (folder / "reports").mkdir()
     (folder / "logs" / f"{SESSION}.log").touch()
@@ -45,28 +45,22 @@ def results():
     yield folder
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    shutil.rmtree(place)
+    shutil.rmtree(parent)
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        ["show", "--session", SESSION, "--results"],
-        ["show", "--results"],
-        ["history", "latency_8B"],
-        ["report", "-o", "/dev/null"],
-        ["changes"],
-        ["show", "--cost", "--results"],
-    ],
-    ids=lambda words: " ".join(words).replace(SESSION, "x"),
+VERBS = (
+    *(f"show --session {SESSION} --results", "show --results", "history latency_8B", "report -o /dev/null"),
+    *("changes", "show --cost --results"),
 )
-@pytest.mark.parametrize("mode", [0o644, 0o000])
+
+
+@pytest.mark.parametrize("verb", [each.split() for each in VERBS], ids=VERBS)
 @pytest.mark.parametrize("closed", ["perflogs", "perflogs/yours", "perflogs/yours/compute"])
-def test_a_folder_that_cannot_be_searched_is_named(results, verb, mode, closed):
+def test_a_folder_that_cannot_be_searched_is_named(results, verb, closed):
     if "--cost" in verb:
         closed = "."
     CliRunner().invoke(cli, [*verb, str(results)])  # what it imports, nobody may not be able to read
-    (results / closed).chmod(mode)
+    (results / closed).chmod(0o644)
     with an_ordinary_user():
         done = CliRunner().invoke(cli, [*verb, str(results)])
     assert done.exit_code != 0

@@ -80,75 +80,33 @@ def test_looser_references_are_listed_and_held_back(folder, tmp_path):
     held = invoke("propose", slow, "--system", "yours", "--write")
     assert held.exit_code == 1
     assert held.stderr.startswith("LOOSENED, and written only with --allow-looser:\n  latency_8B of OsuLatency")
-    assert "[1.3, null, 0.02, us] becomes [1.6, null, 0.02, us]" in held.stderr
-    assert "[1.3, null, 0.02, us]" in (folder / "yours.yaml").read_text()
     assert invoke("propose", slow, "--system", "yours", "--write", "--allow-looser").exit_code == 0
-    assert "[1.6, null, 0.02, us]" in (folder / "yours.yaml").read_text()
 
 
-def test_bad_records_are_named_and_the_status_tells(folder, tmp_path):
-    results = write(tmp_path / "results", [record(day) for day in range(6)])
-    with next(results.rglob("*.jsonl")).open("a") as out:
-        out.write("{half a line")
-    done = invoke("propose", results, "--system", "yours")
-    assert done.exit_code == 1 and "warning: " in done.stderr and "OsuLatency.jsonl:7" in done.stderr
-    assert "latency_8B: [1.3" in done.stdout
-
-
-def test_what_a_record_says_cannot_steer_a_terminal_or_a_file(folder, tmp_path):
-    odd = "x\x1b]0;owned\x07: [\n  no_reference: []"
-    results = write(tmp_path / "results", [record(day, environ=odd, program=odd) for day in range(6)])
-    done = invoke("propose", results, "--system", "yours", "--write")
-    assert "\x1b" not in done.output and "\x07" not in done.output
-    file = reference_file.load(folder / "yours.yaml")
-    assert [reason.why for reason in file.reasons] == ["no values yet"]
-
-
-def test_simulations_are_refused(folder, tmp_path):
-    results = write(tmp_path / "results", [record(day, evidence="predicted") for day in range(6)])
-    done = invoke("propose", results, "--system", "yours")
-    assert "yours is simulated: its references come from published documents" in str(done.exception)
-
-
-def _played(results, playback, folder):
+def _played(results, number, playback, folder):
     """Run OsuLatency with the output of a file, and return ReFrame's status and the session."""
-    name = (
-        f"2026010{len(list((results / 'logs').glob('*.log'))) + 1}T000000Z-test"
-        if results.exists()
-        else "20260101T000000Z-test"
-    )
+    name = f"2026010{number}T000000Z-test"
     env = os.environ | {
         "FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich", "PLAYBACK": str(playback),
         "RFM_REFERENCE_PREFIX": str(folder),
     }  # fmt: skip
-    command = [
-        REFRAME,
-        "-C",
-        TESTS / "playback/settings.py",
-        "-c",
-        ROOT / "checks/osu/pt2pt.py",
-        "-n",
-        "OsuLatency",
-        "-r",
-    ]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=GUARD_S)
+    where = ["-C", TESTS / "playback/settings.py", "-c", ROOT / "checks/osu/pt2pt.py"]
+    done = subprocess.run(
+        [REFRAME, *where, "-n", "OsuLatency", "-r"], env=env, cwd=ROOT, capture_output=True, timeout=GUARD_S
+    )
     return done.returncode, runs.load_session(results, name)
 
 
-def test_the_whole_way(folder, tmp_path):
-    """Runs, a proposal from them, and runs that are judged by it (three of ReFrame: some seconds)."""
+def test_proposed_references_judge_the_next_run(folder, tmp_path):
     (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
     results = tmp_path / "results"
-    status, first = _played(results, LATENCY, folder)
+    status, first = _played(results, 1, LATENCY, folder)
     assert status == 0 and {each["reference"] for each in first.records} == {None}
-    path = results / "perflogs/local/node/OsuLatency.jsonl"
-    with path.open("a") as out:
+    with (results / "perflogs/local/node/OsuLatency.jsonl").open("a") as out:
         for run in range(4):
             for each in first.records:
-                out.write(
-                    json.dumps(dict(each) | {"session": f"again-{run}", "value": each["value"] * (1 + run / 1000)})
-                    + "\n"
-                )
+                changed = {"session": f"again-{run}", "value": each["value"] * (1 + run / 1000)}
+                out.write(json.dumps(dict(each) | changed) + "\n")
 
     done = invoke("propose", results, "--system", "local", "--write")
     assert done.exit_code == 0, done.output
@@ -156,18 +114,15 @@ def test_the_whole_way(folder, tmp_path):
     entry = file.entries["OsuLatency"]["local:node"]["mpich"]["1x2"]
     assert set(entry) == {each["metric"] for each in first.records} and len(file.reasons) == 1
 
-    status, met = _played(results, LATENCY, folder)
-    assert status == 0
-    assert {each["metric"]: each["reference"] for each in met.records} == {
-        name: value[0] for name, value in entry.items()
-    }
-
     slower = tmp_path / "slower.txt"
     slower.write_text(
         re.sub(r"(?m)^(\s*1048576\s+)(\S+)", lambda m: f"{m[1]}{float(m[2]) * 1.5:.2f}", LATENCY.read_text())
     )
-    status, missed = _played(results, slower, folder)
+    status, missed = _played(results, 2, slower, folder)
     assert status == 1
+    assert {each["metric"]: each["reference"] for each in missed.records} == {
+        name: value[0] for name, value in entry.items()
+    }
     assert [each["metric"] for each in missed.records if each["result"] == "fail"] == ["latency_1048576B"]
 
 

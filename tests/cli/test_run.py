@@ -16,8 +16,8 @@ from fabric_checks.schedulers import reservations
     ("says", "cause"),
     [
         ({"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]}, "s:p is run by 'local', and only Slurm's"),
-        ({"name": "s"}, "ReFrame does not say which partitions there are"),
-        (None, "ReFrame does not say which partitions there are: nothing"),
+        ({"name": "s"}, "ReFrame lists no partitions"),
+        (None, "ReFrame lists no partitions: nothing"),
     ],
 )
 def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):

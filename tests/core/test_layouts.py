@@ -9,13 +9,7 @@ from fabric_checks.core.layouts import SHAPES, Layout, corners, fitting, of_shap
 
 @pytest.mark.parametrize(
     ("nodes", "cores", "expected"),
-    [
-        (1, 1, "1x1"),
-        (1, 2, "1x1 1x2"),
-        (1, 6, "1x1 1x2 1x4 1x6"),
-        (3, 2, "1x1 1x2 2x1 2x2 3x1 3x2"),
-        (0, 4, ""),
-    ],
+    [(1, 1, "1x1"), (1, 6, "1x1 1x2 1x4 1x6"), (3, 2, "1x1 1x2 2x1 2x2 3x1 3x2"), (0, 4, "")],
 )
 def test_every_layout_that_fits(nodes, cores, expected):
     assert " ".join(map(str, fitting(nodes, cores))) == expected
@@ -23,14 +17,7 @@ def test_every_layout_that_fits(nodes, cores, expected):
 
 @pytest.mark.parametrize(
     ("cores", "ppn", "expected"),
-    [
-        (8, [], [1, 2, 8]),
-        (8, ["full"], [1, 2, 8]),
-        (8, [1, 2, "full"], [1, 2, 8]),
-        (8, [6, 4, 4], [1, 2, 4, 6, 8]),
-        (2, [1], [1, 2]),
-        (1, ["full"], [1]),
-    ],
+    [(8, [], [1, 2, 8]), (8, [1, 2, "full"], [1, 2, 8]), (8, [6, 4, 4], [1, 2, 4, 6, 8]), (1, ["full"], [1])],
 )
 def test_processes_a_node_as_a_site_gives_them(cores, ppn, expected):
     assert [layout.ppn for layout in fitting(1, cores, ppn)] == expected
@@ -69,19 +56,6 @@ def test_corners_do_not_grow_with_the_system(shape):
             assert bool(ends) == bool(fit)
             if fit:
                 assert min(fit) in ends and max(fit) in ends
-
-
-@pytest.mark.parametrize(
-    ("shape", "expected"),
-    [
-        ("pair", "1x2 2x1"),
-        ("pairs", "1x2 2x1 2x2 3x2"),
-        ("several", "1x2 2x1 2x2 3x1 3x2"),
-        ("any", "1x1 1x2 2x1 2x2 3x1 3x2"),
-    ],
-)
-def test_shapes(shape, expected):
-    assert " ".join(map(str, of_shape(shape, fitting(3, 2)))) == expected
 
 
 def test_text_and_back():

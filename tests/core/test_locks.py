@@ -39,17 +39,14 @@ class Holder:
 @pytest.fixture
 def held(tmp_path):
     holder = Holder(tmp_path / "lock")
-    yield tmp_path / "lock", holder
-    if holder.process.poll() is None:
+    with holder.process:
+        yield tmp_path / "lock", holder
         holder.process.kill()
-        holder.process.wait()
-    holder.process.stdin.close()
-    holder.process.stdout.close()
 
 
 def test_a_refused_lock_names_its_holder(held):
     path, holder = held
-    who = rf"process {holder.process.pid} of \w+ since 20\S+: '.*-c"
+    who = rf"process {holder.process.pid} of \w+ on \S+ since 20\S+: '.*-c"
     with pytest.raises(locks.LockedError, match=rf"^{path}: locked by {who}"), locks.exclusive(path, 0):
         pytest.fail("both have it")
     with pytest.raises(locks.LockedError, match=rf"^{path}: locked after 1 s by {who}"), locks.exclusive(path, 0.6):
@@ -81,7 +78,7 @@ def test_the_kernel_releases_the_lock_of_a_killed_process(held):
 
 def test_only_the_owner_can_open_a_lock(tmp_path):
     path = tmp_path / "lock"
-    path.touch(mode=0o644)  # as an earlier release made it
+    path.touch(mode=0o644)
     with locks.exclusive(path, 0):
         assert path.stat().st_mode & 0o777 == 0o600
 
@@ -125,7 +122,7 @@ def test_a_holder_on_another_host_has_left_a_note(tmp_path, monkeypatch):
     with locks.exclusive(path, 0):
         monkeypatch.setattr(locks, "holders", lambda _: [])
         assert locks.holder(path).startswith(f"process {os.getpid()} of ")
-        for text in ("", "{", "[]", '{"process": "x"}', "\x00" * 5000):
+        for text in ("", "x", "process 1 of me\x1b[2J", "\x00" * 5000):
             path.write_text(text)
             assert locks.holder(path).startswith("a process that cannot be seen from here")
 
@@ -138,9 +135,6 @@ def test_the_folder_of_a_lock_belongs_to_its_user(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(folder)
     with pytest.raises(FabricError, match="link belongs to .* or leads elsewhere.*: have it removed"):
         locks.own_folder(tmp_path / "link")
-    (tmp_path / "file").touch()
-    with pytest.raises(FabricError, match="file: File exists: your jobs lock a file in it; fix that"):
-        locks.own_folder(tmp_path / "file")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(FabricError, match=r"mine belongs to \w+ or leads elsewhere"):
         locks.own_folder(folder)
@@ -167,7 +161,3 @@ def test_a_job_without_the_lock_fails(tmp_path, monkeypatch):
         done = subprocess.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith(f"error: cannot lock {path}, or another job held it for too long")
-
-
-def test_the_lock_of_the_host_is_in_a_folder_of_the_user():
-    assert locks.host_lock().parent.name == f"fabric-checks-{os.geteuid()}"

@@ -31,7 +31,7 @@ def test_a_sound_path_is_returned(path):
 @pytest.mark.parametrize(
     ("path", "sign"),
     [
-        ("/a b", "a space"), ("/a\nb", "a line end"), ("/$(touch x)", r"'\$'"), ("/`x`", "'`'"), ("/a;b", "';'"),
+        ("/a b", "' '"), ("/a\nb", r"'\\n'"), ("/$(touch x)", r"'\$'"), ("/`x`", "'`'"), ("/a;b", "';'"),
         ("/a'b", '"\'"'), ('/a"b', "'\"'"), ("/a:b", "':'"), ("/a,b", "','"), ("/a%j", "'%'"), ("/a*", r"'\*'"),
         ("/a\x1b[1m", r"'\\x1b'"), ("/a\udcffb", r"'\\udcff'"), ("/a=b", "'='"), ("/~", "'~'"), ("/a\\b", r"'\\\\'"),
     ],
@@ -46,15 +46,15 @@ def test_a_path_is_made_absolute(tmp_path, monkeypatch):
     assert sound_path("it", "x/../y") == tmp_path / "y"
 
 
-def test_variables_with_unsafe_values_are_refused(monkeypatch):
-    """By the library too, for runs of ReFrame without a set-up."""
-    for name, value, ask in (
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
         ("FABRIC_HOME", "/a;b", paths.home),
         ("FABRIC_RESULTS", "/$(x)", paths.results),
-        ("FABRIC_SESSION", "../../x", sessions.session_id),
-    ):
-        sessions.session_id.cache_clear()
-        monkeypatch.setenv(name, value)
-        with pytest.raises(FabricError, match=f"^{name} is "):
-            ask()
-    sessions.session_id.cache_clear()
+        ("FABRIC_SESSION", "../../x", sessions.session_id.__wrapped__),
+    ],
+)
+def test_variables_with_unsafe_values_are_refused(monkeypatch, name, value, read):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(FabricError, match=f"^{name} is "):
+        read()

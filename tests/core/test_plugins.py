@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that add verbs and sections: found by their name, and nothing else of the folder is loaded."""
+"""Packages that add verbs and sections: found by name, and nothing else of the folder is loaded."""
 
 import sys
 
@@ -22,7 +22,7 @@ def scales(tmp_path, monkeypatch):
     (tmp_path / "fabric_scales/plugin.py").write_text(PLUGIN)
     (tmp_path / "fabric_scales/section.py").write_text("def section(*_): return 'a section'\n")
     (tmp_path / "other_scales/plugin.py").write_text("raise RuntimeError('loaded')\n")
-    monkeypatch.setattr(plugins, "BESIDE", tmp_path)
+    monkeypatch.setattr(plugins, "FOLDER", tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins.plugins.cache_clear()
     yield

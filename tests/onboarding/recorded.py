@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sites as their tools show them, recorded in tests/golden/sites, in the forms that manuals and public threads have.
+"""Sites by the output of their tools, recorded in tests/golden/sites, in the forms of manuals and public threads.
 
-A line ``% NAME=VALUE`` sets variables, ``$ COMMAND`` begins what a command prints (``! N`` as its first line: its exit
-status), ``& PATH`` what a file has. All names are invented.
+A line ``% NAME=VALUE`` sets variables, ``$ COMMAND`` begins the output of a command (``! N`` as its first line: its
+exit status), ``& PATH`` the content of a file. All names are invented.
 """
 
 import re
@@ -21,7 +21,6 @@ HOSTS = {
     "slurm_ethernet": "head",
     "slurm_gpus": "dune-login1",
     "pbs": "elm1",
-    "torque": "frost.example",
     "flux": "fern1000",
     "lsf": "login1.gale.example",
     "no_scheduler": "hut",
@@ -29,7 +28,7 @@ HOSTS = {
 
 
 class Recorded(Machine):
-    """A machine that is a recording: of its tools those are there that something was recorded of."""
+    """A recorded machine: a tool is there if output of it was recorded."""
 
     def __init__(self, text):
         variables, self.answers, self.files, lines = {}, {}, {}, None
@@ -71,7 +70,7 @@ def site(name):
 
 
 def tools(machine, folder):
-    """Put programs into a folder that say what was recorded, and return the variables to call them with."""
+    """Write programs that print recorded output into a folder, and return the variables to call them with."""
     folder = Path(folder)
     folder.mkdir()
     scripts = {tool: [] for tool in ("sinfo", "bhosts", "pbsnodes", "flux", "mpicc")}  # what is here is none of them
@@ -89,6 +88,7 @@ def tools(machine, folder):
     return machine.variables | function
 
 
-def written_by_init(facts, **told):
+def written_by_init(facts, **given):
     """Return the files that `init --yes` writes."""
-    return writing.files(facts, questions.guesses(facts, lambda _: True, **told))
+    answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
+    return writing.files(facts, answers)

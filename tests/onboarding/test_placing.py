@@ -18,7 +18,8 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
     (tmp_path / "systems/new.py").write_text("mine")
     with pytest.raises(FabricError, match="new.py: already exists and is left unchanged; nothing was written"):
         placing.write(files, tmp_path)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "systems/new.py"]
-    assert (tmp_path / "systems/new.py").read_text() == "mine"
+    assert {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {
+        tmp_path / "systems/new.py": "mine"
+    }
     (tmp_path / "systems/new.py").unlink()
     assert [path.read_text() for path in placing.write(files, tmp_path)] == ["a", "b", "c"]

@@ -11,23 +11,31 @@ from fabric_checks.onboarding.looking import look
 from tests.onboarding.recorded import HOSTS, site
 
 
+def asked(facts):
+    """Return the questions on a site, if all guesses are taken."""
+    found = []
+
+    def answer(question):
+        found.append(question)
+        return questions.taken(question, None)
+
+    questions.answered(facts, lambda name: name != "taken", answer)
+    return found
+
+
 @pytest.mark.parametrize(
     ("key", "text", "why"),
     [
-        ("name", "a b", "is not a name for a system"),
-        ("name", "8wide", "is not a name"), ("name", "$(x)", "is not a name"),
-        ("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem"),
-        ("nodes", "0", "is not a number of 1 or more"), ("nodes", "many", "is not a number"),
-        ("cores", "-1", "is not a number"),
+        *(("name", text, "is not a name for a system") for text in ("a b", "8wide", "$(x)")),
+        *(("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem")),
+        *(("nodes", text, "is not a number of 1 or more") for text in ("0", "many", "-1")),
         ("account", "a;b", "the account is 'a;b', which is not a name"),
-        ("link_gbits", "fast", "is not a rate in Gbit/s"),
-        ("link_gbits", "0", "is not a rate in Gbit/s"), ("link_gbits", "1e999", "is not a rate"),
+        *(("link_gbits", text, "is not a rate in Gbit/s") for text in ("fast", "0", "1e999")),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_answer_is_refused(key, text, why):
     found = look(site("slurm_infiniband"), "login2")
-    asked = [*questions.questions(found, lambda name: name != "taken"), *questions.of_queue(found, "batch")]
-    (question,) = [each for each in asked if each.key == key]
+    (question,) = [each for each in asked(found) if each.key == key]
     with pytest.raises(FabricError, match=re.escape(why)):
         questions.taken(question, text)
 
@@ -36,9 +44,7 @@ def test_few_questions_are_asked_and_each_guess_is_an_answer():
     """Of a large cluster six at most, of one machine its name."""
     for name in HOSTS:
         found = look(site(name), HOSTS[name])
-        first = questions.questions(found, lambda _: True)
-        queue = next((each.guess for each in first if each.key == "queue"), None)
-        asked = [each for each in [*first, *questions.of_queue(found, queue)] if not each.certain]
-        assert asked[0].key == "name" and len(asked) <= (1 if found.scheduler == "local" else 5)
-        for question in asked:
+        uncertain = [each for each in asked(found) if not each.certain]
+        assert uncertain[0].key == "name" and len(uncertain) <= (1 if found.scheduler == "local" else 5)
+        for question in uncertain:
             assert question.read("" if question.guess is None else f"{question.guess}") == question.guess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of nine sites are a configuration of each, with its guesses marked; so are the examples."""
+"""The files of eight sites are a configuration of each, with its guesses marked; so are the examples."""
 
 import re
 
@@ -13,8 +13,8 @@ from fabric_checks.onboarding.looking import look
 from tests.onboarding.recorded import HOSTS, site, written_by_init
 
 
-def written(name, **told):
-    return written_by_init(look(site(name), HOSTS[name]), name="new", **told)
+def written(name, **given):
+    return written_by_init(look(site(name), HOSTS[name]), name="new", **given)
 
 
 def configuration(text):
@@ -32,7 +32,7 @@ def nothing_is_selected(monkeypatch):
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_every_site_has_a_configuration(name):
+def test_every_site_has_a_configuration(name, tmp_path):
     files = written(name)
     assert list(files)[-2:] == ["references/new.yaml", "systems/new.py"]
     text = files["systems/new.py"]
@@ -43,20 +43,15 @@ def test_every_site_has_a_configuration(name):
     for partition in system["partitions"]:
         assert partition["environs"] and set(partition["environs"]) <= known
         assert {"nodes", "cores", "ppn", "launch_options"} <= set(partition["extras"])
-    # What nobody has said and no tool has told is marked.
     assert text.count("# guess:") >= 1
-
-
-@pytest.mark.parametrize("name", HOSTS)
-def test_every_scope_is_yaml(name, tmp_path):
-    for path, text in written(name).items():
+    for path, scope in files.items():
         if path.endswith(".yaml"):
-            (tmp_path / "file.yaml").write_text(text)
+            (tmp_path / "file.yaml").write_text(scope)
             load(tmp_path / "file.yaml")
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "access", "nodes", "link", "nics"),
+    ("name", "given", "access", "nodes", "link", "nics"),
     [
         ("slurm_infiniband", {}, ["--exclusive", "--partition=batch"], 16, 25000, 1),
         ("slurm_infiniband", {"account": "chem-21", "nodes": "100", "queue": "himem"},
@@ -65,14 +60,13 @@ def test_every_scope_is_yaml(name, tmp_path):
         ("slurm_ethernet", {}, ["--exclusive", "--partition=main"], 12, 3125, 1),
         ("slurm_gpus", {"queue": "gpu", "link_gbits": "200"}, ["--exclusive", "--partition=gpu"], 16, 25000, 2),
         ("pbs", {"account": "p1", "link_gbits": "54"}, ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
-        ("torque", {}, ["-q batch"], 2, None, None),
         ("flux", {}, ["--exclusive", "--queue=pbatch"], 16, 25000, 1),
         ("lsf", {"link_gbits": ""}, ["-q normal"], 2, None, None),
         ("no_scheduler", {}, None, 1, None, None),
     ],
 )  # fmt: skip
-def test_the_access_and_extras_of_each_site(name, told, access, nodes, link, nics):
-    partition, *_ = configuration(written(name, **told)["systems/new.py"])[0]["partitions"]
+def test_the_access_and_extras_of_each_site(name, given, access, nodes, link, nics):
+    partition, *_ = configuration(written(name, **given)["systems/new.py"])[0]["partitions"]
     extras = partition["extras"]
     found = partition.get("access"), extras["nodes"], extras.get("link_MBps"), extras.get("nics")
     assert found == (access, nodes, link, nics)
@@ -118,8 +112,8 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
 
 
 def test_a_given_answer_is_no_guess():
-    told = {"account": "chem-21", "nodes": "4", "queue": "debug", "link_gbits": "200", "nics": "1", "cores": "64"}
-    text = written("slurm_infiniband", **told)["systems/new.py"]
+    given = {"account": "chem-21", "nodes": "4", "queue": "debug", "link_gbits": "200", "nics": "1", "cores": "64"}
+    text = written("slurm_infiniband", **given)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)
     # Only of what nobody is asked.
     assert {mark.split()[0] for mark in marked} == {"hosts", "the"} and '"nodes": 4,' in text

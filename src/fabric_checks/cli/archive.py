@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from fabric_checks.cli.conditions import end_by
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
@@ -22,7 +20,7 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks archive ~/fabric-archive                     the results of this clone
-  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs from another place
+  fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs of another folder
   fabric-checks archive --export ~/fabric-archive > all.jsonl
 """
 
@@ -41,7 +39,7 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     too.
     """
     if len(paths) > (1 if export else 2):
-        raise click.UsageError("too many paths; --export takes one: the archive" if export else "too many paths")
+        raise click.UsageError("too many paths: RESULTS and FOLDER at most, and FOLDER alone with --export")
     if export:
         _export(paths[0])
         return
@@ -49,9 +47,8 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     results = paths[0] if len(paths) == 2 else results_folder()
     if not results.exists():
         raise RecordError(f"{results}: there is no such file or folder")
-    with _progress() as progress:
-        outcome = archiving.add(results, paths[-1], progress)
-    console.warn(outcome.faults)
+    with console.rich_console(console.err()).status("") as status:
+        outcome = archiving.add(results, paths[-1], lambda done: status.update(f"{done} records read"))
     if as_json:
         files = [str(path) for path in outcome.files]
         whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
@@ -59,31 +56,13 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     else:
         many = count_text(len(outcome.files), "file")
         console.print(f"{paths[-1]}: {outcome.added} records added, {outcome.known} already there; {many} written")
-    if outcome.faults:
-        raise SystemExit(1)
+    end_by(outcome.faults)
 
 
 def _export(folder: Path) -> None:
-
     faults = Faults()
     for line in archiving.export(folder, faults):
         console.print_json(line)
         if not console.out().has_reader:  # such as `head`, which has seen enough of what may be millions
             return
-    left_out = list(faults.lines())
-    console.warn(left_out)
-    if left_out:
-        raise SystemExit(1)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int], object]]:
-    """Show on a terminal how many records were read."""
-    if not console.err().isatty():
-        yield lambda done: None
-        return
-
-    columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} records read"), TimeElapsedColumn())
-    with Progress(*columns, console=console.rich_console(console.err()), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done: progress.update(task, completed=done)
+    end_by(list(faults.lines()))

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks changes``: where metrics changed over time."""
+"""``fabric-checks changes``: change points of metrics over time."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
 
 import click
-from rich.progress import Progress
 
-from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option
+from fabric_checks.cli import choosing
+from fabric_checks.cli.conditions import end_by, fail_on_option, only_option
 from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
 from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
-from fabric_checks.records import reading
-from fabric_checks.records import sources as sets_of
 from fabric_checks.report import changes
 
 _EPILOG = """
@@ -33,16 +31,14 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-o
 @click.command("changes", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("--since", type=click.DateTime(), help="Only changes whose first run is at or after this time (UTC).")
-@confidence_option
-@click.option("--only", metavar="STATES", help="States to show, separated by commas: open, better, closed.")
+@only_option(STATES)
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     sources: tuple[str, ...],
     *,
     since: datetime | None,
-    confidence: float,
-    only: str | None,
+    only: tuple[str, ...],
     gates: tuple[Gate, ...],
     as_json: bool,
 ) -> None:
@@ -51,19 +47,14 @@ def command(
     A change is open if the value has been worse since, closed if the value is back where it was, or better. One bad run
     is not a change; three are. Series of fewer than 8 runs are too short.
     """
-    wanted = chosen_words(only, STATES)
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
-    sets = [sets_of.parse(source) for source in sources] or [sets_of.default()]
-    loaded = reading.load(sets, FIELDS, compact=True)
-    terminal = console.rich_console(console.err())
-    with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
-        task = progress.add_task("series", total=None)
+    loaded = choosing.load(sources, FIELDS, compact=True)
+    with console.rich_console(console.err()).status("") as status:
         found = find_changes(
             loaded.frame,
             since=since.replace(tzinfo=timezone.utc) if since else None,
-            confidence=confidence / 100,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
+            progress=lambda done, total: status.update(f"{done} of {total} series"),
         )
     objections = []
     for gate in gates:
@@ -71,9 +62,9 @@ def command(
         if count:
             margin = f" by at least {gate.margin_percent:g} % for certain" if gate.margin_percent else ""
             objections.append(f"{count} series are worse{margin}")
-    events = events_of(change for change in found.changes if not wanted or change.state in wanted)
+    events = events_of(change for change in found.changes if not only or change.state in only)
     if as_json:
         console.print_json(changes.as_json(found, events, objections, loaded.faults))
     else:
         console.print_rich(changes.render(found, events))
-    end_by(objections, loaded.faults)
+    end_by(loaded.faults, objections)

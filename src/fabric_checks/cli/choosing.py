@@ -14,21 +14,25 @@ from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
 
 
-def load(sources: Sequence[str], columns: Collection[str], where: Mapping[str, str] | None = None) -> reading.Loaded:
+def load(
+    sources: Sequence[str], columns: Collection[str], where: Mapping[str, str] | None = None, *, compact: bool = False
+) -> reading.Loaded:
     """Read the results that a user names, or those of this clone.
 
     :param sources: as :func:`fabric_checks.records.sources.parse` reads them.
-    :param columns: the fields that are wanted; :param where: values that fields must have.
+    :param columns: the fields to read; :param where: values that fields must have.
+    :param compact: see :func:`fabric_checks.records.reading.load`.
     :raises RecordError: if there is nothing.
     """
     named = [sets_of.parse(text) for text in sources] or [sets_of.default()]
-    return reading.load([replace(each, where={**each.where, **(where or {})}) for each in named], columns)
+    chosen = [replace(each, where={**each.where, **(where or {})}) for each in named]
+    return reading.load(chosen, columns, compact=compact)
 
 
 def matching(frame: pl.DataFrame, patterns: Mapping[str, str | None]) -> pl.DataFrame:
-    """Return the records whose fields match regular expressions in full; those without a pattern may be anything.
+    """Return the records whose fields match regular expressions in full; a field without a pattern always matches.
 
-    :raises RecordError: if one is no regular expression.
+    :raises RecordError: if one is not a regular expression.
     """
     for field, pattern in patterns.items():
         if pattern is None:
@@ -37,8 +41,6 @@ def matching(frame: pl.DataFrame, patterns: Mapping[str, str | None]) -> pl.Data
             compiled = re.compile(pattern)
         except re.error as error:
             raise RecordError(f"--{field}: {quoted(pattern)} is not a regular expression: {error}") from None
-        fitting = [
-            value for value in frame[field].unique().to_list() if value is not None and compiled.fullmatch(value)
-        ]
-        frame = frame.filter(pl.col(field).is_in(fitting))
+        values = frame[field].drop_nulls().unique().to_list()
+        frame = frame.filter(pl.col(field).is_in(list(filter(compiled.fullmatch, values))))
     return frame

@@ -24,34 +24,31 @@ class Verb(NamedTuple):
 
 
 _OWN = {
-    "nightly": Verb(DAILY, "fabric_checks.cli.nightly", "Run a level, judge it, archive it, and report what is new."),
-    "vet": Verb(DAILY, "fabric_checks.cli.vet", "Judge every node: good, slow or faulty."),
-    "findings": Verb(
-        DAILY, "fabric_checks.cli.findings", "List the findings of nights that are open, and mark known ones."
-    ),
-    "show": Verb(DAILY, "fabric_checks.cli.show", "Print the metrics of a run, its nodes, or what runs cost."),
-    "report": Verb(DAILY, "fabric_checks.cli.report", "Write one HTML file about the machines in the results."),
-    "compare": Verb(CLOSER, "fabric_checks.cli.compare", "Compare sets of results with the first one."),
-    "changes": Verb(CLOSER, "fabric_checks.cli.changes", "Find when a metric's level changed, and what else changed."),
-    "history": Verb(CLOSER, "fabric_checks.cli.history", "Plot a metric from run to run."),
-    "rotate": Verb(CLOSER, "fabric_checks.cli.rotate", "Analyse output of rotate: which node or path is slow."),
-    "init": Verb(REFERENCES, "fabric_checks.cli.init", "Look at this machine, ask for the rest, write its files."),
-    "references": Verb(
-        REFERENCES, "fabric_checks.cli.references", "Propose references from history, and check the files."
-    ),
-    "archive": Verb(REFERENCES, "fabric_checks.cli.archive", "Add results to an archive."),
-    "cost": Verb("", "fabric_checks.cli.cost", "Compute what a run would cost, for ci/run --cost."),
-    "spack": Verb("", "fabric_checks.cli.spack", "Build the packages of spack-envs, or mirror their sources."),
-    "completion": Verb("", "fabric_checks.cli.completion", "Print the shell completion script of fabric-checks."),
-    "run": Verb("", "fabric_checks.cli.run", "Run ReFrame, with one line while it runs and one screen at its end."),
-    "new-session": Verb("", "fabric_checks.cli.new_session", "Print a name for a session."),
+    "nightly": (DAILY, "Run a level, judge it, archive it, and report what is new."),
+    "vet": (DAILY, "Judge every node: good, slow or faulty."),
+    "findings": (DAILY, "List the findings of nights that are open, and mark known ones."),
+    "show": (DAILY, "Print the metrics of a run, its nodes, or what runs cost."),
+    "report": (DAILY, "Write one HTML file about the machines in the results."),
+    "compare": (CLOSER, "Compare sets of results with the first one."),
+    "changes": (CLOSER, "Find when a metric's level changed, and what else changed."),
+    "history": (CLOSER, "Plot a metric from run to run."),
+    "rotate": (CLOSER, "Analyse output of rotate: which node or path is slow."),
+    "init": (REFERENCES, "Detect this machine, ask for the rest, write its files."),
+    "references": (REFERENCES, "Propose references from history, and check the files."),
+    "archive": (REFERENCES, "Add results to an archive."),
+    "cost": ("", "Compute what a run would cost, for ci/run --cost."),
+    "spack": ("", "Build the packages of spack-envs, or mirror their sources."),
+    "run": ("", "Run ReFrame, with one line while it runs and one screen at its end."),
+    "new-session": ("", "Print a name for a session."),
 }
 
 
 def verbs() -> dict[str, Verb]:
     """Return the verbs of the collection and of its plugins by name, in the order of the help."""
-    added = {name: Verb(*entry) for name, entry in plugins.verbs().items()}
-    found = _OWN | added
+    found = {
+        name: Verb(group, f"fabric_checks.cli.{name.replace('-', '_')}", text) for name, (group, text) in _OWN.items()
+    }
+    found |= {name: Verb(*entry) for name, entry in plugins.verbs().items()}
     order = {group: number for number, group in enumerate((*GROUPS, ""))}
     return dict(sorted(found.items(), key=lambda item: order.get(item[1].group, len(order))))
 
@@ -61,7 +58,7 @@ INTERRUPTED = 130
 
 
 class Commands(click.Group):
-    """A group whose commands are loaded when they are asked for, and print through the console."""
+    """A group whose commands are loaded when they are called, and print through the console."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command."""
@@ -81,7 +78,7 @@ class Commands(click.Group):
         return list(verbs())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return what lists show of a command, or None if there is none of that name."""
+        """Return the entry of a command in lists, or None for an unknown name."""
         verb = verbs().get(cmd_name)
         return verb and click.Command(cmd_name, short_help=verb.help, hidden=not verb.group)
 
@@ -95,7 +92,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called, and what is left of its arguments."""
+        """Return the command that is called, and its remaining arguments."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and load(str(name)), rest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from fabric_checks.cli.conditions import chosen_words, confidence_option, end_by, fail_on_option, read_share
+from fabric_checks.cli.conditions import end_by, fail_on_option, only_option, read_by
 from fabric_checks.comparison import gate
 from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.gate import Gate
@@ -22,7 +22,7 @@ _EPILOG = """
 Examples:
   fabric-checks compare old=/archive/2025 new=.fabric/results
   fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
-  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse,missing
+  fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse --only missing
   fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
   fabric-checks compare base.jsonl new.jsonl --repeatable 5% --format html > comparison.html
 
@@ -36,10 +36,9 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 
 @click.command("compare", epilog=_EPILOG)
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
-@confidence_option
 @click.option(
     "--repeatable",
-    callback=read_share,
+    callback=read_by(gate.share),
     metavar="SHARE",
     help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )
@@ -51,31 +50,24 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@click.option(
-    "--only",
-    "only",
-    metavar="VERDICTS",
-    help="Verdicts to show: worse, missing, not-comparable, too-few, better, no-difference.",
-)
+@only_option(VERDICTS)
 @click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(
     sources: tuple[str, ...],
     *,
-    confidence: float,
     repeatable: float | None,
     across_versions: bool,
     gates: tuple[Gate, ...],
     form: str,
-    only: str | None,
+    only: tuple[str, ...],
     every_point: bool,
 ) -> None:
     """Compare sets of results with the first one.
 
     Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if not, the
-    smallest difference that could have been detected is shown beside it. What one side lacks is shown as missing, and
-    what cannot be compared is shown with the reason.
+    smallest difference that could have been detected is shown with it. Metrics that one side lacks are shown as
+    missing, and those that cannot be compared with the reason.
     """
-    verdicts = chosen_words(only, VERDICTS)
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
     sets = [sets_of.parse(source) for source in sources]
@@ -84,15 +76,10 @@ def command(
     if doubled is not None:
         raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
     faults: list[str] = []
-    found = compare(
-        reading.load_aggregated(sets, COMPARED, faults),
-        labels,
-        confidence=confidence / 100,
-        repeatable=repeatable,
-        across_versions=across_versions,
-    )
+    loaded = reading.load_aggregated(sets, COMPARED, faults)
+    found = compare(loaded, labels, repeatable=repeatable, across_versions=across_versions)
     objections = gate.objections(found, gates)
-    rows = select(found.frame, verdicts)
+    rows = select(found.frame, only)
     if form == "json":
         console.print_json(forms.as_json(found, rows, objections, faults))
     elif form == "csv":
@@ -105,4 +92,4 @@ def command(
             console.print_document(forms.as_markdown(page))
         else:
             console.print_document(forms.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
-    end_by(objections, faults)
+    end_by(faults, objections)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of commands that judge: shares, verdicts, and the conditions under which they fail."""
+"""Options of several commands that run or judge, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fabric_checks.comparison.gate import Gate, parse, share
+from fabric_checks.comparison.gate import parse
 from fabric_checks.core import console
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -16,57 +16,46 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 # Callbacks and no types of click: these are generic in some releases only.
 
 
-def read_share(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
-    """Read an option that is a share such as 5% or 0.05."""
-    try:
-        return None if value is None else share(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+def read_by(parse: Callable[[Any], object]) -> Callable[[click.Context, click.Parameter, Any], object]:
+    """Return the callback of an option that a function parses; its ValueError is wrong usage."""
+
+    def read(_ctx: click.Context, _param: click.Parameter, value: Any) -> object:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return read
 
 
-def read_gates(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[Gate, ...]:
-    """Read the conditions of --fail-on, such as worse:5%."""
-    try:
-        return tuple(parse(value) for value in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-confidence_option = click.option(
-    "--confidence",
-    type=click.FloatRange(50, 99.9),
-    default=95,
-    show_default=True,
-    help="Confidence of the intervals, in %.",
+system_option = click.option(
+    "--system",
+    envvar="RFM_SYSTEM",
+    help="A system of config/systems.  [default: the one whose host names match, else local]",
 )
 
 
 def fail_on_option(text: str) -> Callable[[_Command], _Command]:
-    """Return the option --fail-on with what a command says of it."""
-    return click.option("--fail-on", "gates", callback=read_gates, multiple=True, metavar="CONDITION", help=text)
+    """Return the option --fail-on with a help text."""
+    read = read_by(lambda values: tuple(map(parse, values)))
+    return click.option("--fail-on", "gates", callback=read, multiple=True, metavar="CONDITION", help=text)
 
 
-def chosen_words(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Read words with commas between; a space in one may be written as a hyphen, and its end may be left out.
-
-    :raises click.BadParameter: if one is not known.
-    """
-    by_word = {word.replace(" ", "-"): word for word in known}
-    words = [word.strip().replace(" ", "-") for word in (text or "").split(",") if word.strip()]
-    chosen = []
-    for word in words:
-        fitting = [full for full in by_word if full.startswith(word)]
-        if len(fitting) != 1:
-            raise click.BadParameter(f"{word!r} is not one of {', '.join(by_word)}")
-        chosen.append(by_word[fitting[0]])
-    return tuple(chosen)
+def only_option(words: Sequence[str]) -> Callable[[_Command], _Command]:
+    """Return the option --only, which chooses among some words; a space in one is written as a hyphen."""
+    by_name = {word.replace(" ", "-"): word for word in words}
+    return click.option(
+        "--only",
+        multiple=True,
+        type=click.Choice(list(by_name)),
+        callback=lambda _ctx, _param, values: tuple(by_name[value] for value in values),
+        help="Show only these; may be repeated.",
+    )
 
 
-def end_by(objections: Sequence[str], faults: Sequence[str]) -> None:
-    """Say what does not pass and what could not be used, and exit with status 3 for the one, 1 for the other."""
+def end_by(faults: Sequence[str], objections: Sequence[str] = ()) -> None:
+    """Print the faults and objections; exit with status 3 for objections, 1 for faults alone."""
     console.warn(faults)
     console.error(*(f"--fail-on: {objection}" for objection in objections))
-    if objections:
-        raise SystemExit(3)
-    if faults:
-        raise SystemExit(1)
+    if objections or faults:
+        raise SystemExit(3 if objections else 1)

@@ -18,8 +18,7 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks cost --plan plan.json        as ci/run --cost does, which plans the run first
-  fabric-checks cost --plan plan.json --past /archive/2026,system=oak
-                                             the same, also from records kept elsewhere
+  fabric-checks cost --plan plan.json --past /archive/2026,system=oak    with other records too
 
 \b
 Times are those that jobs spent on their nodes, without time in the queue.
@@ -31,17 +30,13 @@ Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 @click.option(
     "--plan", "plan_file", type=click.Path(path_type=Path), required=True, help="The file of the planned run."
 )
-@click.option("--past", "sources", multiple=True, help="Records from another place.")
+@click.option("--past", "sources", multiple=True, help="More records, such as an archive.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""
-    _estimate(paths.results(), plan_file, sources, as_json=as_json)
-
-
-def _estimate(folder: Path, plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
-    plan = cost.read_plan(plan_file)
+    folder, plan = paths.results(), cost.read_plan(plan_file)
     sets = [sets_of.parse(text) for text in sources]
-    if (folder / "perflogs").is_dir() and any((folder / "perflogs").rglob("*.jsonl")):
+    if any((folder / "perflogs").rglob("*.jsonl")):
         sets.insert(0, sets_of.Source(str(folder), folder))
     past: dict[str, float] = {}
     if sets:

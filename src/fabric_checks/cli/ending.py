@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The end of a run: its report is written, and the one screen is printed."""
+"""End a run: write its report, and print the one screen."""
 
 from __future__ import annotations
 
@@ -13,38 +13,34 @@ from fabric_checks.records.record import is_success
 from fabric_checks.report.terminal import screen
 
 
-def end(folder: Path, session: str, began_at_uptime_s: float | None, said: tuple[str, ...] = ()) -> bool:
-    """Write the report of a run, and print the one screen; tell whether it is a success.
+def end(folder: Path, session: str, began_at_uptime_s: float | None, messages: tuple[str, ...] = ()) -> bool:
+    """Write the report of a run, and print the one screen; return whether the run is a success.
 
-    :param began_at_uptime_s: the uptime of the host when it began. :param said: what ReFrame said beside its cases.
+    :param began_at_uptime_s: the uptime of the host when it began. :param messages: ReFrame's own, apart from cases.
     """
     found = runs.load_session(folder, session)
     elapsed_s = wall_s(began_at_uptime_s)
+    report = "not written because of a bug in fabric-checks"
     try:
         report = write_report(folder, found)
-    except Exception as fault:  # what was measured is shown nevertheless
-        show(folder, found, elapsed_s, report=f"not written because of a bug in fabric-checks: {fault}", said=said)
-        raise
-    show(folder, found, elapsed_s, report=report, said=said)
+    finally:  # measured values are shown in any case
+        show(folder, found, elapsed_s, report=report, messages=messages)
     return not runs.verdict(found)
 
 
 def wall_s(began_at_uptime_s: float | None) -> float | None:
-    """Return how long ago something began, in seconds, by what the host's uptime was then; None if nobody can tell."""
-    try:
-        now_s = float(Path("/proc/uptime").read_text().split()[0])
-    except (OSError, ValueError):
-        return None
+    """Return the seconds since the host had an uptime; None if it is unknown, or of another host."""
+    now_s = float(Path("/proc/uptime").read_text().split()[0])
     return now_s - began_at_uptime_s if began_at_uptime_s is not None and now_s >= began_at_uptime_s else None
 
 
 def report_of(folder: Path, session: str) -> Path:
-    """Return where the report of a run is."""
+    """Return the path of the report of a run."""
     return folder / "reports" / f"{session}.html"
 
 
 def write_report(folder: Path, found: runs.Session) -> str:
-    """Write the report of a run's system; return where it is, or why it is not there."""
+    """Write the report of a run's system; return its path, or the reason why there is none."""
     systems = sorted({str(record["system"]) for record in found.records if record["metric"] is not None})
     if not systems:
         return "none: nothing was measured"
@@ -58,24 +54,23 @@ def write_report(folder: Path, found: runs.Session) -> str:
 
 
 def show(
-    folder: Path, found: runs.Session, elapsed_s: float | None, *, report: str = "", said: tuple[str, ...] = ()
+    folder: Path, found: runs.Session, elapsed_s: float | None, *, report: str = "", messages: tuple[str, ...] = ()
 ) -> None:
     """Print the one screen of a run.
 
-    :param elapsed_s: how long it took, None for what ReFrame's run report says.
-    :param report: where the page is, empty for the one that the run has written.
+    :param elapsed_s: its duration, None for that of ReFrame's run report.
+    :param report: the path of the page, empty for the one that the run has written.
     """
     if elapsed_s is None:
         elapsed_s = found.elapsed_s
     if not report and report_of(folder, found.name).exists():
         report = str(report_of(folder, found.name))
-    places = [("report", report)] if report else []
-    places.append(("all", f". ci/env.sh; fabric-checks show --session {found.name}"))
+    paths = [("report", report)] if report else []
+    paths.append(("all", f". ci/env.sh; fabric-checks show --session {found.name}"))
     if not found.archived:
-        failed = [case for case in found.cases if not is_success(case.result) and case.result != "skip"]
-        if failed:
-            places.append(("files", f"{folder / 'stage' / found.name}"))
-        places.append(("log", f"{folder / 'logs' / found.name}.log"))
+        if any(not is_success(case.result) and case.result != "skip" for case in found.cases):
+            paths.append(("files", f"{folder / 'stage' / found.name}"))
+        paths.append(("log", f"{folder / 'logs' / found.name}.log"))
     terminal = console.rich_console()
     width = terminal.width if console.out().isatty() else screen.WIDTH
-    console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(places), said), width))
+    console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(paths), messages), width))

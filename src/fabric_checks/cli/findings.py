@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.conditions import end_by
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.paths import name_is_sound
+from fabric_checks.core.paths import sound_name
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.model import Acknowledgement
 from fabric_checks.nightly.plan import folder_of, journals
@@ -23,7 +24,6 @@ _EPILOG = """
 Examples:
   fabric-checks findings                    of all systems that have had nights
   fabric-checks findings --system oak --json
-  fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
 
 \b
 Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
@@ -33,9 +33,6 @@ _ACKNOWLEDGE_EPILOG = """
 Examples:
   fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
   fabric-checks findings acknowledge 3fa1 --withdraw
-
-\b
-Exit status: 0; 1 if there is no such finding, or the journal cannot be written; 2 for wrong usage.
 """
 
 
@@ -58,30 +55,24 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
         console.print("Nothing is open.")
     else:
         console.print(*(f"{name}: {line}" for name, entries in found.items() for line in lines_of(entries)))
-    console.warn(warnings)
-    if warnings:
-        raise SystemExit(1)
+    end_by(warnings)
 
 
 @command.command("acknowledge", epilog=_ACKNOWLEDGE_EPILOG)
 @click.argument("name", metavar="FINDING")
-@click.option("--reason", help="Why nobody needs to be woken.")
-@click.option("--ticket", help="Where it is being dealt with.")
+@click.option("--reason", help="Why it needs no attention.")
+@click.option("--ticket", help="The ticket of its repair.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day of the acknowledgement (UTC).")
-@click.option("--by", help="Who acknowledges it.  [default: your user name]")
 @click.option("--system", help="The system of config/systems, if several have nights.")
 @click.option("--withdraw", is_flag=True, help="Take it back: the next night reports the finding again.")
-@click.option("--json", "as_json", is_flag=True, help="Print the acknowledgement as JSON.")
 def acknowledge(
     name: str,
     *,
     reason: str | None,
     ticket: str | None,
     until: datetime | None,
-    by: str | None,
     system: str | None,
     withdraw: bool,
-    as_json: bool,
 ) -> None:
     """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 
@@ -98,13 +89,9 @@ def acknowledge(
     else:
         day = _day(until)
         reason, ticket = _text("--reason", reason), _text("--ticket", ticket)
-    who = _text("--by", by) if by else _user()
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    noted = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, who, now, withdrawn=withdraw)
+    noted = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, _user(), now, withdrawn=withdraw)
     journal.acknowledge(path, noted)
-    if as_json:
-        console.print_json(json.dumps(noted.as_dict(), indent=1))
-        return
     effect = "will be reported again" if withdraw else f"is quiet until {day}"
     console.print(f"{entry.id} {effect}: {entry.finding.title}")
 
@@ -115,13 +102,11 @@ def _journals(system: str | None) -> dict[str, Path]:
     :raises RecordError: if the one that is asked for has none.
     """
     results = paths.results().absolute()
-    if system is not None and not name_is_sound(system):
-        raise click.BadParameter(f"{system!r} is not a name: use letters, digits, . _ and -", param_hint="--system")
     found = journals(results)
     if system is None:
         return found
     if system not in found:
-        folder = folder_of(results, system)
+        folder = folder_of(results, sound_name("--system", system))
         raise RecordError(f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}")
     return {system: found[system]}
 
@@ -141,17 +126,15 @@ def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
 
 
 def _day(until: datetime | None) -> date:
-    if until is None:
-        raise click.UsageError("--until is missing: the last day on which it holds, as in 2026-12-15")
-    if until.date() < datetime.now(timezone.utc).date():
-        raise click.BadParameter(f"{until.date()} is over", param_hint="--until")
+    if until is None or until.date() < datetime.now(timezone.utc).date():
+        raise click.UsageError("--until needs a day from today on, the last one of the acknowledgement: 2026-12-15")
     return until.date()
 
 
 def _text(option: str, text: str | None) -> str:
     line = " ".join((text or "").split())
     if not line:
-        raise click.UsageError(f"{option} is missing: whoever reads the finding needs to know it")
+        raise click.UsageError(f"{option} is missing: readers of the finding need to know it")
     return line
 
 
@@ -159,4 +142,4 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        raise click.UsageError("who are you? This account has no name; give one with --by") from None
+        raise click.UsageError("this account has no name; set LOGNAME to yours") from None

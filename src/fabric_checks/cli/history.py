@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 
 import click
 
 from fabric_checks.cli import choosing
+from fabric_checks.cli.conditions import end_by
 from fabric_checks.comparison import history
 from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
@@ -21,40 +21,21 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks history latency_8B                                 in the results of this clone
-  fabric-checks history 'latency_(0|8)B' --test 'OsuLatency.*' --layout 2x1
-  fabric-checks history peak_bandwidth_streaming archive --system yours
+  fabric-checks history 'latency_(0|8)B' .fabric/results,check=OsuLatency,layout=2x1
+  fabric-checks history peak_bandwidth_streaming archive,system=yours
   fabric-checks history latency_8B .fabric/results@2026-11-01.. --json
 """
+
+
+#: More series are listed, not plotted.
+MOST = 6
 
 
 @click.command("history", epilog=_EPILOG)
 @click.argument("metric")
 @click.argument("sources", nargs=-1)
-@click.option("--system", help="Systems, as a regular expression, as are the next four.  [default: all]")
-@click.option("--partition", help="Partitions.")
-@click.option("--environ", help="Environments.")
-@click.option("--layout", help="Layouts.")
-@click.option("--test", help="Tests: the name of the check with its parameters.")
-@click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    default=6,
-    show_default=True,
-    help="Plot at most this many series; list them if there are more.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print all series as JSON, however many there are.")
-def command(
-    metric: str,
-    sources: tuple[str, ...],
-    *,
-    system: str | None,
-    partition: str | None,
-    environ: str | None,
-    layout: str | None,
-    test: str | None,
-    most: int,
-    as_json: bool,
-) -> None:
+def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Plot METRIC, a name or a regular expression for names, from run to run.
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. Each run is a block;
@@ -62,44 +43,31 @@ def command(
     changed.
     """
     loaded = choosing.load(sources, history.COLUMNS)
-    where = {"system": system, "partition": partition, "environ": environ, "layout": layout, "test": test}
-    frame = choosing.matching(loaded.frame, where)
-    named = choosing.matching(frame, {"metric": metric})
-    if named.is_empty():
-        raise RecordError(f"no record has a metric {metric!r}{_near(frame['metric'].unique().to_list(), metric)}")
-    lines = history.lines(
-        frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named["metric"].unique().to_list()))
-    )
+    frame = loaded.frame
+    named = choosing.matching(frame, {"metric": metric})["metric"].unique().to_list()
+    if not named:
+        raise RecordError(f"no record has a metric {metric!r} there; `fabric-checks show` lists them")
+    lines = history.lines(frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named)))
     if as_json:
         content = {"series": [history.as_json(line) for line in lines], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1))
-    elif len(lines) > most:
-        _list(lines, most)
+    elif len(lines) > MOST:
+        _list(lines)
     else:
-        _plot(lines)
-    console.warn(loaded.faults)
-    if loaded.faults or (len(lines) > most and not as_json):
+        width = min(shutil.get_terminal_size((100, 24)).columns, 160)
+        for line in lines:
+            console.print(*terminal.lines_of(line, width), "")
+    end_by(loaded.faults)
+    if len(lines) > MOST and not as_json:
         raise SystemExit(1)
 
 
-def _near(names: list[str | None], metric: str) -> str:
-    """Return what else the metric could have been meant to be."""
-    close = difflib.get_close_matches(metric, [name for name in names if name], 3)
-    return f"; did you mean {', '.join(close)}?" if close else " there; `fabric-checks show` lists them"
-
-
-def _list(lines: list[Line], most: int) -> None:
+def _list(lines: list[Line]) -> None:
     """Print which series there are: too many to plot."""
     for line in lines:
         last = value_text(line.values[-1])
         console.print(f"{line.title}: {len(line.values)} runs, median {value_text(line.median)}, last {last}")
     console.error(
-        f"{len(lines)} series are too many to plot; choose with --system, --partition, --environ, --layout and --test, "
-        f"or plot more than {most} with --most"
+        f"{len(lines)} series are too many to plot; choose at most {MOST}, as in "
+        ".fabric/results,system=yours,check=OsuLatency,layout=2x1"
     )
-
-
-def _plot(lines: list[Line]) -> None:
-    width = min(shutil.get_terminal_size((100, 24)).columns, 160)
-    for line in lines:
-        console.print(*terminal.lines_of(line, width), "")

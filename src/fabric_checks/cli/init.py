@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks init``: look at this machine, ask what cannot be seen, and write the files of a site."""
+"""``fabric-checks init``: detect this machine, ask for the rest, and write the files of a site."""
 
 from __future__ import annotations
 
 import json
 import socket
 import sys
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 import click
 
@@ -20,8 +19,6 @@ from fabric_checks.onboarding.probe import Machine
 from fabric_checks.onboarding.questions import Answer, Question, taken
 from fabric_checks.onboarding.writing import CALLED
 
-T = TypeVar("T")
-
 _EPILOG = """
 \b
 Examples:
@@ -33,13 +30,13 @@ Examples:
 
 
 @click.command("init", epilog=_EPILOG)
-@click.option("--name", help="What to call the system.")
+@click.option("--name", help="The name of the system.")
 @click.option("--partition", "--queue", "queue", help="The partition or queue to measure.")
-@click.option("--nodes", help="How many nodes a job may have.")
-@click.option("--cores", help="How many cores a node has.")
-@click.option("--account", help="The account that jobs name.")
-@click.option("--link-gbits", "link_gbits", help="What one link of a node carries, in Gbit/s.")
-@click.option("--nics", help="How many such links a node has.")
+@click.option("--nodes", help="The most nodes of a job.")
+@click.option("--cores", help="The cores of a node.")
+@click.option("--account", help="The account of jobs.")
+@click.option("--link-gbits", "link_gbits", help="The rate of one link of a node, in Gbit/s.")
+@click.option("--nics", help="The number of such links of a node.")
 @click.option("--yes", is_flag=True, help="Accept the guess where nothing else is given.")
 @click.option(
     "--example",
@@ -50,9 +47,9 @@ Examples:
     "--json", "as_json", is_flag=True, help="Print what was written as JSON at the end; everything else goes to stderr."
 )
 def command(*, yes: bool, as_json: bool, example: str | None, **given: str | None) -> None:
-    """Look at this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
+    """Detect this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
 
-    It shows what it finds, asks for what it cannot see, and marks what it guessed in the file. It overwrites nothing.
+    It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It overwrites nothing.
     At the end ReFrame tries the system in a dry run.
     """
     if example is not None:
@@ -60,13 +57,12 @@ def command(*, yes: bool, as_json: bool, example: str | None, **given: str | Non
         return
     stream = console.err() if as_json else console.out()
     if given["name"] is not None:
-        _read("--name", questions.free_name, given["name"], placing.is_free)  # before anything is asked
+        questions.free_name(given["name"], placing.is_free)  # before anything is asked
     facts = look(Machine(), socket.gethostname())
     console.print(*shown(facts), "", to=stream)
-    answers: dict[str, Answer] = {}
-    _answer(questions.questions(facts, placing.is_free), given, answers, stream, yes=yes)
-    queue = answers["queue"].value if "queue" in answers else None
-    _answer(questions.of_queue(facts, queue), given, answers, stream, yes=yes)
+    answers = questions.answered(
+        facts, placing.is_free, lambda question: _answer(question, given.get(question.key), stream, yes=yes)
+    )
     unused = [key for key, value in given.items() if value is not None and key not in answers]
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
@@ -84,25 +80,23 @@ def command(*, yes: bool, as_json: bool, example: str | None, **given: str | Non
     following = [
         f"ci/run --system {name}{option} --mode smoke",
         f"ci/nightly --system {name}{option}",
-        f"fabric-checks references propose --system {name} --write",
+        f"fabric-checks references propose --system {name} --write     # after five nights",
     ]
-    console.print(
-        f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run", "", "next:",
-        *(f"  {line}" for line in following[:2]), f"  {following[2]}     # after five nights", to=stream,
-    )  # fmt: skip
+    done = f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run"
+    console.print(done, "", "next:", *(f"  {line}" for line in following), to=stream)
     if as_json:
         found = {"system": name, "files": [str(path) for path in paths], "guesses": guesses, "cases": int(cases)}
         console.print_json(json.dumps(found | {"next": following}))
 
 
 def shown(facts: Facts) -> Iterable[str]:
-    """Return the facts that were found, in lines."""
+    """Return the facts in lines."""
 
     def row(key: str, text: str) -> str:
         return f"  {key:<12}{text}"
 
     yield "found:"
-    yield row("scheduler", " ".join(filter(None, [CALLED[facts.scheduler], facts.version, facts.cluster])))
+    yield row("scheduler", f"{CALLED[facts.scheduler]} {facts.cluster}".rstrip())
     for queue in facts.queues[:20]:
         cores = f", {queue.cores} cores" if queue.cores else ""
         limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
@@ -120,43 +114,26 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
     if not facts.mpis:
         yield row("MPI", "none of the site's own; the wheels of ci/run are used")
-    if facts.spack:
-        yield row("Spack", "is there; `--stack spack` uses it")
-    for fault in [f"{tool}: {answer}" for tool, answer in facts.asked.items() if answer != "ok"]:
-        yield row("no answer", fault)
-    for note in facts.notes:
+    for tool, fault in facts.asked.items():
+        if fault != "ok":
+            yield row("no answer", f"{tool}: {fault}")
+    for note in facts.notes[:20]:
         yield row("note", note)
-    for name in facts.refused[:20]:
-        yield row("left out", f"{name}: the name cannot be used in a job script")
 
 
-def _read(option: str, read: Callable[..., T], *words: object) -> T:
-    """Return the value of an option; an error names the option first."""
-    try:
-        return read(*words)
-    except FabricError as error:
-        raise FabricError(f"{option}: {error}") from None
-
-
-def _answer(
-    asked: Iterable[Question],
-    given: dict[str, str | None],
-    answers: dict[str, Answer],
-    stream: console.Stream,
-    *,
-    yes: bool,
-) -> None:
-    """Add an answer for each question: from its option, known, guessed, or from whoever sits there."""
-    for question in asked:
-        option = f"--{question.key.replace('_', '-')}"
-        if given.get(question.key) is not None:
-            answers[question.key] = _read(option, taken, question, given[question.key])
-        elif question.certain or yes:
-            if question.guess == "" and question.key == "name":
-                raise FabricError(f"nothing here suggests a name for the system; give one with {option}")
-            answers[question.key] = taken(question, None)
-        else:
-            answers[question.key] = _ask(question, option, stream)
+def _answer(question: Question, given: str | None, stream: console.Stream, *, yes: bool) -> Answer:
+    """Return the answer to a question: from its option, known, guessed, or asked for."""
+    option = f"--{question.key.replace('_', '-')}"
+    if given is not None:
+        try:
+            return taken(question, given)
+        except FabricError as error:
+            raise FabricError(f"{option}: {error}") from None
+    if not (question.certain or yes):
+        return _ask(question, option, stream)
+    if question.guess == "" and question.key == "name":
+        raise FabricError(f"nothing here suggests a name for the system; give one with {option}")
+    return taken(question, None)
 
 
 def _ask(question: Question, option: str, stream: console.Stream) -> Answer:

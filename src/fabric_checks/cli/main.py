@@ -13,8 +13,13 @@ from fabric_checks.cli.commands import INTERRUPTED, Commands
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 
+_EPILOG = """
+\b
+Completion in bash (zsh_source and fish_source for those): eval "$(_FABRIC_CHECKS_COMPLETE=bash_source fabric-checks)"
+"""
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name="fabric-checks")
 def cli() -> None:
     """Read and show what the checks measured."""
@@ -41,6 +46,6 @@ def _status() -> int | str | None:
     except FabricError as error:
         console.error(f"error: {error}")
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        console.error(f"error: {place}{error.strerror or error}")
+        path = f"{error.filename}: " if error.filename else ""
+        console.error(f"error: {path}{error.strerror or error}")
     return 1

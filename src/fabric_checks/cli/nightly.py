@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
@@ -26,7 +27,7 @@ ci/nightly sets up what is missing and then runs this command; it also takes --m
 \b
 Examples:
   fabric-checks nightly                                  the level nightly on this machine
-  fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to say
+  fabric-checks nightly --system yours --quiet           for cron: silent unless there is something to report
   fabric-checks nightly --level smoke --system yours     after maintenance
   fabric-checks nightly --system yours -- --tag pt2pt    part of it: options behind -- go to ci/run
   fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or someone else's; run nothing
@@ -36,7 +37,7 @@ Exit status:
   0  quiet: nothing is wrong
   1  the night itself failed, so little is known of the machine
   2  wrong usage
-  3  something is wrong: each finding is listed and says whether it is new
+  3  something is wrong: each finding is listed, new ones as such
 """
 
 
@@ -44,11 +45,7 @@ Exit status:
 @click.option(
     "--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="The level to run."
 )
-@click.option(
-    "--system",
-    envvar="RFM_SYSTEM",
-    help="A system of config/systems.  [default: the one whose host names match, else local]",
-)
+@system_option
 @click.option(
     "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
 )
@@ -66,7 +63,7 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Run a level, judge it by its references, its own analysis and history, archive it, and say what is new.
+    """Run a level, judge it by its references, its own analysis and history, archive it, and report what is new.
 
     OPTIONS go to ci/run. The results keep, in nightly/SYSTEM/SESSION, summary.md, which is also printed, report.html,
     junit.xml, night.json and the run's output, run.log; `latest` is the newest. Only one night of a system runs at a

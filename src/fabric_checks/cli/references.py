@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
+from os import sched_getaffinity
 from pathlib import Path
-from typing import Any
 
 import click
 
-from fabric_checks.cli import choosing, reference_files
+from fabric_checks.cli import choosing
 from fabric_checks.core import console
+from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT
-from fabric_checks.references import edit, propose, wording
+from fabric_checks.core.text import count_text
+from fabric_checks.references import audit, cases, edit, propose, reference_file, wording
 from fabric_checks.references.propose import Limits
+from fabric_checks.references.reference_file import ReferenceFile
 
 _PROPOSE = """
 \b
@@ -44,31 +49,17 @@ def _folder() -> Path:
 
 
 def _shown(path: Path) -> Path:
-    """Return a path as a patch has it: from the root of the collection, where it is within."""
+    """Return a path as in a patch: relative to the root of the collection, if it is within."""
     return path.resolve().relative_to(ROOT) if path.resolve().is_relative_to(ROOT) else path
 
 
 @command.command("propose", epilog=_PROPOSE)
 @click.argument("sources", nargs=-1)
-@click.option("--system", required=True, help="The system whose file is meant.")
+@click.option("--system", required=True, help="The system whose file is changed.")
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
 @click.option(
     "--min-runs", type=click.IntRange(min=1), default=5, show_default=True, help="Propose nothing from fewer runs."
-)
-@click.option(
-    "--min-runs-to-tighten",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Make no bound stricter from fewer runs.",
-)
-@click.option(
-    "--least-bound",
-    type=click.FloatRange(0, 100),
-    default=2,
-    show_default=True,
-    help="Least distance of a bound from the reference, in percent.",
 )
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
@@ -80,8 +71,6 @@ def propose_command(
     checks: str | None,
     metrics: str | None,
     min_runs: int,
-    min_runs_to_tighten: int,
-    least_bound: float,
     write: bool,
     allow_looser: bool,
     as_json: bool,
@@ -96,46 +85,32 @@ def propose_command(
     The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
     records could not be read.
     """
-    limits = Limits(min_runs, min_runs_to_tighten, least_bound / 100)
-    outcome = _propose(
-        sources, system, {"check": checks, "metric": metrics}, limits, write=write, allow_looser=allow_looser
-    )
-    console.error(*outcome["report"])
-    if as_json:
-        console.print_json(json.dumps({key: value for key, value in outcome.items() if key != "failed"}, indent=1))
-    else:
-        console.print_document(outcome["difference"])
-    if outcome["failed"]:
-        raise SystemExit(1)
-
-
-def _propose(
-    sources: tuple[str, ...],
-    system: str,
-    wanted: dict[str, str | None],
-    limits: Limits,
-    *,
-    write: bool,
-    allow_looser: bool,
-) -> dict[str, Any]:
     path = _folder() / f"{system}.yaml"
+    name = str(_shown(path))
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
-    frame = choosing.matching(loaded.frame, wanted)
+    frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
+    limits = Limits(min_runs)
     proposals = propose.propose(frame, edit.load_or_new(path), limits)
-    outcome = edit.apply(path, proposals, write=write, allow_looser=allow_looser, name=str(_shown(path)))
-    made = [each for each in proposals if each.action not in ("refused", "kept")]
-    return {
-        "file": str(_shown(path)),
-        "written": outcome.written,
-        "difference": outcome.difference,
-        "proposals": [asdict(each) for each in proposals],
-        "report": [
-            *(f"warning: {fault}" for fault in loaded.faults),
-            *wording.report(proposals, held_back=outcome.held_back),
-            *([f"written: {_shown(path)}"] if outcome.written else []),
-        ],
-        "failed": bool(loaded.faults) or not made or outcome.held_back,
-    }
+    outcome = edit.apply(path, proposals, write=write, allow_looser=allow_looser, name=name)
+    report = [
+        *(f"warning: {fault}" for fault in loaded.faults),
+        *wording.report(proposals, held_back=outcome.held_back),
+        *([f"written: {name}"] if outcome.written else []),
+    ]
+    console.error(*report)
+    if as_json:
+        whole = {
+            "file": name,
+            "written": outcome.written,
+            "difference": outcome.difference,
+            "proposals": [asdict(each) for each in proposals],
+            "report": report,
+        }
+        console.print_json(json.dumps(whole, indent=1))
+    else:
+        console.print_document(outcome.difference)
+    if loaded.faults or outcome.held_back or all(each.action in ("refused", "kept") for each in proposals):
+        raise SystemExit(1)
 
 
 @command.command("check", epilog=_CHECK)
@@ -148,11 +123,49 @@ def check_command(systems: tuple[str, ...], as_json: bool) -> None:
     reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and bounds beyond the line
     rate. `references propose` shows bounds that the history of runs contradicts.
     """
-    found = reference_files.check(_folder(), systems, progress=not as_json)
+    folder = _folder()
+    paths = [folder / f"{system}.yaml" for system in systems] or sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise ReferenceError(
+            f"{folder}: there is no reference file *.yaml here; set RFM_REFERENCE_PREFIX to use another folder"
+        )
+    faults: list[str] = []
+    files: list[ReferenceFile] = []
+    for path in paths:
+        try:
+            files.append(reference_file.load(path))
+        except ReferenceError as error:
+            faults.append(str(error))
+    faults += _faults_of_cases(files)
     if as_json:
-        console.print_json(json.dumps({"files": found.files, "faults": found.faults}, indent=1))
+        console.print_json(json.dumps({"files": len(paths), "faults": faults}, indent=1))
     else:
-        counts = {"file": found.files, "fault": len(found.faults)}
-        console.print(*found.faults, ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items()))
-    if found.faults:
+        console.print(*faults, f"{count_text(len(paths), 'file')}, {count_text(len(faults), 'fault')}")
+    if faults:
         raise SystemExit(1)
+
+
+def _faults_of_cases(files: Sequence[ReferenceFile]) -> list[str]:
+    """Return the faults of files by the checks of their systems, which are loaded at the same time."""
+
+    def faults_of(file: ReferenceFile) -> list[str]:
+        try:
+            catalogue = cases.of_system(file.path.stem, audit.index_items(file))
+            own = [case for case in catalogue.cases if case.file == file.path.stem]
+            return audit.of_file(file, catalogue.checks, own)
+        except ReferenceError as error:
+            return [f"{file.path}: {error}"]
+
+    with (
+        console.rich_console(console.err()).status("") as status,
+        ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool,
+    ):
+        futures = [pool.submit(faults_of, file) for file in files]
+        try:
+            # The main thread learns of an interrupt, which another thread may have received, when it wakes up.
+            while waiting := wait(futures, timeout=0.5).not_done:
+                status.update(f"loading the checks of {count_text(len(waiting), 'system')} ..")
+        finally:
+            for future in futures:
+                future.cancel()
+    return [fault for future in futures for fault in future.result()]

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
 
+from fabric_checks.cli.conditions import end_by
 from fabric_checks.core import console, files
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import journals
@@ -40,7 +40,7 @@ Examples:
 )
 @click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
 @click.option("--over-time", is_flag=True, help="Show the values run by run; always done for a single machine.")
-@click.option("--published", is_flag=True, help="Show the published platforms of SAND2005-5199 next to the machines.")
+@click.option("--published", is_flag=True, help="Compare with the published platforms of SAND2005-5199.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     sources: tuple[str, ...],
@@ -70,24 +70,22 @@ def command(
         )
         files.write_text(output, text)
     faults = [*results.faults, *unread]
-    console.warn(faults)
     if as_json:
-        content = {
+        written = {
             "report": str(output),
             "machines": list(results.machines),
             "records": results.records,
             "figures": len(results.values),
             "faults": faults,
         }
-        console.print_json(json.dumps(content, indent=1))
+        console.print_json(json.dumps(written, indent=1))
     else:
         console.print(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
-    if faults:
-        sys.exit(1)
+    end_by(faults)
 
 
 def _open(source: Source, faults: list[str]) -> list[str]:
-    """Return a line for each finding of nights that is open now, if the source reaches until now."""
+    """Return a line for each open finding of nights, if the source reaches until now."""
     if source.until is not None:
         return []
     return [

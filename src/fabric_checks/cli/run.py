@@ -38,7 +38,7 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     with progress.shown(state) as follow:
         status = _run(line, follow, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
-        # ReFrame did not start: its own message is all there is to say.
+        # ReFrame did not start: its own message is the only one.
         console.print(*state.lines)
         sys.exit(status)
     is_success = _ending().end(folder, session, began_s, tuple(state.messages))
@@ -53,10 +53,8 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
         system = json.loads(done.stdout)
         name, partitions = str(system["name"]), list(system["partitions"])
     except (ValueError, KeyError, TypeError):
-        said = one_line((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
-        raise FabricError(
-            f"--reservation {reservation}: ReFrame does not say which partitions there are: {said}"
-        ) from None
+        last = one_line((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
+        raise FabricError(f"--reservation {reservation}: ReFrame lists no partitions: {last}") from None
     reservations.require(reservation, name, partitions)
 
 
@@ -71,8 +69,8 @@ def _ending() -> ModuleType:
 def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable[[], object]) -> int:
     """Run a command, and return its exit status.
 
-    :param read: gets each line of its standard output. What it says on standard error is passed on.
-    :param meanwhile: is called while the command starts, when nothing is measured yet.
+    :param read: gets each line of its standard output; its standard error is passed on.
+    :param meanwhile: called while the command starts, when nothing is measured yet.
     """
 
     def interrupted(number: int, _frame: object) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import choosing, ending
+from fabric_checks.cli.conditions import end_by
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
@@ -35,7 +36,7 @@ Examples:
   fabric-checks show --cost                     what runs cost: measured, and computed beforehand
   fabric-checks show --nodes                    every node that runs used; the worst first
   fabric-checks show --node n17 --results /archive/2026,system=oak
-                                                what happened on one of them
+                                                the history of one of them
 """
 
 
@@ -71,8 +72,8 @@ def command(
 ) -> None:
     """Print the metrics of a run, what runs cost, or the nodes that they used."""
     folder = results or paths.results()
-    if (as_cost or as_nodes or node) and form == "csv":
-        raise click.UsageError("--csv goes with neither --cost nor --nodes; use --json")
+    if (as_cost or as_nodes or node or as_list) and form == "csv":
+        raise click.UsageError("--csv prints records only; use --json")
     if as_cost:
         _costs(folder, form)
         return
@@ -92,26 +93,28 @@ def command(
     elif short:
         ending.show(folder, found, None)
     else:
-        console.print_rich(summary.render(found))
-        if found.report:
-            console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
-        elif found.archived:
-            console.print(f"session:  {found.name}", f"records:  {folder}")
-    # A gate is about its own run: a line that is none may be of any other, and one of its own is missed by name.
+        _summary(folder, found)
+    # A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
     if runs.verdict(found) if gate else found.unreadable or found.report_faults:
         raise SystemExit(1)
 
 
+def _summary(folder: Path, found: runs.Session) -> None:
+    console.print_rich(summary.render(found))
+    if found.report:
+        console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
+    elif found.archived:
+        console.print(f"session:  {found.name}", f"records:  {folder}")
+
+
 def _costs(folder: Path, form: str | None) -> None:
     loaded = reading.load([sets_of.Source(str(folder), folder)], cost.COLUMNS)
-    console.warn(loaded.faults)
     costs = cost.costs(loaded.frame)
     if form == "json":
         console.print_json(json.dumps([asdict(each) for each in costs], indent=1))
     else:
         console.print_rich([cost_table.listed(costs)])
-    if loaded.faults:
-        raise SystemExit(1)
+    end_by(loaded.faults)
 
 
 def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
@@ -121,7 +124,6 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
         found = [node for node in found if node.name == name]
         if not found:
             raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them")
-    console.warn(loaded.faults)
     if form == "json":
         content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1, default=datetime.isoformat))
@@ -129,8 +131,7 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
         console.print_rich([node_tables.listed(found)])
     else:
         console.print_rich([node_tables.history(node) for node in found])
-    if loaded.faults:
-        raise SystemExit(1)
+    end_by(loaded.faults)
 
 
 def _session(folder: Path, name: str | None) -> runs.Session:
@@ -144,25 +145,27 @@ def _session(folder: Path, name: str | None) -> runs.Session:
 
 
 def _list(folder: Path, form: str | None) -> None:
-    fields = ("session", "started", "systems", "cases", "passed")
     listed, faults = runs.listed(folder)
-    rows = [
-        (run.session, run.started.isoformat() if run.started else None, list(run.systems), run.cases, run.passed)
-        for run in listed
-    ]
     if form == "json":
-        console.print_json(json.dumps([dict(zip(fields, row, strict=True)) for row in rows], indent=1))
-    elif form == "csv":
-        console.print_document(csv_text(fields, rows))
+        rows = [
+            {
+                "session": run.session,
+                "started": run.started.isoformat() if run.started else None,
+                "systems": list(run.systems),
+                "cases": run.cases,
+                "passed": run.passed,
+            }
+            for run in listed
+        ]
+        console.print_json(json.dumps(rows, indent=1))
     else:
         shown = [
             (
-                *(name, started.replace("T", " ")[:19] if started else "unknown", ", ".join(systems)),
-                *(("none", "") if cases is None else (cases, passed)),
+                *(run.session, f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"),
+                *(", ".join(run.systems), *(("none", "") if run.cases is None else (run.cases, run.passed))),
             )
-            for name, started, systems, cases, passed in rows
+            for run in listed
         ]
-        console.print_rich([rich_table(fields, shown, right=fields[3:])])
-    console.warn(faults)
-    if faults:
-        raise SystemExit(1)
+        header = ("session", "started", "systems", "cases", "passed")
+        console.print_rich([rich_table(header, shown, right=header[3:])])
+    end_by(faults)

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT, home
-from fabric_checks.software.spack.build import VIEW, Environment, write_mirror
+from fabric_checks.software.spack.build import Environment, write_mirror
 from fabric_checks.software.spack.environments import COMMON, scopes_of
 from fabric_checks.software.spack.scopes import Scopes
 from fabric_checks.software.suites import PACKAGES
@@ -39,20 +37,10 @@ Examples:
 @click.option("--environ", required=True, type=FOLDER, help="The scope of the MPI.")
 @click.option("--site", required=True, type=FOLDER, help="The scope of the site.")
 @click.option("--common", default=COMMON, type=FOLDER, help="The scope with the pinned versions.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON at the end; Spack's output goes to stderr."
-)
-def build(package: str, folder: Path, environ: Path, site: Path, common: Path, *, as_json: bool) -> None:
+def build(package: str, folder: Path, environ: Path, site: Path, common: Path) -> None:
     """Build PACKAGE in a copy of its environment, FOLDER; the programs are in FOLDER/.spack-env/view."""
     scopes = Scopes(environ, site, common)
-    Environment.prepared(PACKAGES[package], scopes, folder, os.environ, _progress(as_json)).build()
-    if as_json:
-        console.print_json(json.dumps({"package": package, "folder": str(folder), "view": str(folder / VIEW)}))
-
-
-def _progress(as_json: bool) -> Callable[[str], None]:
-    """Return the function that prints a line of progress, apart from JSON."""
-    return console.error if as_json else console.print
+    Environment.prepared(PACKAGES[package], scopes, folder, os.environ, console.print).build()
 
 
 @command.command(
@@ -74,12 +62,10 @@ Examples:
     metavar="NAME",
     help="A package of spack-envs; may be repeated.  [default: all]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print its content as JSON at the end; progress goes to stderr.")
-def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...], *, as_json: bool) -> None:
+def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...]) -> None:
     """Write a mirror with the sources of everything the environments need; Spack verifies their checksums.
 
-    What cannot be fetched is named at the end, and does not stop the rest. FABRIC_SPACK_MIRROR=FOLDER makes a run use
-    it.
+    Sources that cannot be fetched are named at the end. FABRIC_SPACK_MIRROR=FOLDER makes a run use the mirror.
     """
     packages = [PACKAGES[name] for name in names or PACKAGES]
     write_mirror(
@@ -88,7 +74,5 @@ def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...], 
         scopes=scopes_of(ROOT / "config/systems" / system / "spack", os.environ, mpis.split(",") if mpis else ()),
         work=home() / "spack" / "work",
         variables=os.environ,
-        progress=_progress(as_json),
+        progress=console.print,
     )
-    if as_json:
-        console.print_json(json.dumps({"folder": str(folder), "packages": [package.name for package in packages]}))

@@ -10,9 +10,10 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
+from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import first_of, one_line
+from fabric_checks.core.text import count_text, first_of, one_line
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
@@ -42,11 +43,7 @@ _MOST = 4
 
 
 @click.command("vet", epilog=_EPILOG)
-@click.option(
-    "--system",
-    envvar="RFM_SYSTEM",
-    help="A system of config/systems.  [default: the one whose host names match, else local]",
-)
+@system_option
 @click.option(
     "--budget", type=click.FloatRange(min=0, min_open=True), required=True, help="Node-minutes that may be spent."
 )
@@ -65,7 +62,7 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Say for every node whether it is good, slow or faulty, or was not seen. Needs Slurm.
+    """Judge every node: good, slow, faulty, or not seen. Needs Slurm.
 
     All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that fails is
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
@@ -83,32 +80,24 @@ def command(
     for node, why in found.away.items():
         verdicts.words[node] = Word.NOT_SEEN
         verdicts.reasons[node] = why
+    bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
+    # The command by which Slurm's administrator takes bad nodes out of service; it is printed and never run.
+    words = ["scontrol", "update", f"nodename={','.join(bad)}", "state=drain", f"reason=fabric-checks vet {session}"]
+    drain = shlex.join(words) if bad else ""
     if as_json:
         data = {
             "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
             "away": found.away, "switches": found.switches.members, "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
-            "paths": verdicts.paths, "notes": verdicts.notes, "drain": _drain(verdicts, session),
+            "paths": verdicts.paths, "notes": verdicts.notes, "drain": drain,
             "sessions": jobs.sessions,
         }  # fmt: skip
         console.print_json(json.dumps(data, indent=1))
     else:
         _show(verdicts, spent, budget, found, session)
-    raise SystemExit(status_of(verdicts))
-
-
-def status_of(verdicts: Verdicts) -> int:
-    """Return the exit status for the verdicts."""
-    if verdicts.of(Word.FAULTY) or verdicts.of(Word.SLOW) or verdicts.paths:
-        return 3
-    return 1 if verdicts.of(Word.NOT_SEEN) else 0
-
-
-def _drain(verdicts: Verdicts, session: str) -> str:
-    """Return the command by which Slurm's administrator takes bad nodes out of service; it is printed and never run."""
-    bad = ",".join([*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)])
-    words = ["scontrol", "update", f"nodename={bad}", "state=drain", f"reason=fabric-checks vet {session}"]
-    return shlex.join(words) if bad else ""
+        if drain:
+            console.print("To take them out of service:", f"  {drain}")
+    raise SystemExit(3 if bad or verdicts.paths else int(bool(verdicts.of(Word.NOT_SEEN))))
 
 
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
@@ -126,8 +115,6 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
         _show_switches(found.switches, verdicts)
     console.print(*(f"path: {line}" for line in verdicts.paths))
     console.print(*first_of(verdicts.notes, ": --json lists all", _MOST))
-    if drain := _drain(verdicts, session):
-        console.print("To take them out of service:", f"  {drain}")
 
 
 def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
@@ -141,10 +128,6 @@ def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
         table.add_row(one_line(name), str(nodes), str(good), one_line(bad))
     console.print_rich([table])
     if others := len(known.members) - len(rows):
-        console.print(
-            f"{others} more switches: all of their nodes are good"
-            if others > 1
-            else "1 more switch: all of its nodes are good"
-        )
+        console.print(f"{count_text(others, 'more switch', 'more switches')}: all nodes are good")
     if known.unknown:
         console.print(f"at no known switch: {', '.join(map(one_line, known.unknown))}")

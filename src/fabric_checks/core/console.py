@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The door: all that the command prints goes through here, and nothing that a record says does more than be read.
+"""The console: all output of the command, in which no text of a record does more than be read.
 
-Names of systems, hosts and metrics, messages of programs and of the operating system, paths and options are text of
-others. Lines are printed one by one, so that no text can pretend to be a line of its own (:func:`say`, :func:`show`);
-documents keep their line ends (:func:`document`); what is no printable character is ``?`` everywhere, also in what
-libraries print, as both standard streams are replaced (:func:`opened`).
+Names of systems, hosts and metrics, messages of programs and of the operating system, paths and options are untrusted.
+Lines are printed one by one, so that no text can pass for a line of its own (:func:`print`, :func:`print_rich`);
+documents keep their line ends (:func:`print_document`); a character that is not printable is ``?`` everywhere, also in
+the output of libraries, as both standard streams are replaced (:func:`opened`).
 
-The streams also see to what a terminal, a pipe or a disk does to them. A reader that has seen enough, such as `head`,
-does not change how a command ends; a standard output that is closed or full does.
+A reader that has seen enough, such as `head`, does not change how a command ends; a standard output that is closed or
+full does.
 """
 
 from __future__ import annotations
@@ -26,22 +26,8 @@ from fabric_checks.core.text import one_line, printable
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-#: What stands for the frames of tables and the lines of plots where only ASCII can be printed; all else is ``?``.
-_ASCII = {
-    ord(char): ascii_char
-    for chars, ascii_char in (
-        ("─┄┈╌", "-"),
-        ("━═", "="),
-        ("│┃║┆┊", "|"),
-        ("┌┐└┘├┤┬┴┼╞╡╪╫", "+"),
-        ("•", "*"),
-        ("…", "."),
-        # Blocks of small curves, the lowest first, and of bars.
-        *zip("▁▂▃▄▅▆▇█", "_.-~=+*#", strict=True),
-        ("━╸╺", "-"),
-    )
-    for char in chars
-}
+#: ASCII for the blocks of small curves, the lowest first; Rich draws its tables in ASCII itself. All else is ``?``.
+_ASCII = str.maketrans("▁▂▃▄▅▆▇█…", "_.-~=+*#.")
 _ERRORS = "fabric-checks.ascii"
 
 
@@ -54,12 +40,17 @@ def _lookalike(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_ERRORS, _lookalike)
 
 
+def _printable(text: str) -> str:
+    """Return text in which all but tabs and line ends is printable."""
+    return "\t".join(map(printable, text.split("\t")))
+
+
 class Stream(io.TextIOBase):
-    """A standard stream that prints what is printable, in the characters that its terminal has.
+    """A standard stream that prints printable characters only, in the encoding of its terminal.
 
     :param raw: the stream itself; None if the process was started with it closed.
-    :param name: what it is called in messages; None for standard error, whose own faults cannot be told.
-    :param styled: whether escape sequences may pass: for Rich, whose texts are looked at before it adds them.
+    :param name: its name in messages; None for standard error, whose own faults cannot be reported.
+    :param styled: whether escape sequences may pass: for Rich, whose texts are sanitized before it adds them.
     """
 
     def __init__(self, raw: TextIO | None, name: str | None, *, styled: bool = False) -> None:
@@ -69,18 +60,9 @@ class Stream(io.TextIOBase):
         self._fault: OSError | None = None
 
     @property
-    def buffer(self) -> io.BufferedIOBase:
-        """The binary stream for bytes of UTF-8, as click writes them."""
-        return _Bytes(self)
-
-    @property
     def encoding(self) -> str:  # type: ignore[override]  # the base class has an attribute that cannot be set
         """The encoding of the characters."""
         return getattr(self.raw, "encoding", None) or "utf-8"
-
-    def styled(self) -> Stream:
-        """Return the same stream for Rich."""
-        return Stream(self.raw, self.name, styled=True)
 
     def fileno(self) -> int:
         """Return the descriptor.
@@ -99,21 +81,21 @@ class Stream(io.TextIOBase):
         """Tell that it can be written to."""
         return True
 
-    def write(self, text: str) -> int:
-        """Print text.
+    def write(self, text: str | bytes) -> int:
+        """Print text; bytes are UTF-8, in which click prints completions.
 
         :raises OSError: if standard output cannot be written.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"text is printed, not {type(text).__name__}")
-        if not text:
-            return 0  # click tries streams like that
-        safe = text if self._styled else "\t".join(printable(part) for part in text.split("\t"))
+        if text == b"":
+            raise TypeError("not a binary stream")  # click tests streams like this
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "replace")
+        safe = text if self._styled else _printable(text)
         self._try(lambda raw: raw.write(safe.encode(self.encoding, _ERRORS).decode(self.encoding)))
         return len(text)
 
     def write_utf8(self, text: str) -> None:
-        """Print a printable document, in UTF-8 whatever the terminal has: who redirects it gets a whole file.
+        """Print a printable document, in UTF-8 whatever the terminal's encoding: a redirected one is complete.
 
         :raises OSError: if standard output cannot be written.
         """
@@ -125,7 +107,7 @@ class Stream(io.TextIOBase):
         self._try(lambda _: buffer.write(text.encode("utf-8", "replace")))
 
     def flush(self) -> None:
-        """See that what was printed is out.
+        """Flush the stream.
 
         :raises OSError: if standard output cannot be written.
         """
@@ -134,47 +116,31 @@ class Stream(io.TextIOBase):
 
     def _try(self, step: Callable[[TextIO], object]) -> None:
         if self._fault is not None:
-            raise self._fault  # once more, should somebody have caught it
+            raise self._fault  # again, if a caller has caught it
         try:
             if self.raw is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             step(self.raw)
         except BrokenPipeError:
             self.has_reader = False
-            self._turn_away()
+            self._discard()
         except OSError as error:
-            self._turn_away()
+            self._discard()
             if self.name is not None:
                 self._fault = OSError(error.errno, error.strerror, self.name)
                 raise self._fault from None
 
-    def _turn_away(self) -> None:
-        """Let what is still to be printed go nowhere: it would fail once more when the process ends."""
+    def _discard(self) -> None:
+        """Redirect the stream to /dev/null: its buffer would fail again when the process ends."""
         with suppress(OSError, AttributeError):
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())
             os.close(null)
 
 
-class _Bytes(io.BufferedIOBase):
-    def __init__(self, stream: Stream) -> None:
-        super().__init__()
-        self._stream = stream
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._stream.write(bytes(data).decode("utf-8", "replace"))
-        return len(data)
-
-    def flush(self) -> None:
-        self._stream.flush()
-
-
 @contextmanager
 def opened() -> Iterator[None]:
-    """Let all that is printed go through here."""
+    """Replace both standard streams for the block."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out(), err()
     try:
@@ -194,10 +160,7 @@ def err() -> Stream:
 
 
 def hold_descriptors() -> None:
-    """Take the descriptors of standard streams that are closed, or the next file that is opened would be one of them.
-
-    What is printed to it then would be written there.
-    """
+    """Open /dev/null for each standard stream that is closed, or the next file that is opened would take its place."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -206,7 +169,7 @@ def hold_descriptors() -> None:
 
 
 def print(*lines: str, to: Stream | None = None) -> None:
-    """Print lines, to standard output if nothing else is said; a line end within one is a blank."""
+    """Print lines, to standard output by default; a line end within one becomes a blank."""
     stream = to or out()
     stream.write("".join(f"{one_line(line)}\n" for line in lines))
     stream.flush()
@@ -218,13 +181,13 @@ def error(*lines: str) -> None:
 
 
 def warn(faults: Iterable[str]) -> None:
-    """Print what was wrong with results, a line each, to standard error."""
+    """Print faults of results as warnings, a line each, to standard error."""
     error(*(f"warning: {fault}" for fault in faults))
 
 
 def print_document(text: str) -> None:
     """Print a document that may be redirected into a file: it keeps its tabs and line ends."""
-    _document("\t".join(printable(part) for part in text.split("\t")))
+    _document(_printable(text))
 
 
 def print_json(text: str) -> None:
@@ -253,8 +216,7 @@ def print_rich(parts: Iterable[RenderableType]) -> None:
 
 
 def rich_console(stream: Stream | None = None) -> Console:
-    """Return what Rich prints tables and progress with; it reads no markup, and prints what is printable only."""
-    # Slow to import, and not every command prints a table.
+    """Return a console of Rich for tables and progress; it reads no markup, and prints printable characters only."""
     from rich.console import Console, ConsoleOptions, RenderHook, RenderResult  # noqa: PLC0415  (slow to import)
     from rich.segment import Segment  # noqa: PLC0415  (slow to import)
 
@@ -264,7 +226,7 @@ def rich_console(stream: Stream | None = None) -> Console:
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
             for segment in console.render(self.inner, options):
-                # What moves the cursor, as progress does, is marked as such by Rich.
+                # Rich marks what moves the cursor, as progress does.
                 yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     class Hook(RenderHook):
@@ -272,8 +234,9 @@ def rich_console(stream: Stream | None = None) -> Console:
             return [Printable(each) for each in renderables]
 
     stream = stream or out()
-    # A terminal has a width, and COLUMNS may give one; a file or a pipe gets one that fits the tables.
+    # A terminal has a width, and COLUMNS may set one; for a file or a pipe it fits the tables.
     has_width = stream.isatty() or "COLUMNS" in os.environ
-    made = Console(file=stream.styled(), width=None if has_width else 160, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]  # a text stream, though not of a class of typing
+    file: Any = Stream(stream.raw, stream.name, styled=True)  # a text stream, though not of a class of typing
+    made = Console(file=file, width=None if has_width else 160, highlight=False, markup=False, emoji=False)
     made.push_render_hook(Hook())
     return made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The errors that the library raises; each text is one line with place, cause and, where there is one, remedy."""
+"""The errors that the library raises; each text is one line with location, cause and remedy."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read files of unknown origin safely, and replace files atomically.
 
-Only regular files are opened, and none that a link leads to outside of a given folder: a pipe in a folder of results
-would block the reader, a device never ends, and a link in a folder that somebody sent would show the reader's own
-files. A refused file is an ``OSError`` with a cause, like one that cannot be read.
+Only regular files are opened, and no link out of a given folder is followed: a pipe in a folder of results would block
+the reader, a device never ends, and a link in a received folder would expose the reader's own files. A refused file is
+an ``OSError`` with a cause, like one that cannot be read.
 """
 
 from __future__ import annotations
@@ -22,44 +22,33 @@ LARGEST_B = 256 * 2**20
 
 
 class UnfitError(OSError):
-    """A file that exists and is not opened; ``strerror`` has the reason."""
+    """A file that exists and is refused; ``strerror`` has the reason."""
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(errno.EINVAL, cause, str(path))
 
 
-def require_fit(path: Path, within: Path | None = None) -> None:
-    """Refuse all but regular files, and links out of a folder.
-
-    :param within: the folder; links inside of it are followed.
-    :raises OSError: if it is refused, or does not exist.
-    """
-    kind = path.stat().st_mode
-    if stat.S_ISDIR(kind):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(kind):
-        raise UnfitError(path, "not a regular file")
-    require_within(path, within)
-
-
 def require_within(path: Path, within: Path | None) -> None:
-    """Refuse a path that links lead out of a folder; see :func:`require_fit`."""
+    """Refuse a path that links lead out of a folder, if one is given.
+
+    :raises OSError: if it is refused.
+    """
     if within is not None and not path.resolve().is_relative_to(within.resolve()):
         raise UnfitError(path, f"a symbolic link out of {within}, which is not followed: name its target instead")
 
 
 @contextmanager
 def opened(path: Path, within: Path | None = None) -> Iterator[FileIO]:
-    """Open a file for unbuffered reading of bytes, if :func:`require_fit` accepts it.
+    """Open a regular file for unbuffered reading of bytes.
 
+    :param within: the folder that links may not lead out of.
     :raises OSError: if it is refused, or cannot be read.
     """
-    require_fit(path, within)
-    # O_NONBLOCK: a pipe that has replaced it since does not block either.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+    # O_NONBLOCK: a pipe does not block.
+    with FileIO(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise UnfitError(path, "not a regular file")
+        require_within(path, within)
         yield file
 
 
@@ -78,12 +67,9 @@ def read_bytes(path: Path, within: Path | None = None, largest_B: int = LARGEST_
     return b"".join(parts)
 
 
-def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B, errors: str = "replace") -> str:
-    """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`.
-
-    :raises UnicodeDecodeError: if it is none and ``errors`` is ``strict``.
-    """
-    text = read_bytes(path, within, largest_B).decode(errors=errors)
+def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B) -> str:
+    """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`."""
+    text = read_bytes(path, within, largest_B).decode(errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -91,8 +77,8 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
 def replacing(path: Path, mode: int = 0o666, ending: str | None = None) -> Iterator[Path]:
     """Yield the path of a new file, which replaces ``path`` at the end of the block, unless that raises.
 
-    Folders are made. A link stays a link, and its target is replaced. A device such as ``/dev/stdout`` is written
-    itself. Several processes, on any host or in any container, may write the same file: the last to end wins.
+    Folders are created. A link stays a link, and its target is replaced. A device such as ``/dev/stdout`` is written
+    directly. Several processes, on any host or in any container, may write the same file: the last to end wins.
 
     :param mode: the mode of a file that did not exist, less the umask.
     :param ending: the suffix of the new file's name, that of ``path`` by default. Another one hides the file, which a
@@ -122,7 +108,7 @@ def replacing(path: Path, mode: int = 0o666, ending: str | None = None) -> Itera
 
 
 def _settle(part: Path, target: Path) -> None:
-    """Rename a file when its content is on the disk."""
+    """Rename a file once its content is on the disk."""
     if target.exists():
         part.chmod(target.stat().st_mode & 0o7777)
     descriptor = os.open(part, os.O_RDONLY)

@@ -91,34 +91,14 @@ def steps(count: int) -> list[int]:
     return sorted({*powers_of_two(1, count), count}) if count >= 1 else []
 
 
-def _is_pair(layout: Layout) -> bool:
-    return layout.tasks == 2
-
-
-def _is_pairs(layout: Layout) -> bool:
-    return layout.tasks % 2 == 0
-
-
-def _is_several(layout: Layout) -> bool:
-    return layout.tasks >= 2
-
-
-def _is_ring(layout: Layout) -> bool:
-    return layout.tasks >= 3
-
-
-def _is_any(layout: Layout) -> bool:
-    return layout.tasks >= 1
-
-
-#: What a program can run on: exactly two processes, an even number, at least two, a ring whose processes have two
-#: neighbours each, or any number.
+#: The layouts that a program can run on: exactly two processes, an even number, at least two, a ring whose processes
+#: have two neighbours each, or any number.
 SHAPES: dict[str, Callable[[Layout], bool]] = {
-    "pair": _is_pair,
-    "pairs": _is_pairs,
-    "several": _is_several,
-    "ring": _is_ring,
-    "any": _is_any,
+    "pair": lambda layout: layout.tasks == 2,
+    "pairs": lambda layout: layout.tasks % 2 == 0,
+    "several": lambda layout: layout.tasks >= 2,
+    "ring": lambda layout: layout.tasks >= 3,
+    "any": lambda layout: layout.tasks >= 1,
 }
 
 

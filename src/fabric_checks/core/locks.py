@@ -9,14 +9,12 @@ ends. Needs the standard library only: ``ci/setup.py`` locks before anything is 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import pwd
 import re
 import shlex
 import socket
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -31,8 +29,8 @@ WRITER_WAIT_S = 60.0
 BUILD_WAIT_S = 600.0
 #: The longest wait of a job for that of another session on its host, whose build by Spack may take 3 h.
 HOST_WAIT_S = 4 * 3600.0
-#: The pause of a waiting process before it tries again: first, and at most.
-_PAUSE_S = (0.001, 0.05)
+#: The pause of a waiting process before it tries again.
+_PAUSE_S = 0.01
 #: A folder that every user can write in and that each host has for itself, so that locks in it are of one host.
 OF_THE_HOST = Path("/dev/shm")
 
@@ -45,10 +43,10 @@ class LockedError(FabricError):
 def exclusive(path: Path, wait_s: float, on_wait: Callable[[str], object] = lambda holder: None) -> Iterator[int]:
     """Hold a lock, and yield its descriptor; a process that inherits that holds it too.
 
-    :param path: its file, which is made; its folder has to exist.
+    :param path: its file, which is created; its folder has to exist.
     :param wait_s: the longest wait for another holder; 0 for none.
-    :param on_wait: is called once with the holder, if there is one to wait for.
-    :raises LockedError: with the holder, if it was not free in time.
+    :param on_wait: called once with the holder, if there is one to wait for.
+    :raises LockedError: with the holder, if it is not released in time.
     :raises OSError: if the file cannot be made, or the file system has no locks.
     """
     descriptor = _taken(path, wait_s, on_wait)
@@ -61,15 +59,17 @@ def exclusive(path: Path, wait_s: float, on_wait: Callable[[str], object] = lamb
 
 def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
     deadline = time.monotonic() + wait_s if wait_s else None
-    pause_s, waited = _PAUSE_S[0], False
+    waited = False
     while True:
         # A link of this name could lead to a file of another user.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is(descriptor, path):
-                return descriptor
+            # The file may have been deleted before its lock was taken.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor
         except BlockingIOError:
             if deadline is None or time.monotonic() >= deadline:
                 error = LockedError(f"{path}: locked {f'after {wait_s:.0f} s ' if wait_s else ''}by {holder(path)}")
@@ -78,43 +78,30 @@ def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
             if not waited:
                 on_wait(holder(path))
                 waited = True
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _PAUSE_S[1])
+            time.sleep(_PAUSE_S)
         except OSError as error:
             os.close(descriptor)
             raise OSError(error.errno, error.strerror, str(path)) from None
         os.close(descriptor)
 
 
-def _is(descriptor: int, path: Path) -> bool:
-    """Return whether an open file is still the one of this name; it may have been deleted before its lock was taken."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 def _note(descriptor: int) -> None:
     """Write the holder into the lock, for other hosts and containers, which cannot see the process."""
-    note = {"process": os.getpid(), "host": socket.gethostname(), "user": _user(os.geteuid()), "began": _now()}
-    text = json.dumps(note | {"command": _command(sys.argv)})
     # On a full disk there is no note; the work under the lock reports the full disk itself.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, text.encode(), 0)
+        os.pwrite(descriptor, _described(Path("/proc", str(os.getpid()))).encode(), 0)
 
 
 def holder(path: Path) -> str:
     """Return the holder of the lock of a file, as far as it can be known: a process with user, command and start."""
-    found = holders(path)
-    if found:
+    if found := holders(path):
         return found[0] + (f" and {len(found) - 1} that it started or that share it" if len(found) > 1 else "")
-    try:
-        note = json.loads(path.read_text(errors="replace")[:4096])
-        where = f"process {int(note['process'])} of {quoted(str(note['user']))} on {quoted(str(note['host']))}"
-        return f"{where} since {quoted(str(note['began']))}: {quoted(str(note['command']))}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "a process that cannot be seen from here, of another user, container or host"
+    with suppress(OSError):
+        note = path.read_text(errors="replace")[:400]
+        if re.match(r"process \d+ of ", note) and note.isprintable():
+            return note
+    return "a process that cannot be seen from here, of another user, container or host"
 
 
 def holders(path: Path) -> list[str]:
@@ -122,25 +109,19 @@ def holders(path: Path) -> list[str]:
 
     One that only waits for it, or has the file open, does not hold it.
     """
-    try:
-        status = path.stat()
-    except OSError:
-        return []
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if any(_holds(process, descriptor, status) for descriptor in (process / "fd").iterdir()):
+            if any(_holds(process, descriptor, path) for descriptor in (process / "fd").iterdir()):
                 found.append((_started_s(process), int(process.name), _described(process)))
         except OSError:
-            continue  # it has ended, or is another user's
+            continue  # it has ended, or belongs to another user
     return [text for _, _, text in sorted(found)]
 
 
-def _holds(process: Path, descriptor: Path, status: os.stat_result) -> bool:
+def _holds(process: Path, descriptor: Path, path: Path) -> bool:
     try:
-        if not os.path.samestat(descriptor.stat(), status):
-            return False
-        return "FLOCK" in (process / "fdinfo" / descriptor.name).read_text()
+        return descriptor.samefile(path) and "FLOCK" in (process / "fdinfo" / descriptor.name).read_text()
     except OSError:
         return False
 
@@ -148,7 +129,8 @@ def _holds(process: Path, descriptor: Path, status: os.stat_result) -> bool:
 def _described(process: Path) -> str:
     words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
     began = datetime.fromtimestamp(_started_s(process), timezone.utc).isoformat(timespec="seconds")
-    return f"process {process.name} of {_user(process.stat().st_uid)} since {began}: {_command(words)}"
+    who = f"{_user(process.stat().st_uid)} on {socket.gethostname()}"
+    return f"process {process.name} of {who} since {began}: {quoted(' '.join(words).strip(), 100)}"
 
 
 def _started_s(process: Path) -> float:
@@ -158,19 +140,11 @@ def _started_s(process: Path) -> float:
     return (float(booted[1]) if booted else 0.0) + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _command(words: list[str]) -> str:
-    return quoted(" ".join(words).strip(), 100)
-
-
 def _user(number: int) -> str:
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return f"user {number}"
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def host_lock() -> Path:
@@ -179,26 +153,22 @@ def host_lock() -> Path:
 
 
 def own_folder(folder: Path) -> None:
-    """Make a folder that its owner alone can open, or require that it is one.
+    """Create a folder that its owner alone can open, or require that it is one.
 
-    :raises FabricError: if it belongs to another user, who can make one of that name where all may write.
+    :raises FabricError: if it belongs to another user, who can create one of that name where all may write.
     """
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
-    except OSError as error:
-        raise FabricError(f"{folder}: {error.strerror}: your jobs lock a file in it; fix that") from None
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
     if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         raise FabricError(
             f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, but your jobs would lock a file in it: "
             "have it removed"
         )
-    if status.st_mode & 0o077:
-        folder.chmod(0o700)
+    folder.chmod(0o700)
 
 
 def lock_in_job(path: Path) -> str:
-    """Return the shell command that holds a lock until the job ends; the job fails if the lock is not to be had."""
+    """Return the shell command that holds a lock until the job ends; the job fails without the lock."""
     folder = shlex.quote(str(path.parent))
     file = shlex.quote(str(path))
     return (

@@ -15,7 +15,7 @@ UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
 
 @dataclass(frozen=True)
 class Headline:
-    """Place a value among those that people ask for first: on the screen, and at the top of a report.
+    """Place a value among the headlines: on the screen, and at the top of a report.
 
     Checks declare them as ``headlines``; the record of each metric whose quantity and parameters fit carries it.
 
@@ -27,7 +27,7 @@ class Headline:
     :param point: of a curve: ``value`` (it is no curve), ``first``, ``last``, ``peak``, or ``ends`` (8 B and 1 MiB).
     :param layouts: which layout is preferred: the ``smallest``, the ``largest``, or ``most nodes``.
     :param least_tasks: layouts of fewer processes have no such value.
-    :param parameters: what the parameters of the test have to be, by name.
+    :param parameters: the required parameters of the test, by name.
     :param short: the heading of its column where each machine has one row; empty if it has no column there.
     """
 

@@ -52,7 +52,7 @@ def sound_path(what: str, path: str | Path) -> Path:
     bad = next((sign for sign in text if not (sign.isalnum() or sign in _SIGNS)), None)
     if bad is not None:
         raise FabricError(
-            f"{what} is {quoted(text, 200)}, but paths in job scripts cannot contain {_called(bad)}: move it to a path "
+            f"{what} is {quoted(text, 200)}, but paths in job scripts cannot contain {quoted(bad)}: move it to a path "
             f"of letters, digits and {' '.join(_SIGNS)}"
         )
     return Path(text)
@@ -71,8 +71,3 @@ def results() -> Path:
     """Return the folder of all results (perflogs, reports, outputs): FABRIC_RESULTS, or ``results`` in the home."""
     given = os.environ.get("FABRIC_RESULTS")
     return sound_path("FABRIC_RESULTS", given) if given else home() / "results"
-
-
-def _called(sign: str) -> str:
-    names = {" ": "a space", "\n": "a line end", "\t": "a tab"}
-    return names.get(sign) or quoted(sign)

@@ -87,7 +87,7 @@ def value_text(value: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a duration in words.
 
     >>> [duration_text(s) for s in (3.6, 214, 7260)]
     ['4 s', '3 min 34 s', '2 h 1 min']
@@ -147,8 +147,8 @@ _BLOCK = re.compile(r"^(\d{0,9})([-+=.)])(?=[-=\s]|$)")
 def markdown(text: str) -> str:
     """Return untrusted text as one line of Markdown that is nothing but text: no markup, no link, no mention.
 
-    Renderers and chats look for addresses and names in what a backslash was taken from, too. So addresses get an
-    entity in what they are known by, and a name stands apart from its ``@``.
+    Renderers and chats detect addresses and names even after backslashes. So the marks of addresses become entities,
+    and a name is set apart from its ``@``.
 
     >>> markdown("<b> my_node @everyone http://a.b/ www.a.b")
     '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b'
@@ -189,7 +189,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def test_text(check: str, parameters: Mapping[str, object] | str | None) -> str:
-    """Return what a test is called beside its layout, which has a column of its own: its check and its parameters.
+    """Return the name of a test without its layout, which has its own column: its check and its parameters.
 
     :param parameters: by name, also as JSON text.
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read YAML that others wrote: one error for all that can be wrong with it, and bounds on what a short text asks for.
+"""Read untrusted YAML, with one kind of error for all faults, and with bounds on size and depth.
 
-A few aliases of aliases stand for more values than fit in memory, and brackets in brackets end the interpreter's stack.
-So the text is looked at as the parser tells it, before anything is made of it.
+A few aliases of aliases stand for more values than fit in memory, and nested brackets exhaust the interpreter's stack.
+So the events of the parser are counted before any value is constructed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import yaml
 
 from fabric_checks.core import files
 
-#: A larger file is none that somebody wrote; a reference file has some hundred kilobytes.
+#: A larger file was not written by hand; a reference file has some hundred kilobytes.
 LARGEST_B = 16 * 2**20
-#: The most values, those counted that an alias stands for; and the most brackets and indentations within each other.
+#: The most values, including those that aliases stand for, and the deepest nesting.
 MOST_VALUES = 500_000
 DEEPEST = 50
 
@@ -33,39 +33,32 @@ class YamlError(ValueError):
 _FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _SaysWhere:
-    """Makes a loader say where a value is that cannot be, such as the date 2026-02-30."""
+class Loader(_FAST):  # type: ignore[misc]  # mypy cannot know which
+    """The loader of untrusted text; constructors can be added to a subclass."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a node; whatever is wrong with it is an error of YAML with its place."""
+        """Return the value of a node; an impossible one, such as the date 2026-02-30, is an error with its line."""
         try:
-            return super().construct_object(node, deep)  # type: ignore[misc]
+            return super().construct_object(node, deep)
         except (ValueError, TypeError, OverflowError, AttributeError) as error:
             raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from None
 
 
-class Loader(_SaysWhere, _FAST):  # type: ignore[misc]  # mypy cannot know which
-    """The loader of what others wrote; constructors can be added to a class that is made from it."""
-
-
 def load(path: Path, loader: type[Loader] = Loader) -> Any:
-    """Return what a YAML file has, as plain data.
+    """Return the content of a YAML file as plain data.
 
-    :raises YamlError: if it cannot be read, is no YAML, or asks for more than anybody needs.
+    :raises YamlError: if it cannot be read, is not YAML, or exceeds the bounds.
     """
     try:
-        text = files.read_text(path, largest_B=LARGEST_B, errors="strict")
+        text = files.read_bytes(path, largest_B=LARGEST_B).decode()
     except OSError as error:
         raise YamlError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise YamlError(path, f"cannot be read: not UTF-8 text (byte {error.start + 1})") from None
     try:
-        with contextlib.suppress(yaml.YAMLError):  # the loader meets it at the same place, and names that better
+        with contextlib.suppress(yaml.YAMLError):  # the loader meets it on the same line, and describes it better
             _require_bounded(text, path)
-        try:
-            return yaml.load(text, Loader=loader)
-        except yaml.YAMLError:
-            return yaml.load(text, Loader=_in_python(loader))  # which names the place of a mistake better
+        return yaml.load(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         cause = " ".join(str(error.problem).split())[:200]
@@ -74,15 +67,10 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
         raise YamlError(path, f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
 
 
-def _in_python(loader: type[Loader]) -> type[yaml.SafeLoader]:
-    """Return the same loader on the parser in Python."""
-    return type("InPython", (_SaysWhere, yaml.SafeLoader), {"yaml_constructors": loader.yaml_constructors})
-
-
 def _require_bounded(text: str, path: Path) -> None:
     """Raise :class:`YamlError` for more than :data:`DEEPEST` levels or :data:`MOST_VALUES` values."""
     sizes: dict[str, int] = {}
-    #: The anchors and sizes of what is open, the innermost last.
+    #: The anchors and sizes of the open collections, the innermost last.
     opened: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(text, Loader=_FAST):
         line = event.start_mark.line + 1 if event.start_mark else None

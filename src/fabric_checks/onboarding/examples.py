@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sites that nobody has, one for each scheduler: what ``init`` writes of them is there to read and to copy."""
+"""Invented sites, one for each scheduler: ``init`` prints their files to read and to copy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def files(name: str) -> dict[str, str]:
         modules="lmod",
         mpis=(Mpi("openmpi", "5.0.8", "openmpi/5.0.8", "mpicc", "pmix" if scheduler == "slurm" else "", _SUITES),),
     )
-    return writing.files(facts, questions.guesses(facts, lambda _: True, name="yours"))
+    given = {"name": "yours"}
+    answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
+    return writing.files(facts, answers)
 
 
 def system(name: str) -> str:

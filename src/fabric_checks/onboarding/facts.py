@@ -11,9 +11,9 @@ from fabric_checks.schedulers.model import Queue
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of programs that is there by a module.
+    """A suite of programs that a module provides.
 
-    :param suite: ``osu``, ``imb``, ``lammps`` or ``npb``; :param prefix: where it is, None if its module does not tell.
+    :param suite: ``osu``, ``imb``, ``lammps`` or ``npb``; :param prefix: its folder, None if unknown.
     """
 
     suite: str
@@ -27,8 +27,8 @@ class Mpi:
     """An MPI of the site.
 
     :param family: Spack's name of it; :param module: its module, empty where its `mpicc` is on PATH.
-    :param prefix: where it is, if that is how it was found.
-    :param pmi_library: the library that Intel MPI needs to be started by srun, if it was found.
+    :param prefix: its folder, if it was found on PATH.
+    :param pmi_library: the library that srun needs to start Intel MPI, if it was found.
     :param cc: its compiler; :param pmi: its value of `srun --mpi`, empty without Slurm.
     """
 
@@ -51,20 +51,19 @@ class Mpi:
 class Facts:
     """The facts about a machine.
 
-    :param host: its name; :param scheduler: slurm, pbs, torque, lsf, flux, or local where there is none.
-    :param cluster: the scheduler's name for it, or empty; :param queues: those whose names can be used.
-    :param accounts: those that jobs may be charged to, as far as the scheduler lists them.
+    :param host: its name; :param scheduler: slurm, pbs, lsf, flux, or local where there is none.
+    :param cluster: the scheduler's name of it, or empty; :param queues: those whose names can be used.
+    :param accounts: those that jobs may be charged to, if the scheduler lists them.
     :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
-    :param spack: whether a Spack is on PATH or in SPACK_ROOT.
-    :param refused: names that cannot be used, each with its kind; :param notes: remarks for the reader.
+    :param notes: remarks for the reader, such as names that cannot be used.
+    :param asked: the commands that were run, each with ``ok`` or its fault.
     """
 
-    host: str
+    host: str = ""
     scheduler: str = "local"
     cluster: str = ""
-    version: str = ""
     queues: tuple[Queue, ...] = ()
     accounts: tuple[str, ...] = ()
     pmis: tuple[str, ...] = ()
@@ -73,7 +72,5 @@ class Facts:
     cores: int | None = None
     modules: str = "nomod"
     mpis: tuple[Mpi, ...] = ()
-    spack: bool = False
-    refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     asked: dict[str, str] = field(default_factory=dict)

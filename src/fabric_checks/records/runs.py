@@ -117,7 +117,7 @@ class Run:
 def read_report(path: Path, within: Path | None = None) -> RunReport:
     """Read a run report.
 
-    :param within: the folder of results; see :func:`fabric_checks.core.files.require_fit`.
+    :param within: the folder of results; see :func:`fabric_checks.core.files.opened`.
     :raises RecordError: if it is none, as one that was cut when the disk was full.
     """
     try:
