@@ -20,6 +20,12 @@ Examples:
   fabric-checks twin predict my-planned-cluster.yaml --pictures folder
   fabric-checks twin predict config/twins/feynman.yaml     any description will do
 """
+_REFERENCES = """
+\b
+Examples:
+  fabric-checks twin references     write them; `git diff config/references` shows what changed
+"""
+
 _TABLE = """
 \b
 Examples:
@@ -78,7 +84,7 @@ def table(*, write: bool) -> None:
         console.print_document(text)
 
 
-@twin.command("references")
+@twin.command("references", epilog=_REFERENCES)
 def references() -> None:
     """Write config/references/TWIN.yaml of every twin, from the values in config/twins/TWIN.yaml."""
     for each in published_table.shipped():

@@ -26,6 +26,14 @@ def commands(group=cli, before=()):
 
 
 ALL = dict(commands())
+#: Commands whose result is a file, or a page of it: they have no JSON.
+WRITING = (
+    ("findings", "acknowledge"),
+    ("offers", "pack"),
+    ("offers", "request"),
+    ("twin", "references"),
+    ("twin", "table"),
+)
 
 
 def examples(command):
@@ -60,7 +68,7 @@ def test_every_option_says_what_it_does_and_json_is_json(words):
         assert option.help, option.opts
         assert all(re.fullmatch(r"--[a-z][A-Za-z-]*|-[a-z]", name) for name in option.opts), option.opts
     names = {name for option in options for name in option.opts}
-    assert "--json" in names or words == ("findings", "acknowledge") or not verbs()[words[0]].group
+    assert "--json" in names or words in WRITING or not verbs()[words[0]].group
     # Results are named by --results, or by arguments.
     assert not names & {"--folder", "--perflogs", "--result", "--output-format"}
 
