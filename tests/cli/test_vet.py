@@ -48,7 +48,7 @@ def test_bad_nodes_are_a_table_and_a_command(call):
     rows = [line.split()[:2] for line in text.splitlines() if line.startswith("n")]
     at = [line.split() for line in text.splitlines() if line.startswith("leaf")]
     assert at == [["leaf-2", "2", "1", "n5", "slow"], ["leaf-?1", "4", "3", "n2", "faulty"]]
-    assert "1 more switch: all of its nodes are good" in text and "at no known switch: n7, n8" in text
+    assert "1 more switch: all nodes are good" in text and "at no known switch: n7, n8" in text
     assert rows == [["node", "verdict"], ["n2", "faulty"], ["n5", "slow"], ["n8", "not"]]
     assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in text and "\x1b" not in text
 
