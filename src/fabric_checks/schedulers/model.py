@@ -21,7 +21,8 @@ class Queue:
     """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS, LSF or Flux.
 
     :param name: what jobs ask for; empty where there is only one and it has no name.
-    :param nodes: how many it has; :param most_nodes: how many one job may have, if that is less.
+    :param nodes: how many it has that take jobs; :param out_of_service: how many it has that are down or drained.
+    :param most_nodes: how many nodes one job may have, if that is less.
     :param cores: physical cores of a node, the fewest if they differ; None if unknown.
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
@@ -35,6 +36,7 @@ class Queue:
     is_default: bool = False
     takes_jobs: bool = True
     most_nodes: int | None = None
+    out_of_service: int = 0
     gpus: str = ""
 
     @classmethod
