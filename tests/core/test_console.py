@@ -2,6 +2,7 @@
 """What is printed is printable, each line is one, and streams that end or fail do what the caller can rely on."""
 
 import io
+import os
 import json
 import sys
 
@@ -68,6 +69,15 @@ def test_colours_reach_a_terminal(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     console.print_rich([Text("red\x1b[2J", style="red")])
     assert raw.getvalue() == "\x1b[31mred?[2J\x1b[0m\n"
+
+
+def test_a_file_is_told_from_a_pipe_and_from_nothing(tmp_path):
+    with (tmp_path / "log").open("w") as file:
+        assert console.Stream(file, "x").is_file()
+    ours, theirs = os.pipe()
+    with os.fdopen(ours), os.fdopen(theirs, "w") as pipe:
+        assert not console.Stream(pipe, "x").is_file()
+    assert not console.Stream(io.StringIO(), "x").is_file() and not console.Stream(None, "x").is_file()
 
 
 def test_ascii_gets_lookalikes_and_documents_utf8(monkeypatch):

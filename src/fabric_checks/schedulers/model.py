@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fabric_checks.core.text import count_text
+
 #: The largest number of nodes that a message names.
 MOST_SHOWN = 8
 
@@ -138,7 +140,11 @@ def timed_out(
     """
     node_faults = faults(nodes)
     busy = [node.name for node in nodes if node.is_busy and not node.fault]
-    taken = f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)" if busy else ""
+    taken = (
+        f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {count_text(len(nodes), 'node')})"
+        if busy
+        else ""
+    )
     state = "cannot start" if unschedulable else "is still waiting"
     given = f"{scheduler} says: {reason}" if reason else f"{scheduler} gives no reason"
     text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {given}"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Print the one screen that a run ends with: what ran, headline values, what needs attention, where the rest is.
 
-It has at most :data:`LINES` lines, whatever was run; what has no room is counted, and `fabric-checks show` has it.
+It has at most :data:`LINES` lines, whatever was run; what has no room is counted, and `fabric-checks show` has it. In a
+file, as a night's log, it has them all.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class RunInfo:
     messages: tuple[str, ...] = ()
 
 
-def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | Table]:
+def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = LINES) -> list[Text | Table]:
     """Return the screen, part by part; each text is one line that is not wider than the screen.
 
-    :param width: of the terminal, in characters.
+    :param width: of the terminal, in characters; :param most: the lines that it may have.
     """
     width = max(40, min(width, WIDTH))
     values = Values(session.records)
@@ -61,7 +62,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
     left_out = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
     found = findings(session)
     # An empty line separates parts; what is least wanted is cut first.
-    room = LINES - len(head) - len(places) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
+    room = most - len(head) - len(places) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
     wanted = [line for finding in found for line in _finding(finding, width)]
     kept = min(len(wanted) + 2, _FINDINGS) if found else 2
     table, used = _table(values, room - kept, width)
@@ -70,8 +71,9 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
         parts += [plain(), table]
     parts += [plain(), *_findings(found, room - used - 2, width, session, info)]
     if left_out:
-        shown = [f"  {line}" for line in left_out[:5]]
-        more = [f"  and {len(left_out) - 5} more lines of reasons"] if len(left_out) > 5 else []
+        fit = max(5, most - LINES)
+        shown = [f"  {line}" for line in left_out[:fit]]
+        more = [f"  and {len(left_out) - fit} more lines of reasons"] if len(left_out) > fit else []
         parts += [plain(), Text("Not run", style="bold"), *map(plain, [*shown, *more])]
     return [*parts, plain(), *map(plain, places)]
 
@@ -166,7 +168,7 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
             _add(table, title, its, machines)
             used += len(its) + 1
     others = _others(listed, rows)
-    left = min(room, max(used, 3) + _ROWS) - used
+    left = min(room, max(used, 3) + max(_ROWS, room - LINES)) - used
     if others and left >= 3:
         shown = others[: left - 2] if len(others) > left - 1 else others
         _add(table, "Also measured" if total else "Measured", shown, machines)
