@@ -2,8 +2,8 @@
 """What is printed is printable, each line is one, and streams that end or fail do what the caller can rely on."""
 
 import io
-import os
 import json
+import os
 import sys
 
 import pytest
