@@ -68,7 +68,11 @@ def parse(text: str) -> dict[str, list[str]]:
     for place, raw in enumerate(cleaned(text).splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
         words = {key.lower(): value for key, value in _WORD.findall(line)}
-        if not line or (words and words.keys() <= {"blocksizes", "blocksize"}):
+        # Lines of other kinds give no node its switch or block: aggregates of blocks, settings, what is yet to come.
+        # Nor does one that is whole and has no nodes.
+        names = [words[kind] for kind in ("switchname", "blockname") if kind in words]
+        is_whole = all(names) and not _WORD.sub("", line).strip()
+        if not names or (is_whole and words.get("nodes") in (None, "", "(null)")):
             continue
         name = words.get("switchname") or words.get("blockname")
         if not name or _WORD.sub("", line).strip():
