@@ -64,11 +64,8 @@ def test_the_headline_the_status_and_whether_there_is_anything_to_report(night_,
 
 def test_of_many_warnings_the_first_are_listed_and_the_json_has_all():
     night_ = summary_of(warnings=tuple(f"line {number}" for number in range(9)))
-    listed = [line for line in markdown(night_).splitlines() if "warning" in line]
-    assert listed == [
-        *(f"- warning: line {number}" for number in range(5)),
-        "- warning: and 4 more: night.json has all",
-    ]
+    listed = [line for line in markdown(night_).splitlines() if "line" in line or "more" in line]
+    assert listed == [*(f"- warning: line {number}" for number in range(6)), "- and 3 more: night.json has all"]
     assert len(json.loads(as_json(night_))["warnings"]) == 9
 
 

@@ -19,7 +19,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line, printable
 from fabric_checks.core.text import markdown as plain
 from fabric_checks.nightly.journal import News, Open
-from fabric_checks.nightly.model import Night, Status, first_of
+from fabric_checks.nightly.model import Night, Status
 from fabric_checks.records.sessions import started
 
 TEMPLATES = ROOT / "perflogs-templates" / "nightly"
@@ -53,7 +53,6 @@ def markdown(summary: Summary) -> str:
         news=summary.news,
         files=summary.files,
         headline=headline(summary),
-        warnings=first_of(summary.night.warnings, ": night.json has all"),
         enough=MIN_RUNS,
         when=when,
         known=known,
