@@ -109,8 +109,23 @@ TWO_LEAVES = "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=b1 Leve
         + TWO_LEAVES
         + "RingName=r1 Nodes=n[1-4]\nInclude /etc/slurm/more.conf\n",
         TWO_BLOCKS + "BlockName=b2 BlockIndex=2 Nodes= BlockSize=2\nTopology=t Plugin=block Default=YES\n",
+        # docs.coreweave.com, on SUNK: one file with both, of which Slurm uses one
+        TWO_BLOCKS.replace("b", "rack") + TWO_LEAVES + "BlockSizes=2\n",
+        # a lab with NVLink domains that topograph writes
+        "BlockName=b0 BlockIndex=0 Nodes=n[1-2]\nBlockName=b1 BlockIndex=1 Nodes=n[3-4]\n",
     ],
-    ids=["aggregated", "topology.conf", "tree", "any case", "no nodes", "null", "other kinds", "empty block"],
+    ids=[
+        "aggregated",
+        "topology.conf",
+        "tree",
+        "any case",
+        "no nodes",
+        "null",
+        "other kinds",
+        "empty block",
+        "SUNK",
+        "topograph",
+    ],
 )
 def test_lines_of_slurm_that_give_no_node_its_switch_are_skipped(text):
     known = topology_files.of_texts([("topology", text)])

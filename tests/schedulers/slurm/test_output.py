@@ -80,6 +80,9 @@ def test_a_node_in_service():
         (node("n3", "IDLE+CLOUD+DRAIN+POWERED_DOWN"), "n3 is drained"),
         (node("n3", "IDLE+DRAIN+INVALID_REG"), "n3 is drained"),
         (node("n3", "FUTURE"), "n3 is not set up yet"),
+        # github.com/aws/aws-parallelcluster-node, pull request 416: `scontrol reboot`
+        (node("n3", "DOWN+CLOUD+REBOOT_ISSUED"), "n3 reboots"),
+        (node("n3", "DOWN+DRAIN+NOT_RESPONDING+REBOOT_ISSUED"), "n3 is drained"),
         # github.com/aws/aws-parallelcluster-node, pull requests 350 and 402: nodes that could not be woken
         (node("n3", "DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING", rest=" Reason=ResumeTimeout reached [slurm@now]"),
          "n3 is down (ResumeTimeout reached)"),
@@ -109,6 +112,7 @@ def test_a_node_out_of_service_has_its_reason(found, fault):
         ("IDLE*+POWER", False),
         ("IDLE~", False),
         ("IDLE+PLANNED", False),
+        ("MIXED+REBOOT_REQUESTED", True),
         ("ALLOCATED+NOT_RESPONDING+REBOOT_ISSUED", True),
         ("IDLE+BLOCKED", True),
     ],
@@ -187,7 +191,7 @@ def test_groups_of_one_name_are_one_partition():
 @pytest.mark.parametrize(
     ("states", "in_service"),
     [
-        ("idle mixed allocated completing planned reserved maint", 7),
+        ("idle mixed allocated completing planned reserved maint down^", 8),
         ("idle~ mixed# allocated idle! idle% powering_up powered_down reboot^ idle@", 9),
         ("down down* drained drained* draining fail failing error inval unknown unk* future", 0),
         ("down~ drained~ idle*", 0),

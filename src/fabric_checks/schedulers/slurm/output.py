@@ -28,6 +28,7 @@ UNAVAILABLE = {
     "INVAL": "registered with less than its configuration",
     "UNK": "is in an unknown state",
     "FUTURE": "is not set up yet",
+    "REBOOTING": "reboots",  # as DOWN+REBOOT_ISSUED is called here
 }
 #: How states of a node begin that comes back for a job by itself, as one that saves power or reboots. Until then it
 #: does not respond, which is no fault. Older releases print these states as a character behind the first one.
@@ -148,6 +149,8 @@ def _states(text: str) -> set[str]:
     """Return the states of a node from ``IDLE+CLOUD+POWERED_DOWN``, ``DOWN*+CLOUD``, or sinfo's ``idle~``."""
     states = set(re.sub(r"[^A-Z_+]", "", text.upper()).split("+"))
     states |= {"NOT_RESPONDING"} if "*" in text else set()
+    if "DOWN" in states and ("REBOOT_ISSUED" in states or "^" in text):
+        states = states - {"DOWN"} | {"REBOOTING", "REBOOT_ISSUED"}  # it is DOWN until it is back
     if any(state.startswith(RETURNING) for state in states) or any(mark in text for mark in RETURNING_MARKS):
         states -= {"NOT_RESPONDING", "NO_RESPOND"}
     return states
@@ -190,7 +193,7 @@ _GROUP = re.compile(
 def queues(text: str, limits: str = "") -> list[Queue]:
     """Return the partitions that ``sinfo --noheader --format=SINFO`` lists, with their nodes that take jobs.
 
-    One in maintenance is among these: that ends by itself.
+    One in maintenance is among these, and one that reboots: that ends by itself.
 
     :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job.
     :raises OutputError: for a line in another format.
@@ -208,7 +211,9 @@ def queues(text: str, limits: str = "") -> list[Queue]:
 
 
 def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queue:
-    working = [group for group in listed if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION)]
+    working = [
+        group for group in listed if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
+    ]
     groups = working or listed
     in_service, total = (sum(int(group["nodes"]) for group in of) for of in (working, listed))
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
