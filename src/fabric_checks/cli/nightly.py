@@ -101,6 +101,9 @@ def command(
 
 
 def _is_terminal() -> bool:
-    """Tell whether somebody sees the progress of a night, and it does not go where the summary is kept."""
+    """Return whether a terminal shows progress.
+
+    One that cannot rewrite lines shows it on standard output, which may be a file for the summary.
+    """
     can_rewrite = os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
     return console.out().isatty() or (console.err().isatty() and can_rewrite)

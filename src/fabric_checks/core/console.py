@@ -97,7 +97,7 @@ class Stream(io.TextIOBase):
         return self.raw is not None and self.raw.isatty()
 
     def is_file(self) -> bool:
-        """Tell whether it is a file, which has room for every line."""
+        """Return whether it is a file, which has room for every line."""
         try:
             return stat.S_ISREG(os.fstat(self.fileno()).st_mode)
         except OSError:

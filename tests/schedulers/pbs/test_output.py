@@ -135,6 +135,11 @@ def test_a_queue_of_several_nodes():
     assert (one.nodes, one.cores) == (1, 4)
 
 
+def test_empty_attributes_in_json_are_none():
+    text = json.dumps({"nodes": {"n1": {"state": "down", "jobs": [], "comment": None, "resources_available": {}}}})
+    assert pbs.parse_nodes(text) == [model.Node("n1", "n1 is down")]
+
+
 def test_another_text_is_no_list_of_queues():
     with pytest.raises(OutputError, match="no node: 'pbsnodes: Server has no node list"):
         pbs.queues("pbsnodes: Server has no node list MSG", "")

@@ -236,6 +236,7 @@ NO_LIBRARY = "mpi/pmix_v{}: init: (null) [0]: mpi_pmix.c:193: pmi/pmix: can not 
         # github.com/openpmix/openpmix/issues/3038, with a version that loads
         (f"error:  {NO_LIBRARY.format(4)}error: MPI: Cannot create context for mpi/pmix_v4\n{LISTED}"
          f"{VERSIONS.format('pmix_v3,pmix_v4')}", ["pmi2", "pmix_v3"]),
+        (f"srun: error: {NO_LIBRARY.format(2)}{LISTED}{VERSIONS.format('pmix_v3')}", ["pmi2", "pmix_v3"]),
         # github.com/geoschem/geos-chem/issues/822
         (f"{LISTED}srun: error: cannot find mpi plugin for mpi/pmix\n", ["pmi2"]),
         ("srun: error: (null) [0] mpi_pmix.c:133 [init] mpi/pmix: ERROR: pmi/pmix: can not load PMIx library\n"

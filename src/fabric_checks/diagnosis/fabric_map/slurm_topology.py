@@ -54,11 +54,8 @@ def _numbers(inside: str, text: str, line: int | None) -> Iterator[str]:
 
 def _kinds(text: str) -> tuple[str, ...]:
     """Return the keys of lines that give nodes their switch: switches, or blocks where no switch has nodes."""
-    return (
-        ("switchname",)
-        if re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
-        else ("switchname", "blockname")
-    )
+    has_switches = re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
+    return ("switchname",) if has_switches else ("switchname", "blockname")
 
 
 def is_topology(text: str) -> bool:

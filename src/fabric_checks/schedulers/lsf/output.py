@@ -48,6 +48,6 @@ def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
 
 
 def _has_slots(host: dict[str, str]) -> bool:
-    """Tell whether a host takes more than one process; it has no limit if its number is a dash."""
+    """Return whether a host takes more than one process; it has no limit if its number is a dash."""
     most = host.get("MAX", "")
     return most == "-" or (most.isdigit() and int(most) > 1)

@@ -139,7 +139,7 @@ def _attributes(printed: Mapping[str, Any]) -> Vnode:
     """Return the attributes of a vnode in JSON as the text of ``pbsnodes -a`` has them."""
     resources = (printed.get("resources_available") or {}).items()
     flat = {**printed, **{f"resources_available.{name}": value for name, value in resources}}
-    return {name: str(value) for name, value in flat.items()}
+    return {name: str(value) for name, value in flat.items() if value not in (None, [])}
 
 
 def _by_host(vnodes: Mapping[str, Vnode]) -> dict[str, list[Vnode]]:
@@ -239,7 +239,7 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
 
 
 def _is_behind(queue: Vnode) -> bool:
-    """Tell whether a queue takes only jobs that another routes to it."""
+    """Return whether a queue takes only jobs that another routes to it."""
     return queue.get("from_route_only", "").lower() == "true"
 
 
@@ -284,7 +284,8 @@ def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Seque
         for key, vnode in vnodes.items()
         if not vnode.get("queue") and vnode.get("partition") == queue.get("partition")
     }
-    asked = {key.removeprefix("default_chunk."): value for key, value in queue.items() if "default_chunk." in key}
+    chunk = "default_chunk."
+    asked = {key.removeprefix(chunk): value for key, value in queue.items() if key.startswith(chunk)}
     tied = {resource: value for resource, value in asked.items() if any(_offer(v, resource) for v in vnodes.values())}
     properties = [word for word in queue.get("resources_default.neednodes", "").split(":") if "=" not in word]
     needed = {word for word in properties if word and not word.isdigit()}

@@ -239,7 +239,7 @@ _PLUGIN = re.compile(r"(?<!\w)mpi/(\w+)|/mpi_(\w+)\.so|MPI type '(\w+)'")
 def mpi_types(text: str) -> list[str]:
     """Return the types that ``srun --mpi=list`` lists, in its order, without those whose plugin cannot be loaded.
 
-    ``pmix`` is one of the versions, nobody knows which: if one of several fails, the others are returned in its place.
+    ``pmix`` stands for one of its versions, and no list says for which: if one fails, the others are returned instead.
 
     :raises OutputError: if the text is no such list.
     """
@@ -252,8 +252,8 @@ def mpi_types(text: str) -> list[str]:
     if any(name.startswith("pmix") for name in broken):
         known = "\n".join(line for line in lines if not _ERROR.search(line))
         versions = list(dict.fromkeys(re.findall(r"\bpmix_v\d+\b", known)))
-        # An error may call the only version `pmix`, too.
-        broken |= {"pmix", *(versions if len(versions) == 1 else [])}
+        # An error may call the only version `pmix`.
+        broken |= {"pmix", *(versions if "pmix" in broken and len(versions) == 1 else [])}
         listed += [version for version in versions if version not in listed]
     return [name for name in listed if name not in broken]
 
