@@ -38,7 +38,7 @@ def call(monkeypatch):
 
 def test_a_healthy_machine(call):
     status, text = call("--budget", "40")
-    assert status == 0 and text.startswith("oak:p, 8 nodes: 8 good\n1 jobs in 1 rounds, 4 of 40 node-minutes; ")
+    assert status == 0 and text.startswith("oak:p, 8 nodes: 8 good\n1 job in 1 round, 4 of 40 node-minutes; ")
     assert "scontrol" not in text
 
 
@@ -72,7 +72,7 @@ def test_nodes_that_were_not_seen_are_no_success(call):
     [
         ([], 8, 2, "Missing option '--budget'"),
         (["--budget", "0"], 8, 2, "0"),
-        (["--budget", "10"], 1, 1, "1 nodes take jobs, but pairs need two"),
+        (["--budget", "10"], 1, 1, "1 node takes jobs, but pairs need two"),
     ],
 )
 def test_wrong_usage(call, options, count, status, says):

@@ -138,6 +138,16 @@ def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch
     assert all(each.startswith("the last night, 20251231T000000Z-aaaa, was cut short") for each in warnings)
 
 
+def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, results, monkeypatch):
+    monkeypatch.setattr(night, "trends", lambda *_: Trends(warnings=("a line is broken", "another")))
+    first, second = (spend(plan, monkeypatch, 1.0) for _ in range(2))
+    assert first.warnings == second.warnings == ("a line is broken", "another")
+    assert (first.due, second.due) == (first.warnings, ())
+    monkeypatch.setattr(night, "trends", lambda *_: Trends(warnings=("a line is broken", "a third")))
+    third = spend(plan, monkeypatch, 1.0)
+    assert (third.due, third.warnings) == (("a third",), ("a third", "a line is broken"))
+
+
 @pytest.mark.parametrize(
     ("error", "text"),
     [

@@ -159,17 +159,38 @@ def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
     assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
 
 
-def test_blind_cases_are_reported_and_are_no_finding():
-    limits = {"kind": "limits", "node": 0.2, "saw_a_tenth": False, "text": "the smallest faults ..."}
-    topology = {"kind": "topology", "hosts": [], "fault": False, "text": "the topology is not used: it lacks n3"}
-    found = observed(session(case("R"), records=[record("R", findings=[limits, topology])]))
+LIMITS = {"kind": "limits", "node": 0.2, "saw_a_tenth": False, "text": "the smallest faults ..."}
+LACKS = {"kind": "topology", "hosts": [], "fault": False, "text": "the topology is not used: it lacks n3"}
+
+
+def blind(findings, nodes=8):
+    """Return the warnings of a run; :param findings: of each case."""
+    cases = [case(name) for name in findings]
+    return observed(session(*cases, records=[record(n, findings=of, nodes=nodes) for n, of in findings.items()])).blind
+
+
+def test_blind_cases_are_a_warning_for_each_cause_and_no_finding():
+    found = observed(session(case("R"), records=[record("R", findings=[LIMITS, LACKS], nodes=8)]))
     assert not found.findings and not found.failures
+    idle = "run the night while nobody else uses the machine, for example in a reservation"
     assert found.blind == (
-        f"R @{MACHINE} would not have seen a node slower by a tenth; its findings say what it would have seen",
-        f"R @{MACHINE}: the topology is not used: it lacks n3",
+        f"values vary too much to name a node slower by a tenth: R @{MACHINE}; {idle}",
+        f"the topology is not used: it lacks n3: R @{MACHINE}",
     )
-    seen = limits | {"saw_a_tenth": True}
-    assert observed(session(case("R"), records=[record("R", findings=[seen])])).blind == ()
+    five = blind({name: [LIMITS, LACKS] for name in "SRTUV"})
+    assert five == (
+        f"values vary too much to name a node slower by a tenth: 5 cases, the first R @{MACHINE}; {idle}",
+        f"the topology is not used: it lacks n3: 5 cases, the first R @{MACHINE}",
+    )
+    # Cases end in any order: the same warning is the same text.
+    assert blind({name: [LIMITS, LACKS] for name in "VTRSU"}) == five
+
+
+def test_too_few_nodes_are_a_cause_of_their_own():
+    few = "fewer than 4 nodes are too few to name a slow one: {}; take a level with more nodes"
+    assert blind({"R": [LIMITS | {"node": None}]}, nodes=2) == (few.format(f"R @{MACHINE}"),)
+    assert blind({"R": [LIMITS], "S": [LIMITS]}, nodes=3) == (few.format(f"2 cases, the first R @{MACHINE}"),)
+    assert blind({"R": [LIMITS | {"saw_a_tenth": True}]}) == ()
 
 
 def test_every_finding_has_a_sign():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The summary as Markdown and as JUnit's XML."""
 
+import json
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from junitparser import JUnitXml
 
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Status
-from fabric_checks.nightly.summary import Summary, headline, junit, lines_of, markdown, when
+from fabric_checks.nightly.summary import Summary, as_json, headline, junit, lines_of, markdown, when
 from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
@@ -36,17 +37,36 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
         (summary_of(acknowledged=(known(),)), "quiet (1 acknowledged)", Status.QUIET, True),
         (summary_of(closed=[finding()]), "quiet (1 closed)", Status.QUIET, False),
         (summary_of(unseen=[finding()]), "quiet", Status.QUIET, False),
-        (summary_of(warnings=("a line is broken",)), "quiet", Status.QUIET, False),
+        (summary_of(warnings=("a line is broken",), due=("a line is broken",)), "quiet", Status.QUIET, False),
+        (summary_of(warnings=("a line is broken",)), "quiet", Status.QUIET, True),
         (summary_of(finding()), "1 finding (1 new)", Status.FOUND, False),
         (summary_of(finding("a"), still=[finding("b")]), "2 findings (1 new, 1 still open)", Status.FOUND, False),
         (summary_of(finding(), acknowledged=(known(),)), "1 finding (1 new, 1 acknowledged)", Status.FOUND, False),
         (summary_of(finding(), failures=("the disk is full",)), "the night failed (1 new)", Status.FAILED, False),
     ],
-    ids=["quiet", "acknowledged", "closed", "unseen", "warned", "new", "still", "one of two acknowledged", "failed"],
+    ids=[
+        "quiet",
+        "acknowledged",
+        "closed",
+        "unseen",
+        "warned",
+        "warned last night",
+        "new",
+        "still",
+        "one of two acknowledged",
+        "failed",
+    ],
 )
 def test_the_headline_the_status_and_whether_there_is_anything_to_report(night_, says, status, is_silent):
     assert (headline(night_), night_.night.status, night_.all_quiet) == (says, status, is_silent)
     assert markdown(night_).splitlines()[0] == f"# sys, 2026-01-02 21:00, nightly: {says}"
+
+
+def test_of_many_warnings_the_first_are_listed_and_the_json_has_all():
+    night_ = summary_of(warnings=tuple(f"line {number}" for number in range(9)))
+    listed = [line for line in markdown(night_).splitlines() if "line" in line or "more" in line]
+    assert listed == [*(f"- warning: line {number}" for number in range(6)), "- and 3 more: night.json has all"]
+    assert len(json.loads(as_json(night_))["warnings"]) == 9
 
 
 def test_the_summary_has_every_section():

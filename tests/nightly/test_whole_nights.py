@@ -3,8 +3,10 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
@@ -63,6 +65,30 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
     assert latest(results) == night | {"elapsed_s": None}
     assert call(results, "--session", night["session"], "--quiet") == (0, "", "")
     assert json.loads(call(results, "--session", night["session"], "--json")[1]) == latest(results)
+
+
+def in_terminal(results, *arguments):
+    """Call ci/nightly with a terminal; return its exit status and what is printed there."""
+    ours, theirs = pty.openpty()
+    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen([NIGHTLY, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs) as night:
+        os.close(theirs)
+        text = b""
+        with suppress(OSError):  # the end of a terminal is an error
+            while part := os.read(ours, 1 << 16):
+                text += part
+        os.close(ours)
+        return night.wait(GUARD_S), text.decode()
+
+
+def test_a_night_in_a_terminal_shows_itself(results, first):
+    status, text = in_terminal(results, *HERE, "--", "-n", "^OsuBarrier%layout=1x2$")
+    log = results / "nightly/local" / latest(results)["session"] / "run.log"
+    assert status == 0 and f"its output is in {log}" in text
+    assert "2 of 2 done" in text and "it is judged, archived and reported" in text
+    assert text.index("it is judged") < text.index("# local, ")
+    assert "1 case passed" in log.read_text()
+    assert in_terminal(results, *HERE, "--quiet", "--session", latest(results)["session"]) == (0, "")
 
 
 @pytest.mark.parametrize(

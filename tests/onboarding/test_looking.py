@@ -21,7 +21,7 @@ def test_slurm_with_infiniband():
     assert (found.scheduler, found.cluster, found.switches) == ("slurm", "ada", 3)
     # A partition that is closed is none; MaxNodes bounds a job; groups of one partition are one.
     assert queues(found) == {"batch": (128, 128, True), "debug": (4, 128, False), "himem": (8, 128, False)}
-    assert found.queues[0].nodes == 320 and found.cores == 32
+    assert (found.queues[0].nodes, found.queues[0].out_of_service, found.cores) == (316, 4, 32)
     assert found.accounts == ("hpcops", "chem-21")
     # The adapter's Ethernet port and the host's other interface are slower.
     assert [(link.device, link.kind, link.MBps) for link in found.links] == [("mlx5_0", "InfiniBand", 25000)]
@@ -54,7 +54,7 @@ def test_slurm_with_slingshot():
 
 def test_slurm_with_ethernet():
     found = facts("slurm_ethernet")
-    assert queues(found) == {"main": (12, 16, True)} and found.accounts == ()
+    assert queues(found) == {"main": (11, 16, True)} and found.accounts == ()
     assert [(link.device, link.kind, link.MBps) for link in found.links] == [("ens3f0", "Ethernet", 3125)]
     (openmpi,) = found.mpis
     assert (openmpi.module, openmpi.pmi, found.modules) == ("mpi/openmpi/5.0.3", "pmix_v4", "envmod")

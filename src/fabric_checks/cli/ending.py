@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from fabric_checks.core import console
@@ -73,4 +74,5 @@ def show(
         paths.append(("log", f"{folder / 'logs' / found.name}.log"))
     terminal = console.rich_console()
     width = terminal.width if console.out().isatty() else screen.WIDTH
-    console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(paths), messages), width))
+    most = sys.maxsize if console.out().is_file() else screen.LINES
+    console.print_rich(screen.render(found, screen.RunInfo(elapsed_s, tuple(paths), messages), width, most=most))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -50,7 +51,7 @@ Exit status:
     "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
 )
 @click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
-@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing to report.")
+@click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
 @click.argument("options", nargs=-1)
 def command(
@@ -66,8 +67,8 @@ def command(
     """Run a level, judge it by its references, its own analysis and history, archive it, and report what is new.
 
     OPTIONS go to ci/run. The results keep, in nightly/SYSTEM/SESSION, summary.md, which is also printed, report.html,
-    junit.xml, night.json and the run's output, run.log; `latest` is the newest. Only one night of a system runs at a
-    time.
+    junit.xml, night.json and the run's output, run.log; `latest` is the newest. In a terminal the progress is shown.
+    Only one night of a system runs at a time.
     """
     name = judged or sessions.new_session_id()
     system = system or str(configuration(None)["name"])
@@ -81,7 +82,9 @@ def command(
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
-    plan = Plan(system, level, name, results, (archive or results / "archive").absolute(), options, runs=not judged)
+    archive = (archive or results / "archive").absolute()
+    is_watched = not quiet and _is_terminal()
+    plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched)
     if judged and not plan.log.exists():
         raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
     with only_one(plan.folder / "lock") as descriptor:
@@ -92,3 +95,12 @@ def command(
         else:
             console.print_document(markdown(summary))
     raise SystemExit(int(summary.night.status))
+
+
+def _is_terminal() -> bool:
+    """Return whether a terminal shows progress.
+
+    One that cannot rewrite lines shows it on standard output, which may be a file for the summary.
+    """
+    can_rewrite = os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    return console.out().isatty() or (console.err().isatty() and can_rewrite)

@@ -71,7 +71,7 @@ def command(
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:
         raise FabricError(
-            f"{found.partition}: {len(found.nodes)} nodes take jobs, but pairs need two: "
+            f"{found.partition}: {'1 node takes' if found.nodes else '0 nodes take'} jobs, but pairs need two: "
             f"{'; '.join(found.away.values()) or 'there are no others'}"
         )
     session = sessions.new_session_id()
@@ -103,8 +103,9 @@ def command(
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
     counts = ", ".join(f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word))
     console.print(
-        f"{found.partition}, {len(verdicts.words)} nodes: {counts}",
-        f"{spent.jobs} jobs in {spent.rounds} rounds, {spent.node_minutes:.3g} of {budget:g} node-minutes; {session}",
+        f"{found.partition}, {count_text(len(verdicts.words), 'node')}: {counts}",
+        f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of "
+        f"{budget:g} node-minutes; {session}",
     )
     table = Table("node", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):

@@ -16,6 +16,7 @@ import codecs
 import errno
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -76,6 +77,13 @@ class Stream(io.TextIOBase):
     def isatty(self) -> bool:
         """Tell whether it is a terminal."""
         return self.raw is not None and self.raw.isatty()
+
+    def is_file(self) -> bool:
+        """Return whether it is a file, which has room for every line."""
+        try:
+            return stat.S_ISREG(os.fstat(self.fileno()).st_mode)
+        except OSError:
+            return False
 
     def writable(self) -> bool:
         """Tell that it can be written to."""

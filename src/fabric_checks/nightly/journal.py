@@ -145,8 +145,11 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
 
 
 def _entry(data: dict[str, Any]) -> Entry:
+    session, ended = data["session"], data["ended"]
+    if not isinstance(session, str) or not isinstance(ended, bool):
+        raise ValueError("'session' is no text, or 'ended' neither true nor false")
     findings = tuple(map(Finding.of, data.get("findings", ())))
-    return Entry(str(data["session"]), bool(data["ended"]), findings, frozenset(map(str, data.get("measured", ()))))
+    return Entry(session, ended, findings, frozenset(map(str, data.get("measured", ()))))
 
 
 def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:

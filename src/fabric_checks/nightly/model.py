@@ -118,6 +118,7 @@ class Night:
     :param findings: the faults of the machine; :param acknowledged: those of them that are acknowledged.
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: defects of earlier results, and notes, a line each.
+    :param due: the warnings that no night of the last week has reported.
     :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were kept.
     :param measured: the names of the cases that have values.
     :param nights: how many nights of this system there are in the history, this one included.
@@ -132,6 +133,7 @@ class Night:
     acknowledged: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
     cases: int = 0
     passed: int = 0
     records: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from fabric_checks.core import files
@@ -27,17 +28,19 @@ def spend(plan: Plan, lock: int) -> Summary:
     """
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
-    old: list[str] = []
-    _warn_of_cut_night(plan, journal.read(plan.journal, old), trouble)
+    found: list[str] = []
+    _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
     loaded = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
     session = loaded or Session(plan.session, None)
     seen = observed(session) if loaded else Observed()
     kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
-    old += [line for line in (*history.warnings, *seen.blind) if line not in old]
+    found += [line for line in (*history.warnings, *seen.blind) if line not in found]
     known = plan.folder / "known-warnings.json"
-    trouble.warnings += trouble.attempt("the warnings", lambda: retention.only_new(old, known)) or []
+    due = trouble.attempt("the warnings", lambda: retention.due(found, known, datetime.now(timezone.utc)))
+    due = [*trouble.warnings, *(found if due is None else due)]
+    warnings = [*due, *(line for line in found if line not in due)]
     trouble.failures += seen.failures
     cases = [case for case in session.cases if not case.fixture]
     night = Night(
@@ -46,7 +49,8 @@ def spend(plan: Plan, lock: int) -> Summary:
         plan.level,
         findings=(*seen.findings, *history.findings),
         failures=tuple(trouble.failures),
-        warnings=tuple(trouble.warnings),
+        warnings=tuple(warnings),
+        due=tuple(due),
         cases=len(cases),
         passed=sum(is_success(case.result) for case in cases),
         records=sum(record["metric"] is not None for record in session.records),

@@ -17,6 +17,8 @@ from fabric_checks.records.runs import Case, Session
 
 #: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host")
+#: Of fewer nodes than these none can be named as slow: there is too little to compare it with.
+FEWEST_NODES = 4
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 
@@ -148,13 +150,34 @@ def observed(session: Session) -> Observed:
 
 
 def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
-    """Yield the faults that some case could not have seen, by its own findings."""
-    for name, records in by_case.items():
+    """Yield the faults that cases could not have seen, by their own findings: a line for each cause, with its remedy.
+
+    The cases are in the order of their names, so that a line is the same on the next night.
+    """
+    few: list[str] = []
+    noisy: list[str] = []
+    others: dict[str, list[str]] = {}
+    for name, records in sorted(by_case.items()):
         for found in records[0]["findings"] or ():
             if found.get("kind") == "limits" and found.get("saw_a_tenth") is False:
-                yield f"{name} would not have seen a node slower by a tenth; its findings say what it would have seen"
+                (few if records[0]["nodes"] < FEWEST_NODES else noisy).append(name)
             elif found.get("kind") == "topology":
-                yield f"{name}: {found['text']}"
+                others.setdefault(found["text"], []).append(name)
+    if few:
+        remedy = "take a level with more nodes"
+        yield f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}"
+    if noisy:
+        yield (
+            f"values vary too much to name a node slower by a tenth: {_cases(noisy)}; run the night while nobody else "
+            "uses the machine, for example in a reservation"
+        )
+    for text, names in others.items():
+        yield f"{text}: {_cases(names)}"
+
+
+def _cases(names: Sequence[str]) -> str:
+    """Return a case, or how many there are and the first."""
+    return names[0] if len(names) == 1 else f"{len(names)} cases, the first {names[0]}"
 
 
 class _Line(NamedTuple):

@@ -25,6 +25,7 @@ class Plan:
     :param results: the folder of results; :param archive: the folder of the archive.
     :param options: further options of ``ci/run``.
     :param runs: whether the level is run; otherwise the run of this name is judged.
+    :param is_watched: whether its progress is shown in a terminal.
     """
 
     system: str
@@ -34,6 +35,7 @@ class Plan:
     archive: Path
     options: tuple[str, ...] = ()
     runs: bool = True
+    is_watched: bool = False
 
     @property
     def folder(self) -> Path:

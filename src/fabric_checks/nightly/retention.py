@@ -19,6 +19,8 @@ from fabric_checks.records.sources import Source
 TIMEOUT_S = 120.0
 #: The report has the values of so many days.
 DAYS = 92
+#: A warning that stays is reported once a week: nights do not begin at the same second.
+AGAIN = timedelta(days=6.5)
 
 
 def archive_results(results: Path, archive: Path, session: str) -> list[str]:
@@ -62,17 +64,18 @@ def write_report(
     files.write_text(path, text)
 
 
-def only_new(lines: Sequence[str], path: Path) -> list[str]:
-    """Return the lines that no earlier night reported, and a count of the others; keep all of them.
+def due(lines: Sequence[str], path: Path, now: datetime) -> list[str]:
+    """Return the lines that no night of the last week reported; note that this one does.
 
-    :param path: the file with those that are known; if it cannot be read, all are new.
+    :param path: the file with the lines that were reported, and when; if it cannot be read, all are due.
     """
     try:
-        known = set(map(str, json.loads(files.read_bytes(path))))
-    except (OSError, ValueError, TypeError, RecursionError):
-        known = set()
-    new = [line for line in lines if line not in known]
-    if new:
-        files.write_text(path, json.dumps(sorted({*lines}), indent=1))
-    old = len(lines) - len(new)
-    return [*new, *([f"{old} more in {path.name}, known from earlier nights"] if new and old else [])]
+        known = {line: datetime.fromisoformat(when) for line, when in json.loads(files.read_bytes(path)).items()}
+        recent = {line: when for line, when in known.items() if timedelta(0) <= now - when < AGAIN}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        recent = {}
+    found = [line for line in lines if line not in recent]
+    if found:
+        kept = recent | dict.fromkeys(found, now)
+        files.write_text(path, json.dumps({line: when.isoformat() for line, when in sorted(kept.items())}, indent=1))
+    return found

@@ -17,6 +17,7 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.service import why_no_job_can_start
+from fabric_checks.nightly.showing import shown
 
 #: A night does not begin with less room than this for its results.
 LEAST_ROOM_B = 256 * 2**20
@@ -42,8 +43,8 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
         "--report-junit", str(plan.files / "cases.xml"), *plan.options,
     ]  # fmt: skip
     env = os.environ | {"FABRIC_SESSION": plan.session, "FABRIC_RESULTS": str(plan.results)}
-    with (plan.files / "run.log").open("w") as log, supervised() as start:
-        status = start(line, env=env, stdout=log, pass_fds=(lock,)).wait()
+    with (plan.files / "run.log").open("w") as log, shown(plan) as wait, supervised() as start:
+        status = wait(start(line, env=env, stdout=log, pass_fds=(lock,)))
     elapsed_s = time.monotonic() - began
     # 0: all passed; 1: something failed, which the report explains better.
     if status not in (0, 1):

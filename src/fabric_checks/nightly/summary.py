@@ -38,9 +38,9 @@ class Summary:
 
     @property
     def all_quiet(self) -> bool:
-        """Return whether there is nothing to report: no open, closed or unseen finding, and no warning."""
+        """Return whether there is nothing to report: no open, closed or unseen finding, and no warning that is due."""
         news = self.news
-        return self.night.status is Status.QUIET and not (news.closed or news.unseen or self.night.warnings)
+        return self.night.status is Status.QUIET and not (news.closed or news.unseen or self.night.due)
 
 
 def markdown(summary: Summary) -> str:

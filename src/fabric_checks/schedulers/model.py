@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabric_checks.core.text import first_of
+from fabric_checks.core.text import count_text, first_of
 
 #: The largest number of nodes that a message names.
 MOST_SHOWN = 8
@@ -23,7 +23,8 @@ class Queue:
     """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS, LSF or Flux.
 
     :param name: what jobs ask for; empty where there is only one and it has no name.
-    :param nodes: how many it has; :param most_nodes: how many one job may have, if that is less.
+    :param nodes: how many it has that take jobs; :param out_of_service: how many it has that are down or drained.
+    :param most_nodes: how many nodes one job may have, if that is less.
     :param cores: physical cores of a node, the fewest if they differ; None if unknown.
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
@@ -37,6 +38,7 @@ class Queue:
     is_default: bool = False
     takes_jobs: bool = True
     most_nodes: int | None = None
+    out_of_service: int = 0
     gpus: str = ""
 
     @classmethod
@@ -135,7 +137,11 @@ def timed_out(
     """
     node_faults = faults(nodes)
     busy = [node.name for node in nodes if node.is_busy and not node.fault]
-    taken = f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {len(nodes)} nodes)" if busy else ""
+    taken = (
+        f"{', '.join(busy[:MOST_SHOWN])} taken by other jobs ({len(busy)} of {count_text(len(nodes), 'node')})"
+        if busy
+        else ""
+    )
     state = "cannot start" if unschedulable else "is still waiting"
     given = f"{scheduler} says: {reason}" if reason else f"{scheduler} gives no reason"
     text = f"job {jobid} {state} after {seconds:.0f} s in the queue and was cancelled; {given}"

@@ -90,6 +90,49 @@ def test_a_file_that_is_no_topology_is_refused_in_one_line(text, message):
     assert "\n" not in str(error.value)
 
 
+TWO_BLOCKS = "BlockName=b0 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b1 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+TWO_LEAVES = "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=b1 Level=0 LinkSpeed=1 Nodes=n[3-4]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a public set-up of Slurm on GB300 nodes, with `topology/block` from topology.yaml
+        TWO_BLOCKS + "AggregatedBlock=b[0-1] BlockIndex=2 Nodes=n[1-4] BlockSize=4\n",
+        # slurm.schedmd.com/topology.conf.html, and tests of Slurm itself
+        "# blocks\n" + TWO_BLOCKS.replace(" BlockIndex=0", "").replace(" BlockSize=2", "") + "BlockSizes=2,4\n",
+        TWO_LEAVES + "SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=b[0-1]\n",
+        TWO_LEAVES.lower().replace("switchname", "switchName"),
+        TWO_LEAVES + "SwitchName=spare Level=0 LinkSpeed=1 Nodes= Switches=\n",
+        TWO_LEAVES + "SwitchName=spare Level=0 LinkSpeed=1 Nodes=(null) Switches=(null)\n",
+        "slurm_load_topo: warning: old file\n"
+        + TWO_LEAVES
+        + "RingName=r1 Nodes=n[1-4]\nInclude /etc/slurm/more.conf\n",
+        TWO_BLOCKS + "BlockName=b2 BlockIndex=2 Nodes= BlockSize=2\nTopology=t Plugin=block Default=YES\n",
+        # docs.coreweave.com, on SUNK: one file with both, of which Slurm uses one
+        TWO_BLOCKS.replace("b", "rack") + TWO_LEAVES + "BlockSizes=2\n",
+        # a lab with NVLink domains that topograph writes
+        "BlockName=b0 BlockIndex=0 Nodes=n[1-2]\nBlockName=b1 BlockIndex=1 Nodes=n[3-4]\n",
+    ],
+    ids=[
+        "aggregated",
+        "topology.conf",
+        "tree",
+        "any case",
+        "no nodes",
+        "null",
+        "other kinds",
+        "empty block",
+        "SUNK",
+        "topograph",
+    ],
+)
+def test_lines_of_slurm_that_give_no_node_its_switch_are_skipped(text):
+    known = topology_files.of_texts([("topology", text)])
+    assert (known.switches, known.hosts) == (("b0", "b1"), ("n1", "n2", "n3", "n4"))
+    assert known.at.tolist() == [0, 0, 1, 1]
+
+
 def test_tables_of_another_fabric_are_refused():
     wiring, ways, _ = drawn(*SHAPES[0])
     lfts = printed.dump_lfts(wiring, ways).replace("guid 0x00000000", "guid 0x00000099")

@@ -3,6 +3,7 @@
 
 import io
 import os
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -28,11 +29,13 @@ PLACES = (
 )
 
 
-def printed(session, width=100, *, elapsed_s=206.0, messages=(), encoding="utf-8"):
+def printed(session, width=100, *, elapsed_s=206.0, messages=(), encoding="utf-8", most=screen.LINES):
     """Return the lines of a session's screen, each as a terminal of that width would have it."""
     raw = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    terminal = Console(file=console.Stream(raw, "x").styled(), width=width, highlight=False, markup=False, emoji=False)
-    for part in screen.render(session, screen.RunInfo(elapsed_s, PLACES, messages), width):
+    terminal = Console(
+        file=console.Stream(raw, "x", styled=True), width=width, highlight=False, markup=False, emoji=False
+    )
+    for part in screen.render(session, screen.RunInfo(elapsed_s, PLACES, messages), width, most=most):
         terminal.print(part, soft_wrap=isinstance(part, Text))
     raw.flush()
     return [line.rstrip() for line in raw.buffer.getvalue().decode(encoding).splitlines()]
@@ -121,6 +124,21 @@ def test_it_is_one_screen_at_any_width(name, width):
     lines = printed(SESSIONS[name](), width)
     assert len(lines) <= screen.LINES
     assert max(map(len, lines)) <= min(width, screen.WIDTH)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_log_has_all_rows_and_reasons(name):
+    session = SESSIONS[name]()
+    whole = printed(session, most=10**6)
+    assert len(whole) >= len(printed(session))
+    assert not [line for line in whole if re.match(r" *and \d+ more( lines| finding|$)", line)]
+
+
+def test_forty_values_of_one_case_are_all_in_the_log():
+    values = of_records([record(metric=f"m{n}", quantity=f"m{n}") for n in range(40)])
+    assert [line for line in printed(values) if re.match("and [0-9]+ more$", line)]
+    whole = "\n".join(printed(values, most=10**6))
+    assert all(f" m{n} " in whole for n in range(40)) and " more" not in whole
 
 
 def test_ascii_will_do_where_a_terminal_has_no_more():

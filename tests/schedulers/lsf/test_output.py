@@ -25,6 +25,19 @@ def test_hosts_that_take_jobs_are_of_every_queue():
     )
 
 
+@pytest.mark.parametrize(
+    ("status", "most", "nodes", "down"),
+    [
+        ("ok", "-", 2, 0), ("closed_Power", "40", 2, 0), ("closed_Full", "40", 2, 0),
+        ("unavail", "40", 1, 1), ("unreach", "-", 1, 1), ("closed_LIM", "40", 1, 1), ("closed_Lock", "40", 1, 0),
+    ],
+)  # fmt: skip
+def test_hosts_that_do_not_answer_are_not_offered(status, most, nodes, down):
+    hosts = HOSTS.replace("ok - 40", f"{status} - {most}", 1)
+    normal, _ = lsf.queues(hosts, MODELS, QUEUES)
+    assert (normal.nodes, normal.out_of_service) == (nodes, down)
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_another_text_is_no_table(number):
     texts = [HOSTS, MODELS, QUEUES]

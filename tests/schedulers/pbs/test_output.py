@@ -119,8 +119,9 @@ QUEUE = "Queue: {}\n    queue_type = Execution\n    enabled = {}\n    started = 
 def test_a_node_of_a_queue_is_of_no_other():
     one, two = pbs.queues(LISTED, QUEUE.format("a", True) + QUEUE.format("b", True), "a")
     assert [(queue.name, queue.nodes, queue.cores, queue.is_default) for queue in (one, two)] == [
-        ("a", 1, 8, True), ("b", 1, 4, False),
+        ("a", 1, 8, True), ("b", 0, None, False),
     ]  # fmt: skip
+    assert (one.out_of_service, two.out_of_service) == (0, 1)
 
 
 def test_queues_that_take_no_jobs():
@@ -130,8 +131,13 @@ def test_queues_that_take_no_jobs():
 
 
 def test_a_queue_of_several_nodes():
-    (one,) = pbs.queues(LISTED.replace("queue = b", "queue = a, c"), QUEUE.format("c", True))
+    (one,) = pbs.queues(LISTED.replace("queue = b", "queue = a, c").replace("down", "free"), QUEUE.format("c", True))
     assert (one.nodes, one.cores) == (1, 4)
+
+
+def test_empty_attributes_in_json_are_none():
+    text = json.dumps({"nodes": {"n1": {"state": "down", "jobs": [], "comment": None, "resources_available": {}}}})
+    assert pbs.parse_nodes(text) == [model.Node("n1", "n1 is down")]
 
 
 def test_another_text_is_no_list_of_queues():
@@ -139,3 +145,106 @@ def test_another_text_is_no_list_of_queues():
         pbs.queues("pbsnodes: Server has no node list MSG", "")
     with pytest.raises(OutputError, match="line 1: an attribute that belongs to nothing"):
         pbs.queues("   state = free", "")
+
+
+def vnode(name, host=None, state="free", ncpus=8, **more):
+    """Return a vnode as `pbsnodes -a` prints it; :param more: attributes, with two underscores for a dot."""
+    of = {"state": state, "resources_available.host": host or name, "resources_available.ncpus": ncpus} | {
+        key.replace("__", "."): value for key, value in more.items()
+    }
+    return f"{name}\n" + "".join(f"     {key} = {value}\n" for key, value in of.items()) + "\n"
+
+
+def as_json(text):
+    """Return vnodes as `pbsnodes -a -F json` prints them."""
+    nodes = {}
+    for name, attributes in pbs.blocks(text).items():
+        of = nodes.setdefault(name, {"resources_available": {}})
+        for key, value in attributes.items():
+            if key.startswith("resources_available."):
+                of["resources_available"][key.partition(".")[2]] = int(value) if value.isdigit() else value
+            else:
+                of[key] = value
+    return json.dumps({"nodes": nodes})
+
+
+def queue(name, kind="Execution", **more):
+    lines = [f"    {key.replace('__', '.')} = {value}\n" for key, value in more.items()]
+    return f"Queue: {name}\n    queue_type = {kind}\n    enabled = True\n    started = True\n{''.join(lines)}\n"
+
+
+def seen(nodes, *queues):
+    return {each.name: (each.nodes, each.cores) for each in pbs.queues(nodes, "".join(queues))}
+
+
+@pytest.mark.parametrize(
+    ("vnodes", "hosts", "cores", "faults"),
+    [
+        # github.com/marbl/canu/issues/166: a cpuset machine of 24 vnodes, one host.
+        ("".join(vnode(f"uv[{n}]", "uv", ("job-exclusive", "free")[n % 2]) for n in range(24)), 1, 192, {}),
+        (vnode("n1", ncpus=0) + vnode("n1[0]", "n1") + vnode("n1[1]", "n1"), 1, 16, {}),
+        (vnode("n1[0]", "n1", "offline") + vnode("n1[1]", "n1") + vnode("n2"), 2, 8, {}),
+        (vnode("n1[0]", "n1", "down") + vnode("n1[1]", "n1", "offline") + vnode("n2"), 1, 8, {"n1": "n1 is down"}),
+        (vnode("n1", ncpus=0) + vnode("n1[0]", "n1", "stale") + vnode("n2"), 1, 8, {"n1": "n1 is stale"}),
+        (vnode("n1", state="sleep") + vnode("n2", state="provisioning"), 2, 8, {}),
+    ],
+    ids=["canu 166", "natural vnode", "one of two is off", "both are off", "natural alone", "sleeps"],
+)
+def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
+    assert seen(vnodes, queue("q")) == {"q": (hosts, cores)}
+    assert model.faults(pbs.parse_nodes(as_json(vnodes))) == faults
+
+
+@pytest.mark.parametrize(
+    ("asked", "c1", "g1"),
+    [
+        # docs.metacentrum.cz, advanced/queues-in-meta
+        (("queue_list", "q_gpu_long"), "queue_list = q_default", "queue_list = q_gpu,q_gpu_long"),
+        # Palmetto (Clemson), a listing in a lesson of The Carpentries: blanks behind commas
+        (("qcat", "skystd_qcat"), "qcat = c2_workq_qcat", "qcat = skylight_qcat, skystd_qcat, c2_workq_qcat"),
+        # SUTD's notes on PBS Professional 19
+        (("Qlist", "dev_vn"), "Qlist = prod_vn", "Qlist = dev_vn,blackout1_vn"),
+        # schedulers of CRAM and others ask for the type of vnode
+        (("vntype", "gpu_node"), "vntype = cpu_node", "vntype = gpu_node"),
+        (("Qlist", "w"), "qlist = v", "qlist = w"),
+        (("has_gpu", "True"), "has_gpu = False", "has_gpu = True"),
+        (("has_gpu", "True"), "other = 1", "has_gpu = True"),
+        (("ngpus", "1"), "ngpus = 0", "ngpus = 4"),
+        (("tier3-fast.x", "a"), "tier3-fast.x = b", "tier3-fast.x = a"),
+    ],
+    ids=["MetaCentrum", "Palmetto", "SUTD", "vntype", "any case", "boolean", "boolean of one", "number", "odd name"],
+)
+def test_a_resource_of_the_site_ties_nodes_to_queues(asked, c1, g1):
+    nodes = vnode("c1")[:-1] + f"     resources_available.{c1}\n\n" + vnode("g1", ncpus=64)[:-1]
+    nodes += f"     resources_available.{g1}\n"
+    tied = queue("tied", **{f"default_chunk__{asked[0]}": asked[1]})
+    assert seen(nodes, tied, queue("free")) == {"tied": (1, 64), "free": (2, 8)}
+
+
+def test_amounts_of_a_chunk_and_resources_of_no_node_tie_nothing():
+    small = queue("q", default_chunk__ncpus=1, default_chunk__mem="4gb", default_chunk__mpiprocs=1)
+    assert seen(vnode("n1", resources_available__mem="1gb") + vnode("n2"), small) == {"q": (2, 8)}
+    # Where a site lists queues for its hook, no queue asks for anything.
+    assert seen(vnode("n1", resources_available__Qlist="q,r") + vnode("n2"), small, queue("s")) == {
+        "q": (1, 8), "s": (1, 8)
+    }  # fmt: skip
+
+
+def test_a_partition_and_properties_of_torque_tie_nodes_to_queues():
+    nodes = vnode("n1", partition="P1") + vnode("n2")
+    assert seen(nodes, queue("a", partition="P1"), queue("b")) == {"a": (1, 8), "b": (1, 8)}
+    nodes = vnode("n1", properties="cpuQ,big") + vnode("n2", properties="gpuQ", ncpus=64)
+    tied = [queue("a", resources_default__neednodes="gpuQ"), queue("b", resources_default__neednodes="1:ppn=8")]
+    assert seen(nodes, *tied) == {"a": (1, 64), "b": (2, 8)}
+
+
+def test_a_queue_that_only_takes_routed_jobs_is_offered_as_the_one_that_routes():
+    behind = queue("normal-exec", from_route_only=True, default_chunk__Qlist="n")
+    nodes = vnode("n1", resources_available__Qlist="n") + vnode("n2", resources_available__Qlist="x")
+    found = seen(nodes, queue("normal", "Route", route_destinations="normal-exec,other"), behind)
+    assert found == {"normal": (1, 8)}
+
+
+def test_a_long_value_that_qstat_wraps_is_whole():
+    text = queue("q").rstrip("\n") + "\n    default_chunk.Qlist = a_very_long_na\n\tme\n"
+    assert pbs.blocks(text)["q"]["default_chunk.Qlist"] == "a_very_long_name"

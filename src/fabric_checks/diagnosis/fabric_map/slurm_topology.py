@@ -52,6 +52,12 @@ def _numbers(inside: str, text: str, line: int | None) -> Iterator[str]:
         yield from (f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
 
 
+def _kinds(text: str) -> tuple[str, ...]:
+    """Return the keys of lines that give nodes their switch: switches, or blocks where no switch has nodes."""
+    has_switches = re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
+    return ("switchname",) if has_switches else ("switchname", "blockname")
+
+
 def is_topology(text: str) -> bool:
     """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
     return re.search(r"(?mi)^\s*(?:SwitchName|BlockName)=", text) is not None
@@ -63,11 +69,17 @@ def parse(text: str) -> FabricMap:
     :raises OutputError: if a line is malformed, or a node is at two switches.
     """
     members: dict[str, list[str]] = {}
+    kinds = _kinds(text)
     seen: set[str] = set()
     for number, raw in enumerate(cleaned(text).splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
         words = {key.lower(): value for key, value in _WORD.findall(line)}
-        if not line or (words and words.keys() <= {"blocksizes", "blocksize"}):
+        # Lines of other kinds give no node its switch or block: aggregates of blocks, settings, what is yet to come.
+        # Nor does one that is whole and has no nodes, nor a block where there are switches: both may be in a file, with
+        # the same nodes.
+        names = [words[kind] for kind in kinds if kind in words]
+        is_whole = all(names) and not _WORD.sub("", line).strip()
+        if not names or (is_whole and words.get("nodes") in (None, "", "(null)")):
             continue
         name = words.get("switchname") or words.get("blockname")
         if not name or _WORD.sub("", line).strip():

@@ -58,4 +58,4 @@ def _stop(verdicts: Verdicts, why: str, due: int) -> None:
     for node in not_seen:
         verdicts.note(node, Word.NOT_SEEN, why)
     if not verdicts.of(Word.NOT_SEEN):
-        verdicts.paths.append(f"{due} more jobs were due: {why}")
+        verdicts.paths.append(f"{'1 more job was' if due == 1 else f'{due} more jobs were'} due: {why}")

@@ -14,7 +14,8 @@ from typing import Any
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import count_text, one_line
+from fabric_checks.nightly.observed import FEWEST_NODES
 from fabric_checks.nightly.running import supervised
 from fabric_checks.nightly.vetting.planning import Group, Outcome
 from fabric_checks.records import runs
@@ -81,7 +82,7 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     if len(cases) != 1 or cases[0].result == "fail_deps":
         broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
-        why = one_line(broken[0]) if broken else f"{len(cases)} cases ran instead of one: {last}"
+        why = one_line(broken[0]) if broken else f"{count_text(len(cases), 'case')} ran instead of one: {last}"
         raise VetError(f"{session.name}: {why}")
     case = cases[0]
     passed = is_success(case.result) or case.phase == "performance"
@@ -94,8 +95,8 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record)), record["findings"] or ())
 
 
-#: A job has to be able to name a node that has lost so much of its rate. Of fewer nodes than these none can.
-LEAST_SIGHT, FEWEST_NODES = 0.5, 4
+#: A job has to be able to name a node that has lost so much of its rate.
+LEAST_SIGHT = 0.5
 
 
 def _unsure(record: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 """Print the one screen that a run ends with: cases, headline values, problems, and where to find the rest.
 
 It has at most :data:`LINES` lines, whatever was run; lines without room are counted, and `fabric-checks show` has them.
+A file, as a night's log, has all of them.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ class RunInfo:
     messages: tuple[str, ...] = ()
 
 
-def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | Table]:
+def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = LINES) -> list[Text | Table]:
     """Return the screen, part by part; each text is one line that is not wider than the screen.
 
-    :param width: of the terminal, in characters.
+    :param width: of the terminal, in characters; :param most: the lines that it may have.
     """
     width = max(40, min(width, WIDTH))
     values = Values(session.records)
@@ -62,7 +63,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
     left_out = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
     found = findings(session)
     # An empty line separates parts; the least important part is cut first.
-    room = LINES - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
+    room = most - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
     wanted = [line for finding in found for line in _finding(finding, width)]
     kept = min(len(wanted) + 2, _FINDINGS) if found else 2
     table, used = _table(values, room - kept, width)
@@ -71,7 +72,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
         parts += [plain(), table]
     parts += [plain(), *_findings(found, room - used - 2, width, session, info)]
     if left_out:
-        shown = first_of(left_out, " lines of reasons")
+        shown = first_of(left_out, " lines of reasons", max(6, most - LINES))
         parts += [plain(), Text("Not run", style="bold"), *(plain(f"  {line}") for line in shown)]
     return [*parts, plain(), *map(plain, outputs)]
 
@@ -161,7 +162,7 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
         if head + table.row_count + len(its) + 1 <= room:
             _add(table, title, its, values.machines)
     others = _others(listed, rows)
-    left = min(room - head - table.row_count, _ROWS)
+    left = min(room - head - table.row_count, max(_ROWS, room - LINES))
     if others and left >= 3:
         shown = others[: left - 2] if len(others) > left - 1 else others
         _add(table, "Also measured" if total else "Measured", shown, values.machines)

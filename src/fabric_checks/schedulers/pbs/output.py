@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -48,12 +48,17 @@ NEVER = "Can Never Run"
 UNAVAILABLE = {
     "down": "is down",
     "state-unknown": "is in an unknown state",
+    "unknown": "is in an unknown state",  # as Torque calls it
+    "unresolvable": "has a name that cannot be resolved",
     "offline": "is offline",
     "stale": "is stale",
-    "provisioning": "is being provisioned",
     "maintenance": "is in maintenance",
-    "sleep": "sleeps",
 }
+#: States of a node that has a job, or is being made ready for one. One that sleeps is woken for a job, and is free.
+BUSY = {"job-exclusive", "job-busy", "resv-exclusive", "provisioning", "wait-provisioning"}
+
+#: The attributes of a vnode, by name, such as ``state`` or ``resources_available.ncpus``.
+Vnode = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -119,24 +124,48 @@ def _reason(printed: Mapping[str, Any], comment: str) -> str:
 
 
 def parse_nodes(text: str) -> list[Node]:
-    """Return the nodes.
+    """Return the hosts; one with several vnodes is in service as long as one of these is.
 
     :raises OutputError: if the text is no list of nodes.
     """
     try:
-        return [_node(str(name), node) for name, node in json.loads(text)["nodes"].items()]
+        vnodes = {str(name): _attributes(printed) for name, printed in json.loads(text)["nodes"].items()}
+        return [_node(host, of_host) for host, of_host in _by_host(vnodes).items()]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OutputError(f"pbsnodes printed no list of nodes ({error!r}): {quoted(text[:200])}") from None
 
 
-def _node(name: str, printed: Mapping[str, Any]) -> Node:
-    states = re.split(r"[,\s]+", str(printed["state"]))
-    meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in states), None)
+def _attributes(printed: Mapping[str, Any]) -> Vnode:
+    """Return the attributes of a vnode in JSON as the text of ``pbsnodes -a`` has them."""
+    resources = (printed.get("resources_available") or {}).items()
+    flat = {**printed, **{f"resources_available.{name}": value for name, value in resources}}
+    return {name: str(value) for name, value in flat.items() if value not in (None, [])}
+
+
+def _by_host(vnodes: Mapping[str, Vnode]) -> dict[str, list[Vnode]]:
+    """Return the vnodes of each host; one that has none of its host's CPUs, as where others have them, is left out."""
+    hosts: dict[str, list[Vnode]] = {}
+    for name, vnode in vnodes.items():
+        hosts.setdefault(vnode.get("resources_available.host") or name, []).append(vnode)
+    return {host: [vnode for vnode in of_host if _cores(vnode)] or of_host for host, of_host in hosts.items()}
+
+
+def _states(vnode: Vnode) -> list[str]:
+    return re.split(r"[,\s]+", vnode["state"])
+
+
+def _why_unavailable(vnode: Vnode) -> str | None:
+    """Return what keeps a vnode from taking jobs, with the administrator's comment; None if nothing does."""
+    meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in _states(vnode)), None)
     # The server's own note on a node that is down adds nothing.
-    comment = one_line(str(printed.get("comment") or ""))
-    why = f" ({comment})" if comment and not comment.startswith("node down") else ""
-    is_busy = bool(printed.get("jobs")) or "job-exclusive" in states or "job-busy" in states
-    return Node(name, f"{name} {meaning}{why}" if meaning else None, is_busy)
+    comment = one_line(vnode.get("comment", ""))
+    return f"{meaning} ({comment})" if meaning and comment and not comment.startswith("node down") else meaning
+
+
+def _node(name: str, vnodes: Sequence[Vnode]) -> Node:
+    faults = [_why_unavailable(vnode) for vnode in vnodes]
+    is_busy = any(vnode.get("jobs") or BUSY.intersection(_states(vnode)) for vnode in vnodes)
+    return Node(name, f"{name} {faults[0]}" if all(faults) else None, is_busy)
 
 
 def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | None:
@@ -167,56 +196,136 @@ def blocks(text: str) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     current: dict[str, str] | None = None
+    last = ""
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         if not line[0].isspace():
-            current = found.setdefault(line.strip().removeprefix("Queue: "), {})
+            current, last = found.setdefault(line.strip().removeprefix("Queue: "), {}), ""
         elif current is None:
             raise OutputError(f"an attribute that belongs to nothing: {quoted(line)}", number)
-        elif match := re.fullmatch(r"\s+([A-Za-z_.]+) = (.*)", line):
-            current[match[1]] = match[2].strip()
+        elif match := re.fullmatch(r"\s+([\w.-]+) = (.*)", line):
+            last, current[match[1]] = match[1], match[2].strip()
+        elif last:
+            current[last] += line.strip()  # qstat wraps what is long
     return found
 
 
 def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
-    """Return the execution queues, each with the nodes that it may use.
+    """Return the queues that users can submit to, each with the hosts that its jobs can run on.
 
-    A node that names its queue (``queue``, or ``resources_available.Qlist``) is of that one, any other is of all. CPUs
-    are cores (``pcpus``) or, where PBS is configured so, hardware threads.
+    Where a queue takes only what is routed to it, the one that routes is there in its place. CPUs are cores
+    (``pcpus``) or, where PBS is configured so, hardware threads.
 
     :param default: the server's default queue, if that is known.
     :raises OutputError: if ``pbsnodes`` lists no node.
     """
-    nodes = [node for node in blocks(nodes_text).values() if "state" in node or "resources_available.ncpus" in node]
-    if not nodes:
+    listed = blocks(nodes_text).items()
+    vnodes = {name: node for name, node in listed if "state" in node or "resources_available.ncpus" in node}
+    if not vnodes:
         raise OutputError(f"no node: {quoted(nodes_text)}")
     found = []
-    for name, queue in blocks(queues_text).items():
+    attributes = blocks(queues_text)
+    chunks = {key.lower() for queue in attributes.values() for key in queue}
+    lists = [resource for resource in _LISTS if f"default_chunk.{resource}" not in chunks]
+    for name, queue in attributes.items():
         if queue.get("queue_type", "").lower()[:1] == "r":
-            continue  # it routes to other queues
-        own = [node for node in nodes if name in _queues_of(node)] or [node for node in nodes if not _queues_of(node)]
-        most = queue.get("resources_max.nodect", "")
-        gpus = (node.get("resources_available.ngpus", "0") for node in own)
-        found.append(
-            Queue.of_cores(
-                name,
-                len(own),
-                map(_cores, own),
-                is_default=name == default,
-                takes_jobs=queue.get("enabled") == queue.get("started") == "True",
-                most_nodes=int(most) if most.isdigit() else None,
-                gpus=next((f"ngpus={count}" for count in gpus if count not in ("0", "")), ""),
-            )
-        )
-    return found
+            ends = [end for end in _words(queue.get("route_destinations", "")) if _is_behind(attributes.get(end, {}))]
+            behind = [_queue(end, attributes[end], vnodes, lists) for end in ends]
+            found += [replace(max(behind, key=lambda end: end.usable), name=name)] if behind and _is_open(queue) else []
+        elif not _is_behind(queue):
+            found.append(_queue(name, queue, vnodes, lists))
+    return [replace(queue, is_default=queue.name == default) for queue in found]
 
 
-def _queues_of(node: dict[str, str]) -> list[str]:
-    text = node.get("queue") or node.get("resources_available.Qlist") or ""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _is_behind(queue: Vnode) -> bool:
+    """Return whether a queue takes only jobs that another routes to it."""
+    return queue.get("from_route_only", "").lower() == "true"
 
 
-def _cores(node: dict[str, str]) -> int | None:
+def _queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Sequence[str]) -> Queue:
+    hosts = _by_host(_of_queue(name, queue, vnodes, lists)).values()
+    working = list(filter(None, ([vnode for vnode in host if not _why_unavailable(vnode)] for host in hosts)))
+    most = queue.get("resources_max.nodect", "")
+    gpus = [sum(_count(vnode, "ngpus") for vnode in host) for host in working]
+    return Queue.of_cores(
+        name,
+        len(working),
+        (sum(_cores(vnode) or 0 for vnode in host) for host in working),
+        takes_jobs=_is_open(queue),
+        most_nodes=int(most) if most.isdigit() else None,
+        out_of_service=len(hosts) - len(working),
+        gpus=next((f"ngpus={count}" for count in gpus if count), ""),
+    )
+
+
+def _is_open(queue: Vnode) -> bool:
+    return queue.get("enabled") == queue.get("started") == "True"
+
+
+#: Resources in which sites list the queues of a node by their names, in lower case, also where no queue's default chunk
+#: asks for one of them, as a hook of the site may do.
+_LISTS = ("qlist", "queue_list", "queues")
+_NUMBER, _SIZE = re.compile(r"\d+"), re.compile(r"(?i)\d+(?:[kmgtp]?[bw]|[kmgtp])")
+
+
+def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Sequence[str]) -> dict[str, Vnode]:
+    """Return the vnodes that jobs of a queue can have.
+
+    Those that name it in their attribute ``queue``; without one, those of its ``partition`` with all that its jobs ask
+    for by default: a site's own resources (``default_chunk.NAME``), or Torque's properties (``neednodes``).
+
+    :param lists: the resources that list queues by name, and that no queue asks for.
+    """
+    if own := {key: vnode for key, vnode in vnodes.items() if name in _words(vnode.get("queue", ""))}:
+        return own
+    free = {
+        key: vnode
+        for key, vnode in vnodes.items()
+        if not vnode.get("queue") and vnode.get("partition") == queue.get("partition")
+    }
+    chunk = "default_chunk."
+    asked = {key.removeprefix(chunk): value for key, value in queue.items() if key.startswith(chunk)}
+    tied = {resource: value for resource, value in asked.items() if any(_offer(v, resource) for v in vnodes.values())}
+    properties = [word for word in queue.get("resources_default.neednodes", "").split(":") if "=" not in word]
+    needed = {word for word in properties if word and not word.isdigit()}
+    fit = {key: v for key, v in free.items() if needed.issubset({key, *_words(v.get("properties", ""))})}
+    fit = _offering(fit, tied)
+    listed = {key: [word for resource in lists for word in _words(_offer(v, resource))] for key, v in fit.items()}
+    named = {key: vnode for key, vnode in fit.items() if name in listed[key]}
+    return named or {key: vnode for key, vnode in fit.items() if not listed[key]}
+
+
+def _offering(vnodes: dict[str, Vnode], asked: Mapping[str, str]) -> dict[str, Vnode]:
+    """Return the vnodes with the resources that are asked for; of a number, it is that of the whole host."""
+    for resource, value in asked.items():
+        if _NUMBER.fullmatch(value):
+            hosts = _by_host(vnodes)
+            enough = {h for h, of_host in hosts.items() if sum(_count(v, resource) for v in of_host) >= int(value)}
+            vnodes = {key: v for key, v in vnodes.items() if (v.get("resources_available.host") or key) in enough}
+        elif value.lower() in ("true", "false"):
+            wanted = value.lower() == "true"
+            vnodes = {key: v for key, v in vnodes.items() if (_offer(v, resource).lower() == "true") == wanted}
+        elif not _SIZE.fullmatch(value):
+            vnodes = {key: v for key, v in vnodes.items() if value in _words(_offer(v, resource))}
+    return vnodes
+
+
+def _offer(vnode: Vnode, resource: str) -> str:
+    """Return what a vnode has of a resource, whose name PBS takes in any case; empty if it has none."""
+    wanted = f"resources_available.{resource}".lower()
+    return next((value for key, value in vnode.items() if key.lower() == wanted), "")
+
+
+def _count(vnode: Vnode, resource: str) -> int:
+    text = _offer(vnode, resource)
+    return int(text) if text.isdigit() else 0
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _cores(node: Vnode) -> int | None:
     counts = (node.get(key, "") for key in ("resources_available.ncpus", "pcpus", "np"))
     return next((int(count) for count in counts if count.isdigit()), None)
