@@ -11,7 +11,6 @@ from typing import Any, TextIO
 
 from fabric_checks.core import console
 from fabric_checks.nightly.plan import Plan
-from fabric_checks.records import cost
 from fabric_checks.report.terminal import progress
 
 #: The interval between looks at ReFrame's log.
@@ -36,7 +35,7 @@ def shown(plan: Plan) -> Iterator[Wait]:
         f"==> night {plan.session} of {plan.system}, level {plan.level}; its output is in {plan.files / 'run.log'}"
     )
     with ExitStack() as opened:
-        follow = opened.enter_context(progress.shown(progress.State(cost.durations_in_reports(plan.results))))
+        follow = opened.enter_context(progress.shown(progress.State()))
         yield lambda process: _wait(process, plan, follow, opened)
     console.error("==> the run has ended; it is judged, archived and reported")
 
