@@ -23,7 +23,7 @@ from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Finding, case_text, findings, not_run
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
-from fabric_checks.report.texts import plain
+from fabric_checks.report.texts import load_text, plain
 
 #: The most lines of a screen.
 LINES = 60
@@ -63,8 +63,9 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
     found = findings(session)
     # An empty line separates parts; the least important part is cut first.
     room = LINES - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
-    wanted = [line for finding in found for line in _finding(finding, width)]
-    kept = min(len(wanted) + 2, _FINDINGS) if found else 2
+    wanted = [len(_finding(finding, width)) for finding in found]
+    failed = sum(lines for lines, finding in zip(wanted, found, strict=True) if finding.failed)
+    kept = max(min(sum(wanted), _FINDINGS), failed) + 2 if found else 2
     table, used = _table(values, room - kept, width)
     parts: list[Text | Table] = [Text(head[0], style="bold"), *map(plain, head[1:])]
     if table is not None:
@@ -99,10 +100,12 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
         title = f"All {count_text(ran, 'case')} passed{took}"
     if cases and ran == passed and (faults := len(runs.other_faults(session))):
         title += f", with {count_text(faults, 'error')}"
-    lines = [title]
+    load, is_busy = load_text(session.records)
+    lines = [f"The machine was busy: {load}", title] if is_busy else [title]
     measured = [record for record in session.records if record["metric"] is not None]
     if values.machines:
-        lines += _wrapped(f"on {_where(session.records, values.machines)}", width, 4, 3)
+        where = _where(session.records, values.machines) + ("" if is_busy or not load else f"; {load}")
+        lines += _wrapped(f"on {where}", width, 4, 3)
     if measured:
         lines += _wrapped(_references(measured), width, 4, 2)
     if any(record.get("evidence") for record in measured):
@@ -167,7 +170,7 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
         _add(table, "Also measured" if total else "Measured", shown, values.machines)
         if len(shown) < len(others):
             table.add_row(plain(f"and {len(others) - len(shown)} more"))
-    return table, head + table.row_count
+    return (table, head + table.row_count) if table.row_count else (None, 0)
 
 
 def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
@@ -265,14 +268,23 @@ def _findings(found: Sequence[Finding], room: int, width: int, session: Session,
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]
     lines = [Text("What to look at", style="bold")]
     left = room - 1 - len(messages[:8])
-    for number, finding in enumerate(found):
-        block = _finding(finding, width)
-        rest = len(found) - number
-        if len(block) + (rest > 1) > left:
-            lines.append(plain(f"  and {count_text(rest, 'more finding')}: fabric-checks show has all"))
-            break
+    blocks = [_finding(finding, width) for finding in found]
+    if sum(map(len, blocks)) > left:  # a line for each failure rather than a few of them in full
+        blocks = [
+            _wrapped(f"- {f.text}: {'; '.join(f.details)}", width, 4, 1) if f.failed else block
+            for f, block in zip(found, blocks, strict=True)
+        ]
+    kept = sum(len(block) for f, block in zip(found, blocks, strict=True) if f.failed)
+    more = 0
+    for finding, block in zip(found, blocks, strict=True):
+        kept -= len(block) * finding.failed
+        if len(block) + (0 if finding.failed else kept) + 1 > left:
+            more += 1
+            continue
         lines += map(plain, block)
         left -= len(block)
+    if more:
+        lines.append(plain(f"  and {count_text(more, 'more finding')}: fabric-checks show has all"))
     if messages:
         lines += [plain("  messages of ReFrame:"), *map(plain, messages[:7])]
     return lines
