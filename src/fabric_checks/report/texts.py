@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -20,12 +21,18 @@ def plain(*lines: object) -> Text:
     return Text("\n".join(one_line(str(line)) for line in lines))
 
 
+def mpi_text(text: str) -> str:
+    """Return the name and the version of an MPI, of what it reports of itself."""
+    found = re.match(r"[^\d,]*\d[\d.]*\d", text)
+    return " ".join((found[0] if found else text[:30]).replace("Version:", "").replace("(R)", "").split())
+
+
 def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     """Return the load of the hosts in a run, empty if unknown, and whether its values say little because of it.
 
     They do if a tenth of the cases, or more, had to share their cores with other processes.
     """
-    cases = {(record["session"], record["time"], case_name(record)): record for record in of}
+    cases = {(record.get("session"), record.get("time"), case_name(record)): record for record in of}
     known = [record for record in cases.values() if record.get("load_1min_before") is not None and record["host_cores"]]
     if not known:
         return "", False

@@ -6,7 +6,6 @@ It has at most :data:`LINES` lines, whatever was run; lines without room are cou
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Finding, case_text, findings, not_run
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
-from fabric_checks.report.texts import load_text, plain
+from fabric_checks.report.texts import load_text, mpi_text, plain
 
 #: The most lines of a screen.
 LINES = 60
@@ -120,14 +119,8 @@ def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
     if nodes:
         names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
         parts.append(f"{count_text(len(nodes), 'node')} ({names})")
-    mpis = dict.fromkeys(_mpi(str(record["mpi"])) for record in of if record["mpi"])
+    mpis = dict.fromkeys(mpi_text(str(record["mpi"])) for record in of if record["mpi"])
     return "; ".join([*parts, *([", ".join(mpis)] if mpis else [])])
-
-
-def _mpi(text: str) -> str:
-    """Return the name and the version of an MPI."""
-    found = re.match(r"[^\d,]*\d[\d.]*\d", text)
-    return " ".join((found[0] if found else text[:30]).replace("Version:", "").replace("(R)", "").split())
 
 
 def _references(measured: Sequence[Record]) -> str:
