@@ -64,7 +64,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH) -> list[Text | T
     room = LINES - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
     wanted = [len(_finding(finding, width)) for finding in found]
     failed = sum(lines for lines, finding in zip(wanted, found, strict=True) if finding.failed)
-    kept = max(min(sum(wanted), _FINDINGS), failed) + 2 if found else 2
+    kept = min(sum(wanted), max(_FINDINGS, failed + 6)) + 2 if found else 2
     table, used = _table(values, room - kept, width)
     parts: list[Text | Table] = [Text(head[0], style="bold"), *map(plain, head[1:])]
     if table is not None:
@@ -262,7 +262,8 @@ def _findings(found: Sequence[Finding], room: int, width: int, session: Session,
     lines = [Text("What to look at", style="bold")]
     left = room - 1 - len(messages[:8])
     blocks = [_finding(finding, width) for finding in found]
-    if sum(map(len, blocks)) > left:  # a line for each failure rather than a few of them in full
+    failures = sum(len(block) for f, block in zip(found, blocks, strict=True) if f.failed)
+    if failures > left:  # a line for each of them rather than a few in full
         blocks = [
             _wrapped(f"- {f.text}: {'; '.join(f.details)}", width, 4, 1) if f.failed else block
             for f, block in zip(found, blocks, strict=True)
