@@ -118,6 +118,12 @@ def test_medians_of_several_runs_are_called_that():
     assert not any(block.notes for block in sections(records.streaming())[STREAMING].blocks)
 
 
+def test_a_line_has_a_name_where_there_are_several_on_the_page():
+    alone, also = records.streaming(), records.imb("ImbPointToPoint", "PingPong", "2x1", environ="openmpi")
+    assert 'class="legend"' not in html_of(alone)
+    assert html_of([*alone, *also]).count('class="legend"') >= 2
+
+
 def test_the_quantities_of_headlines_are_drawn_first():
     found, provenance = built(records.streaming())
     titles = [title.split(",")[0] for title in lines(found, provenance, STREAMING, f"{STREAMING}-0")]

@@ -175,6 +175,13 @@ def test_a_busy_machine_comes_before_everything_else(rows, first, where):
     assert first in lines[0] and lines[1 + lines[0].startswith("The machine")].endswith(where)
 
 
+def test_names_of_environments_that_are_cut_still_differ():
+    names = [f"gcc-13-openmpi-with-a-long-name-{version}" for version in ("4.1.4", "4.1.6")]
+    head = next(line for line in printed(of_records([record(environ=name) for name in names])) if "layout" in line)
+    assert head.split()[-2:] == ["..4", "..6"]
+    assert screen._cut(["a" * 30, "b" * 30], 10) == ["..aaaaaaaa", "..bbbbbbbb"]
+
+
 def test_each_failed_case_is_named_however_many_causes_there_are():
     reasons = [f"/home/{name}/stage/{name}.err: cannot open {name}" for name in "abcdefghijklmnopqrst"]
     cases = [Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False) for at, why in enumerate(reasons)]

@@ -6,6 +6,7 @@ It has at most :data:`LINES` lines, whatever was run; lines without room are cou
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -189,7 +190,8 @@ def _frame(width: int, names: Sequence[str]) -> Table | None:
     column = max(8, min(room, 30))
     title = max(title, width - fixed - len(names) * (column + 2))
     out = _empty()
-    for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *((name, column) for name in names)):
+    columns = ((name, column) for name in _cut(names, column))
+    for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *columns):
         out.add_column(plain(name), width=size, no_wrap=True, overflow="ellipsis")
     return out
 
@@ -222,6 +224,14 @@ def _short_names(machines: Sequence[str]) -> list[str]:
     return [" ".join(part[at] for at in differing) for part in parts]
 
 
+def _cut(names: Sequence[str], width: int) -> list[str]:
+    """Return names in at most so many characters: without their common beginning, so that they still differ."""
+    if max(map(len, names), default=0) <= width or len(names) < 2:
+        return list(names)
+    begin = len(os.path.commonprefix(list(names)))  # noqa: RUF071  (names, not paths)
+    return [f"..{name[max(begin, len(name) - width + 2) :]}" for name in names]
+
+
 def _by_machine(
     values: Values, rows: Sequence[Row], names: Sequence[str], room: int, width: int
 ) -> tuple[Table | None, int]:
@@ -237,7 +247,7 @@ def _by_machine(
     for heading, row in shown:
         out.add_column(plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True)
     fits = max(1, room - 5)
-    for machine, name in list(zip(values.machines, names, strict=True))[:fits]:
+    for machine, name in list(zip(values.machines, _cut(names, 22), strict=True))[:fits]:
         cells = (row.cells.get(machine) for _, row in shown)
         out.add_row(plain(name), *(plain(f"{c.before}{'!' if c.missed else ''}" if c else "-") for c in cells))
     if len(names) > fits:
