@@ -101,7 +101,7 @@ class Facts:
     ppn: int | None = None
     tasks: int | None = None
     sizes_B: list[int] | None = None  # all message sizes that were requested
-    not_offered: dict[str, str] | None = None  # suites that the environment lacks, and why
+    not_offered: dict[str, str] | None = None  # suites that were asked for and that the environment lacks, and why
     # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
     # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
     output: str | None = None

@@ -18,7 +18,6 @@ from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
 from fabric_checks.core.text import clean, markdown, names_text, signed, size_text, test_text, value_text
-from fabric_checks.report.findings import short_name
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
 _TEMPLATE = Path(__file__).with_name("comparison.html.jinja")
@@ -95,13 +94,11 @@ def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
             (comparison.baseline, "where_baseline"),
             (side, "where_side"),
         ):
-            tests = of.filter(pl.col(where).is_null())["test"].unique(maintain_order=True).to_list()
+            lacking = of.filter(pl.col(where).is_null()).unique("test", maintain_order=True)
+            tests = [test_text(*each) for each in lacking.select("check", "parameters").iter_rows()]
             if tests:
                 verb = "test is" if len(tests) == 1 else "tests are"
-                lines.append(
-                    f"{len(tests)} {verb} missing in {label} ({names_text([short_name(test) for test in tests])}); "
-                    "--only missing lists them"
-                )
+                lines.append(f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --only missing lists them")
     return lines
 
 

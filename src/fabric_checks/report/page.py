@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -135,8 +136,9 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance is complete only after that.
-    names = {name for section in sections for block in section.blocks for name, _ in getattr(block, "legend", ())}
-    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections, several=len(names) > 1))
+    legends = (getattr(block, "legend", ()) for section in sections for block in section.blocks)
+    machines = {re.sub(r", \d+ a node\b", "", name) for legend in legends for name, _ in legend}
+    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections, several=len(machines) > 1))
     return environment.get_template("page.html.jinja").render(
         title=clean(title),
         sections=sections,

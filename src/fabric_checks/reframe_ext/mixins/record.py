@@ -19,6 +19,7 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
+from fabric_checks.reframe_ext import asking
 
 # Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
@@ -82,6 +83,7 @@ class RecordMixin(RegressionTestPlugin):
         if self.is_dry_run():
             getlogger().warning("dry run: nothing is run, measured or judged, and nothing is recorded", cache=True)
         metrics = self.recorded_metrics()
+        without = self.current_environ.extras.get("without", {})
         self.facts = Facts(
             session=sessions.session_id(),
             collection=sessions.collection_version(),
@@ -95,7 +97,7 @@ class RecordMixin(RegressionTestPlugin):
             nodes=self.current_layout.nodes,
             ppn=self.current_layout.ppn,
             tasks=self.current_layout.tasks,
-            not_offered=self.current_environ.extras.get("without", {}),
+            not_offered={name: why for name, why in without.items() if asking.is_asked_for(name)},
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             metrics=self._facts_of(metrics),
         )

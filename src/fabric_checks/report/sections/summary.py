@@ -84,7 +84,7 @@ def _identity(results: Results) -> tuple[tuple[str, str], ...]:
         ("MPI", names_text(list(dict.fromkeys(map(mpi_text, of("mpi")))), 4)),
         ("runs", f"{len(sessions)}, {' to '.join(days)}" if days else f"{len(sessions)}"),
         ("collection", names_text(of("collection"), 2)),
-        ("load", load_text(value.record for value in latest)[0].partition(":")[0]),
+        ("load", load_text(value.record for value in latest)[0].removeprefix("load ").partition(":")[0]),
     )
     return tuple((label, text) for label, text in facts if text)
 
