@@ -33,17 +33,24 @@ def section(
     :param changes: of the values over time; those that are for the worse are to be looked at.
     :param unfinished: how last runs ended early, a line each.
     """
-    groups = _findings(results, changes)
+    problems = _problems(results, changes)
+    groups = tuple(
+        (subject, tuple(first_of([shortened(line, 240) for line in lines], ", in the sections below", _MOST)))
+        for subject, lines in problems.items()
+    )
     blocks: list[Lines | Table | Picture] = [Lines("look-at", "What to look at", groups)] if groups else []
     blocks += [*_at_a_glance(results), *_curves(results, provenance)]
     if len(results.machines) > 1:
         blocks.append(_machines(results))
-    verdict = _verdict(results, is_found=bool(groups), unfinished=unfinished)
+    verdict = _verdict(results, sum(map(len, problems.values())), unfinished)
     return Section("summary", "Summary", tuple(blocks), tuple(_sentences(results)), verdict, _identity(results))
 
 
-def _verdict(results: Results, *, is_found: bool, unfinished: Sequence[str]) -> tuple[str, str]:
-    """Return the verdict on all results in a word, and the counts that it follows from."""
+def _verdict(results: Results, findings: int, unfinished: Sequence[str]) -> tuple[str, str]:
+    """Return the verdict on all results in a word, and the counts that it follows from.
+
+    :param findings: how many problems there are. :param unfinished: see :func:`section`.
+    """
     cases, failed = (sum(counts[i] for counts in results.cases.values()) for i in (0, 1))
     counts = Counter(value.verdict for value in results.values if value.verdict)
     load, is_busy = load_text(value.record for value in _latest(results))
@@ -53,10 +60,11 @@ def _verdict(results: Results, *, is_found: bool, unfinished: Sequence[str]) -> 
     parts = [
         *([load] if is_busy else []),
         *unfinished,
+        *([f"{findings} to look at"] if findings else []),
         f"{count_text(cases, 'case')}, {failed or 'none'} of them failed",
         judged if counts else "no value has a reference: all are recorded, none is judged",
     ]
-    words = {"incomplete": unfinished, "findings": is_found, "busy machine": is_busy, "passed": counts}
+    words = {"incomplete": unfinished, "findings": findings, "busy machine": is_busy, "passed": counts}
     return next((word for word, is_so in words.items() if is_so), "not judged"), "; ".join(parts) + "."
 
 
@@ -111,9 +119,9 @@ def _sentences(results: Results) -> list[str]:
     return lines
 
 
-def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _problems(results: Results, changes: Sequence[Changed]) -> dict[str, list[str]]:
     """Return the problems of each machine, the worst first."""
-    groups = []
+    found = {}
     for machine in results.machines:
         lines = [f"{case}: {text}" for case, kind, text in results.findings.get(machine, ()) if kind not in DESCRIBING]
         lines += [each.text for each in changes if each.machine == machine and each.event.state == OPEN]
@@ -130,11 +138,10 @@ def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, 
             if failure.machine == machine and not failure.expected and failure.case not in with_values
         ]
         if lines:
-            shown = first_of([shortened(line, 240) for line in lines], ", in the sections below", _MOST)
-            groups.append((machine, tuple(shown)))
+            found[machine] = lines
     if results.faults:
-        groups.append(("records", (f"{len(results.faults)} could not be read, see Bad records",)))
-    return tuple(groups)
+        found["records"] = [f"{len(results.faults)} could not be read, see Bad records"]
+    return found
 
 
 def _curves(results: Results, provenance: Provenance) -> list[Picture]:
