@@ -17,6 +17,7 @@ from fabric_checks.reframe_ext import asking
         ("-n Kernel -r", True, False),
         ("-n ^Gather.*%size=8 -r", False, True),
         ("-n Imb -r", False, False),
+        ("-n ^.*nel|^Gather.*x -r", True, True),
         ("-t collectives -r", False, True),
         ("--mode smoke -r", False, True),
         ("--mode=procurement", True, False),

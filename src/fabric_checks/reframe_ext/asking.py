@@ -43,8 +43,8 @@ def _selection(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def is_asked_for(feature: str) -> bool:
     """Return whether the command line of this process selects checks that need a feature; without options it does."""
     names, tags = _selection(tuple(sys.argv[1:]))
-    # Of an expression about a whole name, with parameters, what is about the class.
-    patterns = [re.split(r"[ %@/]", name)[0] for name in names]
+    # Of each alternative of an expression about a whole name, with parameters, what is about the class.
+    patterns = [re.split(r"[ %@/]|(?<=\w)\.\*", part)[0] for name in names for part in name.split("|")]
     try:
         return not (names or tags) or any(
             (not names or any(re.match(pattern, check) for pattern in patterns))
