@@ -61,8 +61,8 @@ class FabricCheck(
                             wrap_launch                 commands around the launch behind it, and in postrun_cmds
                             wait_for_host               the host of a partition that is this host: free
                             leave_time_to_the_launcher  no time_limit where the launcher has one
-                            note_times                  the uptime before all of prerun_cmds
-        before sanity       note_job                    facts: elapsed_s, job_state, job_began
+                            note_times                  uptime and load before all of prerun_cmds
+        before sanity       note_job                    facts: elapsed_s, job_state, job_began, load
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_build                  facts: spec, spec_hash, spack
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;

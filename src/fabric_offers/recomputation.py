@@ -22,7 +22,7 @@ from fabric_offers.runs import OUTPUT, Run, script
 
 #: The fields of a record that follow from the files of its run, in addition to the value.
 FACTS = (
-    *("check", "parameters", "link_MBps", "layout", "nodes", "ppn", "tasks", "sizes_B", "not_offered"),
+    *("check", "parameters", "link_MBps", "layout", "nodes", "ppn", "tasks", "sizes_B"),
     *("program", "program_version", "mpi", "compiler", "nodelist", "placement", "binding", "elapsed_s", "ports"),
 )
 OF_METRIC = ("quantity", "size_B", "better", "can_be_zero", "compared")

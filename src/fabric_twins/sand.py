@@ -174,10 +174,12 @@ def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
 
 
 def section(results: Results, provenance: Provenance, published: bool = False) -> Section | None:
-    """Return the tables that have a value; None if none has.
+    """Return the tables that have a value; None if none has, or if nothing was measured between nodes.
 
     :param published: whether to show the platforms of the document itself, next to the machines.
     """
+    if not published and all((value.record["nodes"] or 0) < 2 for value in results.values):
+        return None
     known = published_platforms() if published else {}
     listed = (table(results, f"table-{n}", f"Table {n}. {title}", asks, known) for n, (title, asks) in TABLES.items())
     tables = [each for each in listed if each]

@@ -144,7 +144,11 @@ def launches(script, launcher):
 @pytest.fixture(scope="module", params=job_scripts.SYSTEMS)
 def dry(request, tmp_path_factory):
     """Return a system and its job scripts."""
-    return request.param, job_scripts.dry_run(request.param, tmp_path_factory.mktemp("dry"))
+    results = tmp_path_factory.mktemp("dry")
+    found = job_scripts.dry_run(request.param, results)
+    left = [path for folder in ("logs", "reports", "perflogs") for path in results.glob(f"{folder}/**/*.*")]
+    assert not left, "a dry run is no session"
+    return request.param, found
 
 
 def test_the_scripts_are_the_golden_ones(dry):

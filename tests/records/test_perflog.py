@@ -9,11 +9,7 @@ import os
 import random
 import resource
 import signal
-import subprocess
-import sys
 import time
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +18,6 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.records import perflog
 from fabric_checks.records.record import FIELDS
 from tests.builders import load, record
-from tests.guard import GUARD_S
 
 
 def attributes(**changes):
@@ -222,83 +217,3 @@ def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
             found = json.loads(line)
             assert (found["number"], found["line"]) == divmod(number, 10), trial
     report_table("writers killed at any moment", [f"20 kills, {cut} of them in the middle of a line"])
-
-
-REFRAME_CONFIG = """\
-from pathlib import Path
-from reframe.core.logging import register_log_handler
-from fabric_checks.reframe_ext.handlers import PerflogHandler
-
-@register_log_handler("lines")
-def create(site_config, prefix):
-    return PerflogHandler(Path(site_config.get(f"{prefix}/basedir")))
-
-site_configuration = {
-    "systems": [{
-        "name": "s", "hostnames": [".*"],
-        "partitions": [{"name": "p", "scheduler": "local", "launcher": "local", "environs": ["e"], "max_jobs": 4}],
-    }],
-    "environments": [{"name": "e"}],
-    "logging": [{
-        "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
-        "handlers_perflog": [{"type": "lines", "level": "info", "basedir": "FOLDER/perflogs"}],
-    }],
-}
-"""
-REFRAME_CHECK = """\
-import os
-from datetime import datetime, timezone
-import reframe as rfm
-import reframe.utility.sanity as sn
-from reframe.core.builtins import parameter, run_before, sanity_function, variable
-
-@rfm.simple_test
-class Trivial(rfm.RunOnlyRegressionTest):
-    valid_systems = ["*"]
-    valid_prog_environs = ["*"]
-    executable = "true"
-    case = parameter(range(5))
-    facts = variable(dict, value={})
-
-    @sanity_function
-    def anything(self):
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self.facts |= {"check": "Trivial", "session": os.environ["FABRIC_SESSION"], "time": now}
-        return True
-
-    @run_before("performance")
-    def many(self):
-        for n in range(60):
-            self.perf_variables[f"m{n}"] = sn.make_performance_function(lambda n: n + 0.5, "us", n)
-"""
-
-
-def test_six_reframes_at_once_lose_and_mix_nothing(tmp_path):
-    """Six real sessions start at once, and write 5 cases of 60 metrics each to one file."""
-    config, check = tmp_path / "settings.py", tmp_path / "trivial.py"
-    config.write_text(REFRAME_CONFIG.replace("FOLDER", str(tmp_path)))
-    check.write_text(REFRAME_CHECK)
-    sessions = []
-    for number in range(6):
-        folder = tmp_path / f"session{number}"
-        folder.mkdir()
-        env = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
-        env |= {"FABRIC_SESSION": f"session{number}", "RFM_PREFIX": str(folder)}
-        env |= {"RFM_REPORT_FILE": str(folder / "report.json")}
-        command = ["nice", Path(sys.executable).with_name("reframe"), "-C", config, "-c", check, "-r"]
-        sessions.append(
-            subprocess.Popen(command, env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        )
-    for session in sessions:
-        output, _ = session.communicate(timeout=GUARD_S)
-        assert session.returncode == 0, output
-    (path,) = (tmp_path / "perflogs").rglob("*.jsonl")
-    loaded = load(path)
-    assert loaded.faults == () and len(path.read_text().splitlines()) == 6 * 5 * 60
-    found = Counter(loaded.frame.select("session", "test", "metric", "value").rows())
-    assert found == Counter(
-        (f"session{number}", f"Trivial %case={case}", f"m{n}", n + 0.5)
-        for number in range(6)
-        for case in range(5)
-        for n in range(60)
-    )

@@ -22,6 +22,15 @@ def results(tmp_path):
     return write
 
 
+def test_a_run_that_ended_early_says_how(tmp_path):
+    write_session(tmp_path, [case(), case("B", "abort"), case("C", "abort"), case("D", "skip", fixture=True)])
+    assert runs.ended_early(tmp_path, SESSION) == "the run was interrupted: 1 of 3 cases ran"
+    write_session(tmp_path, [case(), case("B", "fail")])
+    assert not runs.ended_early(tmp_path, SESSION) and not runs.ended_early(tmp_path, "another")
+    (tmp_path / "reports/run-report-0.json").unlink()
+    assert runs.ended_early(tmp_path, SESSION).startswith("ReFrame was killed")
+
+
 def depending(name, result, *others):
     return case(name, result, unique_name=name, dependencies_actual=[[other, "s:p", "e"] for other in others])
 

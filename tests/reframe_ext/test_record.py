@@ -64,9 +64,31 @@ def test_the_elapsed_time_needs_both_uptimes_within_twice_the_limit(tmp_path, be
     assert RecordMixin.elapsed_s(case(stage=tmp_path)) == expected
 
 
+def test_the_load_is_that_of_the_host_before_and_after(tmp_path):
+    (tmp_path / BEFORE).write_text("n1\n100.00 7.00\n0.50 2.00 3.00 1/400 7\n2\n")
+    (tmp_path / AFTER).write_text("n1\n112.34 9.00\n24.00 2.00 3.00 26/400 7\n2\n")
+    check = case(stage=tmp_path)
+    RecordMixin.note_load(check)
+    assert vars(check.facts) == {
+        **{"load_1min_before": 0.5, "runnable_processes_before": 1, "host_cores": 2},
+        **{"load_1min_after": 24.0, "runnable_processes_after": 26},
+    }
+    (tmp_path / BEFORE).write_text("n1\n100.00 7.00\n")
+    (tmp_path / AFTER).unlink()
+    RecordMixin.note_load(check := case(stage=tmp_path))
+    assert not vars(check.facts)
+
+
+def test_a_dry_run_leaves_no_record(tmp_path):
+    check = SimpleNamespace(is_dry_run=lambda: True)
+    PerflogHandler(tmp_path).emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
     class Check(RecordMixin):
-        pass
+        def is_dry_run(self):
+            return False
 
     check = Check.__new__(Check)
     handler = PerflogHandler(tmp_path)

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.commands import load
 from fabric_checks.nightly import journal
+from tests import builders
 from tests.nightly.samples import finding, night
 from tests.report import records
 
@@ -30,6 +31,14 @@ def test_a_report_is_written(perflogs, tmp_path):
     assert json.loads(done.stdout)["machines"] == ["oak"]
     page = (tmp_path / "new" / "a.html").read_text()
     assert "<title>&lt;Two&gt; offers</title>" in page and 'id="streaming-and-ping-pong-0"' in page
+
+
+def test_the_report_on_an_interrupted_run_says_so(tmp_path):
+    rows = [builders.record(session=builders.SESSION)]
+    builders.write_session(tmp_path, [builders.case(), builders.case("B", "abort")], records=rows)
+    assert run(tmp_path, "-o", tmp_path / "a.html").exit_code == 0
+    page = (tmp_path / "a.html").read_text()
+    assert "<strong>Incomplete</strong> the run was interrupted: 1 of 2 cases ran;" in page
 
 
 def test_bad_records_are_named_and_the_rest_is_reported(perflogs, tmp_path):

@@ -13,7 +13,7 @@ from rich.console import Console
 from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, select
 from fabric_checks.core.text import csv_text
 from fabric_checks.report import comparison as forms
-from tests.builders import parts, runs
+from tests.builders import OSU_LATENCY, failed, parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
 
@@ -85,8 +85,18 @@ def test_what_is_missing_is_told_once_for_a_case():
     comparison = compared(
         curve("A"), curve("B", sizes=(1,)), runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s")
     )
-    missing = [row for row in rows(comparison) if row[0] == "missing"]
+    missing = [row for row in rows(comparison, folded=False) if row[0] == "missing"]
     assert [(row[3], row[8]) for row in missing] == [("5 metrics", "missing in B")]
+
+
+def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
+    both = [*runs("A", TIGHT), *runs("B", TIGHT)]
+    alone = [row for name in "bcdef" for row in runs("B", TIGHT, test=f"{name} %size=8", check=name)]
+    lost = [*runs("A", TIGHT, test="L", check="L"), failed(side="B", **OSU_LATENCY | {"test": "L", "check": "L"})]
+    found = page_of(compared([*both, *alone, *lost]))
+    assert [row[0] for row in found.tables[0].rows] == ["no difference", "missing"]
+    assert found.tables[0].rows[1][-1] == "its case failed in B: no"
+    assert found.counts[0] == "5 tests are missing in A (b 8, c 8, d 8 and 2 more); --only missing lists them"
 
 
 def test_thousands_of_values_stay_readable():
@@ -102,7 +112,7 @@ def test_the_worst_is_first():
         own = {"test": name, "check": name}
         records += runs("A", TIGHT, **own)
         records += [] if factor is None else runs("B", [factor * value for value in TIGHT], **own)
-    assert [row[0] for row in rows(compared(records))] == ["worse", "worse", "missing", "better", "no difference"]
+    assert [row[0] for row in rows(compared(records))] == ["worse", "worse", "better", "no difference"]
 
 
 def test_only_some_verdicts_and_the_counts_of_all():

@@ -74,6 +74,70 @@ def test_the_best_of_a_column_is_marked_unless_most_have_it(factors, best):
         assert [head for head, cells in found[key].rows if cells[0].best] == best
 
 
+def verdict(rows, **options):
+    return sections(rows, **options)["summary"].verdict
+
+
+def test_the_verdict_is_the_first_thing_said(everything):
+    load = {"host_cores": 2, "load_1min_before": 24.0, "runnable_processes_before": 26, "ppn": 2}
+    met = {"no_reference": None, "reference": 1.0, "upper": 0.1}
+    assert everything["summary"].verdict[0] == "findings"
+    assert verdict([record(**met)]) == ("passed", "1 case, none of them failed; 1 of 1 reference met.")
+    assert verdict([record()])[0] == "not judged"
+    assert verdict([record(**load)])[0] == "busy machine"
+    assert verdict([record(**load)])[1].startswith("load 24 on 2 cores: values say little; 1 case")
+    word, text = verdict([record(**met)], unfinished=["1 of 9 cases ran"])
+    assert word == "incomplete" and text.startswith("1 of 9 cases ran; 1 case, none of them failed")
+
+
+def test_the_first_screen_has_identity_and_changes_and_no_empty_list():
+    found = sections([record(value=2.0), *records.later([record(value=3.0)], 1)])["summary"]
+    assert dict(found.facts) == {
+        **{"nodes": "2 nodes: oak00, oak01", "MPI": "MPICH 5.0.2", "runs": "2, 2026-11-01 to 2026-11-02"},
+        "collection": "0.1.0+g123456789abc",
+    }
+    assert [block.key for block in found.blocks] == []
+    rows = [*records.streaming(), *records.later(records.streaming(factor=2.0), 1)]
+    first, *_ = sections(rows)["summary"].blocks
+    assert first.key == "at-a-glance"
+    cells = {head: row[1] for head, row in first.rows}
+    (of,) = (head for head in cells if "latency, smallest size" in head)
+    assert (cells[of].text, cells[of].mark) == ("2", "+100 % since the run of 2026-11-01")
+
+
+def test_a_change_is_from_the_reference_where_there_is_one():
+    rows = [row | {"no_reference": None, "reference": row["value"] / 2, "upper": 0.1} for row in records.streaming()]
+    glance = sections(rows)["summary"].blocks[0]
+    assert {"+100 % of the reference"} == {cells[1].mark.split(", ")[-1] for _, cells in glance.rows}
+
+
+def test_medians_of_several_runs_are_called_that():
+    rows = [*records.streaming(), *records.later(records.streaming(factor=2.0), 1)]
+    for block in sections(rows)[STREAMING].blocks:
+        assert block.notes == ("Each value is the median of 2 runs.",)
+    assert not any(block.notes for block in sections(records.streaming())[STREAMING].blocks)
+
+
+def test_a_line_has_a_name_where_there_are_several_on_the_page():
+    alone, also = records.streaming(), records.imb("ImbPointToPoint", "PingPong", "2x1", environ="openmpi")
+    assert 'class="legend"' not in html_of(alone)
+    assert html_of([*alone, *also]).count('class="legend"') >= 2
+
+
+def test_the_quantities_of_headlines_are_drawn_first():
+    found, provenance = built(records.streaming())
+    titles = [title.split(",")[0] for title in lines(found, provenance, STREAMING, f"{STREAMING}-0")]
+    assert titles == ["ping pong time", "streaming time", "bidirectional ping pong time"]
+
+
+def test_what_does_not_concern_a_sound_machine_of_one_node_is_left_out():
+    found = sections(records.streaming("1x2", nodelist=["oak00"]))
+    assert not {"tables", "failed", "findings"} & found.keys()
+    assert not any(
+        "one process a node" in line for _, group in found["not-measured"].blocks[0].groups for line in group
+    )
+
+
 def test_values_that_missed_their_reference_come_first(everything):
     found = blocks(everything, "references")
     assert [[cell.text for cell in cells] for _, cells in found["references-judged"].rows] == [

@@ -65,5 +65,8 @@ def test_a_missing_commercial_code_is_not_reported():
     assert "ls_dyna_pfile" in named["extras"]["without"]
     without = environment({"name": "x", "cc": "mpicc"}, "modules")["extras"]["without"]
     assert "npb" in without and "ls_dyna" not in without
+    reasons = {"npb": "not here", "ls_dyna": "not here"}
+    stated = environment({"name": "x", "cc": "mpicc"}, "spack", why_not=reasons)["extras"]["without"]
+    assert stated["npb"] == "not here" and "ls_dyna" not in stated
     both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
     assert both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"

@@ -65,8 +65,8 @@ def command(
     """Compare sets of results with the first one.
 
     Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if not, the
-    smallest difference that could have been detected is shown with it. Metrics that one side lacks are shown as
-    missing, and those that cannot be compared with the reason.
+    smallest difference that could have been detected is shown with it. Metrics that cannot be compared have the reason;
+    tests that one side never ran are counted, and `--only missing` lists them.
     """
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
@@ -85,7 +85,7 @@ def command(
     elif form == "csv":
         console.print_document(csv_text(rows.columns, rows.iter_rows()))
     else:
-        page = forms.page(found, rows, every_point=every_point)
+        page = forms.page(found, rows, every_point=every_point, folded="missing" not in only)
         if form == "terminal":
             console.print_rich(forms.render(page))
         elif form == "markdown":

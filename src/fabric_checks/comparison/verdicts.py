@@ -21,8 +21,8 @@ TOO_FEW = "too few runs"
 NOT_COMPARABLE = "not comparable"
 MISSING = "missing"
 
-#: All verdicts, in the order in which a reader wants to see them.
-VERDICTS = (WORSE, MISSING, NOT_COMPARABLE, TOO_FEW, BETTER, NO_DIFFERENCE)
+#: All verdicts, in the order in which a reader wants to see them: what can be compared comes first.
+VERDICTS = (WORSE, BETTER, TOO_FEW, NO_DIFFERENCE, NOT_COMPARABLE, MISSING)
 
 #: The most values that are judged in one table, unless a single pair has more: bounds the memory for copies.
 _TOGETHER = 4_000_000

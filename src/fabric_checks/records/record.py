@@ -101,7 +101,7 @@ class Facts:
     ppn: int | None = None
     tasks: int | None = None
     sizes_B: list[int] | None = None  # all message sizes that were requested
-    not_offered: dict[str, str] | None = None  # suites that the environment lacks, and why
+    not_offered: dict[str, str] | None = None  # suites that were asked for and that the environment lacks, and why
     # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
     # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
     output: str | None = None
@@ -112,6 +112,13 @@ class Facts:
     job_began: str | None = None  # ISO 8601 with time zone; null if it never began, or if that is unknown
     node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, are out of service
     elapsed_s: float | None = None  # how long the job ran on its nodes, without the queue
+    # The first node when the job's script began and ended: load average of the last minute, and runnable processes, of
+    # which one reads them. Null for a simulation, whose values do not depend on it.
+    host_cores: int | None = None
+    load_1min_before: float | None = None
+    load_1min_after: float | None = None
+    runnable_processes_before: int | None = None
+    runnable_processes_after: int | None = None
     # ProgramMixin, or OwnProgram of checks/fabric.
     program: str | None = None
     program_version: str | None = None
@@ -146,6 +153,13 @@ SUCCESS = ("pass", "xfail")
 def is_success(result: str | None) -> bool:
     """Tell whether a case or a value is as it should be."""
     return result in SUCCESS
+
+
+def was_disturbed(record: Record) -> bool:
+    """Tell whether other processes and the ranks of a case had too few cores, when it began and when it ended."""
+    counts = [record[f"runnable_processes_{moment}"] for moment in ("before", "after")]
+    others = min((count for count in counts if count is not None), default=1) - 1
+    return bool(others > 0 and record["host_cores"] and others + (record["ppn"] or 1) > record["host_cores"])
 
 
 def never_began(record: Record) -> bool:

@@ -20,6 +20,7 @@ import polars as pl
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.text import count_text
 from fabric_checks.records import reading, table
 from fabric_checks.records.record import FIELDS, SUCCESS, Record, case_name, is_success
 from fabric_checks.records.sessions import started
@@ -303,6 +304,23 @@ def load_session(results: Path, name: str | None = None) -> Session:
     return Session(
         name, path, cases_of(report), tuple(records), passed_over, unreadable, report.faults, elapsed_s=report.elapsed_s
     )
+
+
+def ended_early(results: Path, name: str) -> str:
+    """Return how a run ended before all of its cases had run; empty if it did not, or if nothing but records is left.
+
+    :param results: a folder of results, or of records alone; :param name: of the run.
+    """
+    path = reports_of(results).get(name)
+    if path is None:
+        is_killed = (results / "logs" / f"{name}.log").exists()
+        return "ReFrame was killed: the cases that had ended are shown" if is_killed else ""
+    try:
+        cases = [case for case in cases_of(read_report(path, results)) if not case.fixture]
+    except RecordError as error:
+        return str(error)
+    left = sum(case.result == "abort" for case in cases)
+    return f"the run was interrupted: {len(cases) - left} of {count_text(len(cases), 'case')} ran" if left else ""
 
 
 def _passed_over(log: Path, results: Path) -> tuple[str, ...]:

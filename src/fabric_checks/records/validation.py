@@ -36,7 +36,10 @@ _FIRST, _END = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1970, 220
 _LARGEST = 1e30
 _NUMBERS = tuple(name for name, kind in COLUMNS.items() if kind == pl.Float64())
 #: Counts and durations are not negative.
-_COUNTS = ("nodes", "ppn", "tasks", "size_B", "elapsed_s", "link_MBps")
+_COUNTS = (
+    *("nodes", "ppn", "tasks", "size_B", "elapsed_s", "link_MBps"),
+    *("host_cores", "load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after"),
+)
 #: ISO 8601 with seconds, their fraction if any, and an offset or Z.
 _TIME = "%Y-%m-%dT%H:%M:%S%.f%#z"
 

@@ -31,6 +31,8 @@ class PerflogHandler(JsonLinesHandler):
         :raises LoggingError: with the file and the cause. ReFrame only warns of it.
         """
         check = check_of(record)
+        if check is not None and check.is_dry_run():
+            return  # nothing was measured
         try:
             super().emit(record)
         except RecordError as error:

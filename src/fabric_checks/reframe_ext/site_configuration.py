@@ -64,6 +64,8 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         # A line for each value goes to the log only; there are thousands of them.
         "perf_info_level": "verbose",
         "colorize": os.isatty(1),
+        # A dry run is no session: it leaves job scripts in the stage folder, no report and no log.
+        "generate_file_reports": not _is_dry_run(),
     }
     return {
         "systems": systems,
@@ -121,7 +123,7 @@ def _prefix() -> Path:
 
 def _logging(prefix: Path, session: str) -> Data:
     # The report names its log files, by which it is found for a session.
-    log = prefix / "logs" / f"{session}.log" if _can_write(prefix) else os.devnull
+    log = prefix / "logs" / f"{session}.log" if _can_write(prefix) and not _is_dry_run() else os.devnull
     return {
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
         "handlers": [
@@ -138,6 +140,11 @@ def _logging(prefix: Path, session: str) -> Data:
     }
 
 
+def _is_dry_run() -> bool:
+    """Return whether this is a dry run; ReFrame takes the beginning of an option for it."""
+    return any(len(word) > 3 and "--dry-run".startswith(word) for word in sys.argv[1:])
+
+
 def _can_write(folder: Path) -> bool:
     """Return whether the folder of results can be written; a run needs that, and a clone may be another user's.
 
@@ -148,7 +155,8 @@ def _can_write(folder: Path) -> bool:
         fault = None if os.access(folder / "logs", os.W_OK) else os.strerror(errno.EACCES)
     except OSError as error:
         fault = error.strerror
-    if fault and any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run|--dry-run", word) for word in sys.argv[1:]):
+    is_run = any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:])
+    if fault and (is_run or _is_dry_run()):
         raise ConfigError(
             f"results cannot be written to {folder} ({fault}): name a folder of your own with --prefix FOLDER or "
             "FABRIC_RESULTS"

@@ -29,6 +29,15 @@ class Cell:
     missing: bool = False
 
 
+def runs_note(values: Iterable[Value]) -> tuple[str, ...]:
+    """Return how many runs the medians in a table are of; nothing where each is of one run."""
+    counts = {len(value.runs) for value in values}
+    if max(counts, default=1) < 2:
+        return ()
+    of = f"{max(counts)} runs" if len(counts) == 1 else f"{min(counts)} to {max(counts)} runs"
+    return (f"Each value is the median of {of}.",)
+
+
 def number(value: Value | None, *, best: bool = False) -> Cell:
     """Return the cell of a value, its median over the runs; ``not measured`` for None."""
     if value is None:
@@ -100,13 +109,16 @@ class Lines:
 class Section:
     """A part of the page.
 
-    :param intro: sentences before its blocks.
+    :param intro: sentences before its blocks. :param verdict: of all results, a word and a sentence, before everything.
+    :param facts: labels and texts, below the verdict.
     """
 
     key: str
     title: str
     blocks: tuple[Table | Picture | Lines, ...]
     intro: tuple[str, ...] = ()
+    verdict: tuple[str, str] | None = None
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:

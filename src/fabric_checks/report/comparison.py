@@ -17,7 +17,7 @@ from rich.text import Text
 from fabric_checks.comparison import verdicts
 from fabric_checks.comparison.compare import Comparison, aggregate
 from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, VERDICTS
-from fabric_checks.core.text import clean, markdown, signed, size_text, test_text, value_text
+from fabric_checks.core.text import clean, markdown, names_text, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
 _TEMPLATE = Path(__file__).with_name("comparison.html.jinja")
@@ -61,18 +61,45 @@ class Page:
     counts: tuple[str, ...]
 
 
-def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False) -> Page:
+def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False, folded: bool = True) -> Page:
     """Return a comparison as texts.
 
     :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of all.
     :param every_point: a row a value, instead of one for all values that agree.
+    :param folded: whether tests that one side never ran are counted in one line, and have no rows.
     """
     notes = Footnotes()
+    lines = counts(comparison)
+    if folded and not every_point:
+        # A case that failed is missing as well, but somebody has to know.
+        never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(pl.col("^failed_.*$").is_null())
+        lines = [*_missing(comparison, chosen.filter(never_ran)), *lines]
+        chosen = chosen.filter(~never_ran)
     rows = aggregate(chosen, every_point=every_point)
     tables = tuple(
         _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes) for side in comparison.sides
     )
-    return Page(tables, tuple(map(clean, notes.lines())), tuple(map(clean, counts(comparison))))
+    return Page(tables, tuple(map(clean, notes.lines())), tuple(map(clean, lines)))
+
+
+def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
+    """Return how many tests each set lacks, a line each.
+
+    :param rows: those of tests that one side never ran.
+    """
+    lines = []
+    for side in comparison.sides:
+        of = rows.filter(pl.col("side") == side)
+        for label, where in (
+            (comparison.baseline, "where_baseline"),
+            (side, "where_side"),
+        ):
+            lacking = of.filter(pl.col(where).is_null()).unique("test", maintain_order=True)
+            tests = [test_text(*each) for each in lacking.select("check", "parameters").iter_rows()]
+            if tests:
+                verb = "test is" if len(tests) == 1 else "tests are"
+                lines.append(f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --only missing lists them")
+    return lines
 
 
 def counts(comparison: Comparison) -> list[str]:
@@ -183,7 +210,7 @@ def render(page: Page) -> list[RichTable | Text]:
     parts: list[RichTable | Text] = []
     for table in page.tables:
         if not table.rows:
-            parts.append(plain(f"{table.title}: no such rows"))
+            parts.append(plain(f"{table.title}: nothing to compare"))
             continue
         rows = [(Text(verdict, style=_STYLES.get(verdict, "")), *cells) for verdict, *cells in table.rows]
         parts += [plain(table.title), rich_table(table.header, rows, widths=_WIDTHS)]

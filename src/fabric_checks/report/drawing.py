@@ -37,6 +37,8 @@ DAY_S = 86400
 COLOURS, DASHES = 7, 3
 _WIDTH, _HEIGHT = 320, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 312, 24, 160
+#: The quantity and unit of the axes across that need one.
+_UNITS_ACROSS = {"size": "message size, B"}
 #: Cividis (Nunez, Anderton and Renslow, 2018), which readers of all colour vision read in the same order.
 _CIVIDIS = ("00224e", "123570", "3b496c", "575d6d", "707173", "8a8678", "a59c74", "c3b369", "e1cc55", "fee838")
 
@@ -100,7 +102,8 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
         f'<path class="grid" d="{grid}"/>',
         *(_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in ticks_up),
         *(_text(at, _BOTTOM + 14, text, "tick mid") for text, at in ticks_across),
-        _text(2, _HEIGHT - 3, unit),
+        f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>',
+        _text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid"),
         *(f'<path class="change" d="M{across(mark):.0f} {_TOP}V{_BOTTOM}"/>' for mark in of.marks),
     ]
     for line in of.lines:

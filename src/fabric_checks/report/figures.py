@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.report import drawing
-from fabric_checks.report.blocks import Picture
+from fabric_checks.report.blocks import Picture, runs_note
 from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.values import Results, Value
@@ -52,5 +52,7 @@ def picture(key: str, title: str, description: str, panels: Sequence[Panel], pro
     if not shown:
         return None
     looks = drawing.looks(shown)
+    notes = runs_note(value for panel in shown for line in panel.lines for value in line.values)
     svgs = tuple(drawing.panel(panel, looks, provenance.series_of) for panel in shown)
-    return Picture(key, title, description, svgs, tuple((text, drawing.style(at)) for text, at in looks.items()))
+    legend = tuple((text, drawing.style(at)) for text, at in looks.items())
+    return Picture(key, title, description, svgs, legend, notes=notes)

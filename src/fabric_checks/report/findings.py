@@ -29,14 +29,22 @@ DESCRIBING = (
 )
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
+#: So many failed cases are all named.
+_NAMED = 24
+#: Numbers and paths, in which the reasons of equal failures differ.
+_VARYING = re.compile(r"(?:~|\.{1,2})?(?:/[\w.+%=@~-]+)+/?|\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about something that needs attention, and lines below it."""
+    """A sentence about something that needs attention, and lines below it.
+
+    :param failed: whether it names failed cases, which are always shown.
+    """
 
     text: str
     details: tuple[str, ...] = ()
+    failed: bool = False
 
 
 def case_text(record: Record) -> str:
@@ -55,41 +63,46 @@ def findings(session: Session) -> list[Finding]:
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
         *_first("error", runs.other_faults(session), most=4),
-        *_blamed(session.records),
+        *_blamed(session.records, certain=True),
         *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
         *_missed(missed),
+        *_blamed(session.records, certain=False),
         *_first("warning: passed only when rerun", again),
         *_first("warning", session.unreadable),
     ]
 
 
-def _blamed(of: Iterable[Record]) -> list[Finding]:
-    """Return each finding that blames something once, with the cases that have it."""
+def _blamed(of: Iterable[Record], *, certain: bool) -> list[Finding]:
+    """Return each finding that blames something once, with the cases that have it.
+
+    :param certain: those that may name a culprit, or those that certainly do not.
+    """
     by_text: dict[str, dict[str, None]] = {}
     for record in of:
         for finding in record.get("findings") or ():
-            if finding.get("kind") not in DESCRIBING:
+            if finding.get("kind") not in DESCRIBING and (finding.get("fault") is not False) == certain:
                 by_text.setdefault(finding["text"], {})[case_text(record)] = None
     return [Finding(text, (f"seen by {names_text(list(cases))}",)) for text, cases in by_text.items()]
 
 
 def _failures(cases: Sequence[Case]) -> list[Finding]:
-    """Return the failures, those of one cause together: numbers and the name of the check are no part of a cause."""
+    """Return the failures, those of one cause together: numbers, paths and the check's name are no part of a cause."""
     by_cause: dict[str, list[Case]] = {}
     for case in cases:
         cause = "" if case.result == "fail_deps" else f"in {case.phase}: {one_line(case.reason or '')}"
-        alike = re.sub(r"\d+(?:\.\d+)?", "0", cause.replace(case.name.split(" ")[0], ""))
+        alike = _VARYING.sub("0", cause.replace(case.name.split(" ")[0], ""))
         by_cause.setdefault(alike, []).append(case)
     found = []
     for group in sorted(by_cause.values(), key=len, reverse=True):
-        first, names = group[0], names_text([short_name(case.name) for case in group])
+        names = names_text([short_name(case.name) for case in group], len(group) if len(cases) <= _NAMED else 3)
+        first = group[0]
         if first.result == "fail_deps":
             text = f"{count_text(len(group), 'case')} not run, because something they depend on failed"
-            found.append(Finding(text, (names,)))
+            found.append(Finding(text, (names,), failed=True))
             continue
         reason = shortened(one_line(first.reason or "no reason was given"), _LONGEST)
         which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
-        found.append(Finding(f"failed: {which}", (f"in {first.phase}: {reason}",)))
+        found.append(Finding(f"failed: {which}", (f"in {first.phase}: {reason}",), failed=True))
     return found
 
 
@@ -106,7 +119,9 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
         verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
         found.append(
-            Finding(f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}")
+            Finding(
+                f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}", failed=True
+            )
         )
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,7 +19,7 @@ from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.plugins import report_sections
 from fabric_checks.core.text import clean, printable
-from fabric_checks.records import reading
+from fabric_checks.records import reading, runs
 from fabric_checks.records.sources import Source
 from fabric_checks.report import nodes
 from fabric_checks.report.blocks import Section
@@ -63,6 +64,7 @@ def report(
         published=published,
         opened=opened,
         used=nodes_of(loaded.frame),
+        unfinished=_unfinished(results, [*outputs, *(source.path for source in sources)]),
     )
     return render(title or _title(results), shown, provenance, datetime.now(timezone.utc)), results
 
@@ -76,15 +78,17 @@ def sections(
     published: bool = False,
     opened: Sequence[str] = (),
     used: Sequence[Node] = (),
+    unfinished: Sequence[str] = (),
 ) -> list[Section]:
     """Return all sections of the page.
 
     :param paths: of the results: kept outputs have the values of all pairs.
     :param changes: of the values over time, see :func:`change_points`; None to leave that section out.
     :param published, opened: see :func:`report`. :param used: the nodes of all runs.
+    :param unfinished: how the last runs of machines ended early, a line each.
     """
     found = [
-        summary.section(results, provenance, changes or ()),
+        summary.section(results, provenance, changes or (), unfinished),
         *families.sections(results, provenance, pairs.results_folders(paths)),
         None if changes is None else over_time.section(results, provenance, changes),
         verdicts.references(results),
@@ -96,6 +100,12 @@ def sections(
         not_measured.section(results),
     ]
     return [section for section in found if section]
+
+
+def _unfinished(results: Results, folders: Sequence[Path]) -> list[str]:
+    """Return how the last runs of the machines ended early, a line each."""
+    last = dict.fromkeys(names[-1] for names in results.sessions.values() if names)
+    return [line for name in last for folder in dict.fromkeys(folders) if (line := runs.ended_early(folder, name))]
 
 
 def _title(results: Results) -> str:
@@ -126,7 +136,9 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     script, *styles = ((TEMPLATES / name).read_text() for name in ("page.js", "drawing.css", "page.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Cells are numbered as they are written, so the provenance is complete only after that.
-    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections))
+    legends = (getattr(block, "legend", ()) for section in sections for block in section.blocks)
+    machines = {re.sub(r", \d+ a node\b", "", name) for legend in legends for name, _ in legend}
+    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections, several=len(machines) > 1))
     return environment.get_template("page.html.jinja").render(
         title=clean(title),
         sections=sections,

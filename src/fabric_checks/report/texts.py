@@ -3,19 +3,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import count_text, one_line
+from fabric_checks.records.record import Record, case_name, was_disturbed
 
 
 def plain(*lines: object) -> Text:
     """Return untrusted texts as lines for the terminal, each on one line and without markup."""
     return Text("\n".join(one_line(str(line)) for line in lines))
+
+
+def mpi_text(text: str) -> str:
+    """Return the name and the version of an MPI, of what it reports of itself."""
+    found = re.match(r"[^\d,]*\d[\d.]*\d", text)
+    return " ".join((found[0] if found else text[:30]).replace("Version:", "").replace("(R)", "").split())
+
+
+def load_text(of: Iterable[Record]) -> tuple[str, bool]:
+    """Return the load of the hosts in a run, empty if unknown, and whether its values say little because of it.
+
+    They do if a tenth of the cases, or more, had to share their cores with other processes.
+    """
+    cases = {(record.get("session"), record.get("time"), case_name(record)): record for record in of}
+    known = [record for record in cases.values() if record.get("load_1min_before") is not None and record["host_cores"]]
+    if not known:
+        return "", False
+    disturbed = list(filter(was_disturbed, known))
+    is_busy = 10 * len(disturbed) >= len(known)
+    load = median(max(r["load_1min_before"], r["load_1min_after"] or 0.0) for r in (disturbed if is_busy else known))
+    text = f"load {load:.{0 if load >= 10 else 1}f} on {count_text(known[-1]['host_cores'], 'core')}"
+    some = f" in {len(disturbed)} of {count_text(len(known), 'case')}" if 0 < len(disturbed) < len(known) else ""
+    return (f"{text}{some}: values say little", True) if is_busy else (f"{text}{some and ', more' + some}", False)
 
 
 def rich_table(

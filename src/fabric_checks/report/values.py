@@ -42,6 +42,11 @@ class Value:
     derived: str = ""
 
     @property
+    def last(self) -> float:
+        """The value of the last run, which is the one that is judged."""
+        return self.runs[-1][2]
+
+    @property
     def unit(self) -> str:
         """The unit as it is printed."""
         return clean(self.record["unit"])
@@ -165,9 +170,9 @@ class Results:
 
     @cached_property
     def headlines(self) -> list[Row]:
-        """The headline values of all machines; the records of their cells have the value as ``value_of``."""
+        """The headline values of the last runs; the records of their cells have the value as ``value_of``."""
         records = (
-            {**value.record, "parameters": value.parameters, "value": value.median, "value_of": value}
+            {**value.record, "parameters": value.parameters, "value": value.last, "value_of": value}
             for value in self.values
         )
         return Values(records, lambda record: str(record["value_of"].machine)).rows()

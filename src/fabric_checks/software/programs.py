@@ -52,7 +52,7 @@ def environment(
         raise ValueError(f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}")
     offers = {program.suite: program for program in programs}
     without = {name: why for program in programs for name, why in program.without.items()}
-    without |= {suite: why for suite, why in reasons.items() if suite not in offers}
+    without |= {suite: why for suite, why in reasons.items() if suite not in offers and suite in expected}
     features = [feature for program in programs for feature in program.features]
     described = {suite: {**program.description, "stack": stack} for suite, program in offers.items()}
     return {

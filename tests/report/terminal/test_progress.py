@@ -43,6 +43,17 @@ def test_the_time_left_is_estimated_from_a_third_of_the_cases_on(ended, left_s):
     assert progress.State(cases=30, ended=ended).remaining_s(60.0) == left_s
 
 
+def test_builds_and_their_time_do_not_count_in_the_time_left():
+    found = progress.State()
+    for at_s, line in enumerate(("[ RUN      ] B ~x @s:p+e", "[       OK ] (1/7) B ~x @s:p+e")):
+        found.read(line, 100.0 * at_s)
+    assert found.remaining_s(150.0) is None
+    for number in (2, 3):
+        found.read(f"[ RUN      ] C{number} @s:p+e", 200.0 + number)
+        found.read(f"[       OK ] ({number}/7) C{number} @s:p+e", 210.0)
+    assert found.remaining_s(222.0) == 40.0
+
+
 def test_warnings_of_reframe_are_kept_and_cases_are_not():
     found = state(
         [

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from rich.text import Text
 
 from fabric_checks.core import console
@@ -32,9 +31,8 @@ PLACES = (
 def printed(session, width=100, *, elapsed_s=206.0, messages=(), encoding="utf-8", most=screen.LINES):
     """Return the lines of a session's screen, each as a terminal of that width would have it."""
     raw = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    terminal = Console(
-        file=console.Stream(raw, "x", styled=True), width=width, highlight=False, markup=False, emoji=False
-    )
+    terminal = console.rich_console(console.Stream(raw, "x"))
+    terminal.width = width
     for part in screen.render(session, screen.RunInfo(elapsed_s, PLACES, messages), width, most=most):
         terminal.print(part, soft_wrap=isinstance(part, Text))
     raw.flush()
@@ -169,6 +167,55 @@ def test_failures_of_one_cause_are_one_finding():
     (first, *_), found = printed(failures(500)), findings.findings(failures(500))
     assert first == "500 of 501 cases failed in 3 min 26 s"
     assert len(found) == 3 and found[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
+
+
+def loaded(number, runnable, load=24.0):
+    """Return the records of cases on a host of two cores on which so many processes could run."""
+    moments = {f"{name}_{moment}": value for name, value in (("load_1min", load), ("runnable_processes", runnable))
+               for moment in ("before", "after")}  # fmt: skip
+    return [record(test=f"A{at} %layout=1x2", host_cores=2, ppn=2, **moments) for at in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "first", "where"),
+    [
+        (loaded(3, 26), "The machine was busy: load 24 on 2 cores: values say little", "on s:p"),
+        (loaded(5, 1, 0.5) + loaded(6, 9)[5:], "busy: load 24 on 2 cores in 1 of 6 cases: values say little", "on s:p"),
+        (loaded(11, 1, 1.5) + loaded(12, 9)[11:], "All 12 cases passed", "1.5 on 2 cores, more in 1 of 12 cases"),
+        (loaded(3, 1, 1.96), "All 3 cases passed", "on s:p; load 2.0 on 2 cores"),
+        ([record()], "1 case passed", "on s:p"),
+    ],
+)
+def test_a_busy_machine_comes_before_everything_else(rows, first, where):
+    lines = printed(of_records(rows))
+    assert first in lines[0] and lines[1 + lines[0].startswith("The machine")].endswith(where)
+
+
+def test_names_of_environments_that_are_cut_still_differ():
+    names = [f"gcc-13-openmpi-with-a-long-name-{version}" for version in ("4.1.4", "4.1.6")]
+    head = next(line for line in printed(of_records([record(environ=name) for name in names])) if "layout" in line)
+    assert head.split()[-2:] == ["..4", "..6"]
+    assert screen._cut(["a" * 30, "b" * 30], 10) == ["..aaaaaaaa", "..bbbbbbbb"]
+
+
+def test_each_failed_case_is_named_however_many_causes_there_are():
+    reasons = [f"/home/{name}/stage/{name}.err: cannot open {name}" for name in "abcdefghijklmnopqrst"]
+    cases = [Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False) for at, why in enumerate(reasons)]
+    unknown = {"kind": "wire", "fault": False, "text": "nothing is known about the ports: it did not finish"}
+    text = "\n".join(printed(Session(NAME, Path("x"), tuple(cases), (record(findings=[unknown]),))))
+    assert all(f"Check{at} 1x2" in text for at in range(20)) and "more" not in text
+    assert text.index("Check19") < text.index("nothing is known")
+
+
+def test_failures_that_differ_by_a_path_are_one():
+    names = [f"Check{at} %layout=1x2 @s:p+e" for at in range(6)]
+    cases = [
+        Case(name, "fail", "run", f"{'abcdef'[at]}: no /x/{'abcdef'[at]}/lmp", False) for at, name in enumerate(names)
+    ]
+    alike = [replace(case, reason=f"no {'/x' * at}/y-{at}/lmp: it is not there") for at, case in enumerate(cases, 1)]
+    found = findings.findings(Session(NAME, Path("x"), tuple(alike), (record(),)))
+    assert [finding.text.count("Check") for finding in found] == [6]
+    assert len(findings.findings(Session(NAME, Path("x"), tuple(cases), (record(),)))) == 6
 
 
 def test_what_was_not_run_is_told_once_for_all_environments():

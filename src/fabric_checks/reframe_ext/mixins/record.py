@@ -12,22 +12,25 @@ from pathlib import Path
 import reframe.utility.sanity as sn
 from reframe.core.builtins import loggable_as, run_after, run_before, sanity_function
 from reframe.core.exceptions import EnvironError, LoggingError, SanityError
+from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
-from fabric_checks.records.record import Facts, MetricFacts
+from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
+from fabric_checks.reframe_ext import asking
 
 # Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
-#: The files in the stage folder with the host and its uptime at the beginning and end of the script. Corrections of
-#: the clock do not change an uptime.
+#: The files in the stage folder with the host, its uptime, load and cores at the beginning and end of the script.
+#: Corrections of the clock do not change an uptime.
 BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
 #: The first lines of a job script, which cannot fail the job or change its exit status.
 SCRIPT_LINES = (
     "fabric_folder=$PWD",
-    'fabric_snapshot() { { uname -n; cat /proc/uptime; } > "$fabric_folder/$1"; } 2> /dev/null',
+    "fabric_snapshot() { { uname -n; cat /proc/uptime /proc/loadavg; nproc --all; } "
+    '> "$fabric_folder/$1"; } 2> /dev/null',
     f"trap 'fabric_snapshot {AFTER}' EXIT",
     f"fabric_snapshot {BEFORE} || :",
 )
@@ -77,7 +80,10 @@ class RecordMixin(RegressionTestPlugin):
         """Note the facts that are known before the job runs."""
         from fabric_checks.records import sessions
 
+        if self.is_dry_run():
+            getlogger().warning("dry run: nothing is run, measured or judged, and nothing is recorded", cache=True)
         metrics = self.recorded_metrics()
+        without = self.current_environ.extras.get("without", {})
         self.facts = Facts(
             session=sessions.session_id(),
             collection=sessions.collection_version(),
@@ -91,7 +97,7 @@ class RecordMixin(RegressionTestPlugin):
             nodes=self.current_layout.nodes,
             ppn=self.current_layout.ppn,
             tasks=self.current_layout.tasks,
-            not_offered=self.current_environ.extras.get("without", {}),
+            not_offered={name: why for name, why in without.items() if asking.is_asked_for(name)},
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             metrics=self._facts_of(metrics),
         )
@@ -137,6 +143,8 @@ class RecordMixin(RegressionTestPlugin):
         if self.is_dry_run():
             return
         self.facts.elapsed_s = self.elapsed_s()
+        if SIMULATED not in self.current_partition.features:
+            self.note_load()
         began = getattr(self.job.scheduler, "began", None)
         first = Path(self.stagedir) / BEFORE
         self.facts.job_state = self.job.state
@@ -155,6 +163,15 @@ class RecordMixin(RegressionTestPlugin):
         elapsed = round(float(ended[2]) - float(began[2]), 2)
         # ReFrame and schedulers end a job soon after its limit; twice the limit belongs to another job.
         return elapsed if elapsed >= 0 and (not self.time_limit or elapsed <= 2 * self.time_limit) else None
+
+    def note_load(self):
+        """Record how busy the first node was before and after the case."""
+        for name, moment in ((BEFORE, "before"), (AFTER, "after")):
+            found = re.match(r"\S+\n.*\n(\d+\.\d+) \S+ \S+ (\d+)/\d+ .*\n(\d+)?", self._text_of(name))
+            if found:
+                setattr(self.facts, f"load_1min_{moment}", float(found[1]))
+                setattr(self.facts, f"runnable_processes_{moment}", int(found[2]))
+                self.facts.host_cores = int(found[3]) if found[3] else None
 
     def require_finished_job(self):
         """Fail if the job did not end by itself.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
 from fabric_checks.core.text import clean, size_text
-from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, number
+from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, number, runs_note
 from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, layout_of, line, picture
 from fabric_checks.report.provenance import Provenance
@@ -94,9 +95,13 @@ def _parameters(value: Value) -> str:
 
 def _panels(results: Results, values: Sequence[Value]) -> list[Panel]:
     panels = []
+    # The quantities of headlines come first, and then all in the order in which the check declares them.
+    quantities: dict[str, int] = {}
+    for value in sorted(values, key=lambda v: (v.record["headline"] or {}).get("order", math.inf)):
+        quantities.setdefault(value.quantity, len(quantities))
     for (quantity, parameters, layout, unit), of in sorted(
         _grouped(values, lambda v: (v.quantity, _parameters(v), v.layout, v.unit)),
-        key=lambda item: (item[0][1], item[0][0], _layout_key(item[0][2])),
+        key=lambda item: (item[0][1], quantities[item[0][0]], _layout_key(item[0][2])),
     ):
         lines = [by_size(label(results, machine), each) for (machine,), each in _grouped(of, lambda v: (v.machine,))]
         panels.append(Panel(_title(quantity, parameters, layout), tuple(filter(None, lines)), unit))
@@ -168,7 +173,8 @@ def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> l
             rows.append((f"{head}, {unit}" if unit != "1" else head, cells))
         more = f" ({chosen[0]} to {chosen[-1]})" if len(machines) > _COLUMNS else ""
         caption = f"{name}: values{more}"
-        tables.append(Table(f"{key}{at or ''}", caption, "value", tuple(map(Column, chosen)), tuple(rows)))
+        note = runs_note(value for value in values if value.machine in chosen)
+        tables.append(Table(f"{key}{at or ''}", caption, "value", tuple(map(Column, chosen)), tuple(rows), note))
     return tables
 
 

@@ -16,8 +16,9 @@ _LAYOUTS: Mapping[str, Callable[[Value], bool]] = {
         lambda value: (value.record["nodes"] or 0) > 1
     ),
     "within a node: the level nightly, or the default run": lambda value: value.record["nodes"] == 1,
-    "one process a node against more: `ci/run --tag ppn-ratio`": lambda value: bool(value.record["compared"]),
 }
+#: What needs several nodes.
+_COMPARISON = "one process a node against more: `ci/run --tag ppn-ratio`"
 
 
 def section(results: Results) -> Section:
@@ -26,6 +27,9 @@ def section(results: Results) -> Section:
     for line, is_of in _LAYOUTS.items():
         having = {value.machine for value in results.values if is_of(value)}
         lacking[line] = [machine for machine in results.machines if machine not in having]
+    having = {value.machine for value in results.values if value.record["compared"]}
+    several = {value.machine for value in results.values if (value.record["nodes"] or 0) > 1}
+    lacking[_COMPARISON] = [machine for machine in results.machines if machine in several - having]
     for family in families.KNOWN:
         having = {value.machine for value in results.values if value.family == family}
         line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"

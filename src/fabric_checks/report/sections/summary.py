@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fabric_checks.comparison.changes import OPEN
-from fabric_checks.core.text import clean, count_text, first_of, shortened, value_text
+from fabric_checks.core.text import clean, count_text, first_of, names_text, shortened, signed, value_text
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
@@ -16,6 +16,7 @@ from fabric_checks.report.figures import by_size, label, picture
 from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
+from fabric_checks.report.texts import load_text, mpi_text
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
 #: The most lines about a machine.
@@ -24,27 +25,76 @@ _MOST = 5
 _COLUMNS = 6
 
 
-def section(results: Results, provenance: Provenance, changes: Sequence[Changed] = ()) -> Section:
-    """Return the summary.
+def section(
+    results: Results, provenance: Provenance, changes: Sequence[Changed] = (), unfinished: Sequence[str] = ()
+) -> Section:
+    """Return the summary: verdict, identity, problems, headline values, and then pictures.
 
     :param changes: of the values over time; those that are for the worse are to be looked at.
+    :param unfinished: how last runs ended early, a line each.
     """
-    return Section(
-        "summary",
-        "Summary",
-        (
-            Lines(
-                "look-at",
-                "What to look at",
-                _findings(results, changes),
-                "Nothing: no case failed, no reference was missed, no node or path is certain to be slow.",
-            ),
-            *_curves(results, provenance),
-            *_at_a_glance(results),
-            _machines(results),
-        ),
-        tuple(_sentences(results)),
+    problems = _problems(results, changes)
+    groups = tuple(
+        (subject, tuple(first_of([shortened(line, 240) for line in lines], ", in the sections below", _MOST)))
+        for subject, lines in problems.items()
     )
+    blocks: list[Lines | Table | Picture] = [Lines("look-at", "What to look at", groups)] if groups else []
+    blocks += [*_at_a_glance(results), *_curves(results, provenance)]
+    if len(results.machines) > 1:
+        blocks.append(_machines(results))
+    verdict = _verdict(results, sum(map(len, problems.values())), unfinished)
+    return Section("summary", "Summary", tuple(blocks), tuple(_sentences(results)), verdict, _identity(results))
+
+
+def _verdict(results: Results, findings: int, unfinished: Sequence[str]) -> tuple[str, str]:
+    """Return the verdict on all results in a word, and the counts that it follows from.
+
+    :param findings: how many problems there are. :param unfinished: see :func:`section`.
+    """
+    cases, failed = (sum(counts[i] for counts in results.cases.values()) for i in (0, 1))
+    counts = Counter(value.verdict for value in results.values if value.verdict)
+    load, is_busy = load_text(value.record for value in _latest(results))
+    misses = {"expected miss": "missed as expected"}
+    others = "".join(f", {count} {misses.get(name, name)}" for name, count in counts.items() if name != "met")
+    judged = f"{counts['met']} of {count_text(counts.total(), 'reference')} met{others}"
+    parts = [
+        *([load] if is_busy else []),
+        *unfinished,
+        *([f"{findings} to look at"] if findings else []),
+        f"{count_text(cases, 'case')}, {failed or 'none'} of them failed",
+        judged if counts else "no value has a reference: all are recorded, none is judged",
+    ]
+    words = {"incomplete": unfinished, "findings": findings, "busy machine": is_busy, "passed": counts}
+    return next((word for word, is_so in words.items() if is_so), "not judged"), "; ".join(parts) + "."
+
+
+def _latest(results: Results) -> list[Value]:
+    """Return the values of the last run of each machine."""
+    last = {machine: names[-1] for machine, names in results.sessions.items() if names}
+    return [value for value in results.values if value.runs[-1][1] == last.get(value.machine)]
+
+
+def _identity(results: Results) -> tuple[tuple[str, str], ...]:
+    """Return where the values come from: machines, nodes, MPIs, dates, the commit, and the load of the hosts."""
+    latest = _latest(results)
+    dates = [time for value in results.values for time, _, _ in value.runs if time]
+    days = list(dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(dates), max(dates)))) if dates else []
+    sessions = {session for names in results.sessions.values() for session in names}
+    nodes = list(dict.fromkeys(node for value in latest for node in value.record["nodelist"]))
+    several = f"{count_text(len(nodes), 'node')}: " if len(nodes) > 1 else ""
+
+    def of(name: str) -> list[str]:
+        return list(dict.fromkeys(clean(value.record[name]) for value in latest if value.record[name]))
+
+    facts = (
+        ("machines", _machines_text(results) if len(results.machines) > 1 else ""),
+        ("nodes", several + names_text(nodes, 4) if nodes else ""),
+        ("MPI", names_text(list(dict.fromkeys(map(mpi_text, of("mpi")))), 4)),
+        ("runs", f"{len(sessions)}, {' to '.join(days)}" if days else f"{len(sessions)}"),
+        ("collection", names_text(of("collection"), 2)),
+        ("load", load_text(value.record for value in latest)[0].removeprefix("load ").partition(":")[0]),
+    )
+    return tuple((label, text) for label, text in facts if text)
 
 
 def _machines_text(results: Results) -> str:
@@ -56,25 +106,7 @@ def _machines_text(results: Results) -> str:
 
 def _sentences(results: Results) -> list[str]:
     simulated = [machine for machine in results.machines if results.simulated(machine)]
-    sessions = {session for names in results.sessions.values() for session in names}
-    dates = [time for value in results.values for time, _, _ in value.runs if time]
-    when = f" between {min(dates):%Y-%m-%d} and {max(dates):%Y-%m-%d}" if dates else ""
-    if dates and min(dates).date() == max(dates).date():
-        when = f" on {min(dates):%Y-%m-%d}"
-    cases, failed = (sum(counts[i] for counts in results.cases.values()) for i in (0, 1))
-    lines = [
-        f"{_machines_text(results)}, {count_text(len(sessions), 'run')}{when}: "
-        f"{count_text(cases, 'case')}, {failed or 'none'} of them failed; {count_text(len(results.values), 'value')}.",
-    ]
-    counts = Counter(value.verdict for value in results.values if value.verdict)
-    if counts:
-        words = {"expected miss": "missed as expected"}
-        others = ", ".join(f"{count} {words.get(name, name)}" for name, count in counts.items() if name != "met")
-        lines.append(
-            f"Of {counts.total()} values with a reference {counts['met']} met it{f'; {others}' if others else ''}."
-        )
-    else:
-        lines.append("No value has a reference: all are recorded, none is judged.")
+    lines = []
     if simulated:
         which = "All values" if len(simulated) == len(results.machines) else f"The values of {', '.join(simulated)}"
         lines.append(
@@ -87,15 +119,15 @@ def _sentences(results: Results) -> list[str]:
     return lines
 
 
-def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _problems(results: Results, changes: Sequence[Changed]) -> dict[str, list[str]]:
     """Return the problems of each machine, the worst first."""
-    groups = []
+    found = {}
     for machine in results.machines:
         lines = [f"{case}: {text}" for case, kind, text in results.findings.get(machine, ()) if kind not in DESCRIBING]
         lines += [each.text for each in changes if each.machine == machine and each.event.state == OPEN]
         missed = [v for v in results.of_machine(machine) if v.verdict in ("missed", "unexpectedly met")]
         lines += [
-            f"{case_text(v.record)}: {clean(v.record['metric'])} is {value_text(v.median)} {v.unit}, "
+            f"{case_text(v.record)}: {clean(v.record['metric'])} is {value_text(v.last)} {v.unit}, "
             f"reference {bounds_text(v)}: {v.verdict}"
             for v in missed
         ]
@@ -106,11 +138,10 @@ def _findings(results: Results, changes: Sequence[Changed]) -> tuple[tuple[str, 
             if failure.machine == machine and not failure.expected and failure.case not in with_values
         ]
         if lines:
-            shown = first_of([shortened(line, 240) for line in lines], ", in the sections below", _MOST)
-            groups.append((machine, tuple(shown)))
+            found[machine] = lines
     if results.faults:
-        groups.append(("records", (f"{len(results.faults)} could not be read, see Bad records",)))
-    return tuple(groups)
+        found["records"] = [f"{len(results.faults)} could not be read, see Bad records"]
+    return found
 
 
 def _curves(results: Results, provenance: Provenance) -> list[Picture]:
@@ -138,7 +169,10 @@ def _at_a_glance(results: Results) -> list[Table]:
     rows = results.headlines
     if not rows:
         return []
-    note = "Headline values, each from one program and in one layout for all machines; all others are below."
+    note = (
+        "Headline values of the last run, each from one program and in one layout for all machines, with the change "
+        "from the reference, or else from the run before; all others are below."
+    )
     if len(results.machines) <= _COLUMNS:
         listed = tuple(
             (
@@ -160,7 +194,23 @@ def _cell(cell: headlines.Cell | None) -> Cell:
         return Cell("", missing=True)
     after = cell.after.strip()
     text = f"{cell.before}{' ' if after.startswith('@') else ' .. '}{after}" if after else cell.before
-    return replace(number(cell.record["value_of"]), text=text)
+    value: Value = cell.record["value_of"]
+    found = number(value)
+    return replace(found, text=text, mark=", ".join(filter(None, (found.mark, _change(value)))))
+
+
+def _change(value: Value) -> str:
+    """Return by how much the last run differs from the reference, or else from the run before; empty without them."""
+    if value.verdict:
+        before, of = float(value.record["reference"]), "of the reference"
+    elif len(value.runs) > 1:
+        when, _, before = value.runs[-2]
+        of = f"since the run of {when:%Y-%m-%d}" if when else "since the run before"
+    else:
+        return ""
+    if value.record["can_be_zero"] or not before:
+        return f"{signed(value.last - before)} {'points' if value.unit == '%' else value.unit} {of}"
+    return f"{signed(100 * (value.last / before - 1))} % {of}"
 
 
 def _machines(results: Results) -> Table:

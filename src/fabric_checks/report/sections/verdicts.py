@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from fabric_checks.core.text import clean
+from fabric_checks.core.text import clean, value_text
 from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table, grouped, number
 from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
@@ -30,11 +31,12 @@ def _cells(value: Value) -> tuple[Cell, ...]:
     record = value.record
     source = clean(record["reference_source"] or "not given")
     case, metric = Cell(case_text(record)), Cell(clean(record["metric"]))
-    return (Cell(value.verdict), case, metric, number(value), Cell(value.unit), Cell(bounds_text(value)), Cell(source))
+    judged = replace(number(value), text=value_text(value.last))
+    return (Cell(value.verdict), case, metric, judged, Cell(value.unit), Cell(bounds_text(value)), Cell(source))
 
 
-def findings(results: Results, opened: Sequence[str] = ()) -> Section:
-    """Return the findings of the analysis: first those that blame, then those that describe.
+def findings(results: Results, opened: Sequence[str] = ()) -> Section | None:
+    """Return the findings of the analysis: first those that blame, then those that describe; None without any.
 
     :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """
@@ -43,6 +45,8 @@ def findings(results: Results, opened: Sequence[str] = ()) -> Section:
     for machine in results.machines:
         for case, kind, text in results.findings.get(machine, ()):
             (describing if kind in DESCRIBING else blaming).append((machine, f"{case}: {text}"))
+    if not (blaming or describing or opened):
+        return None
     nothing = "Nothing is blamed: no node or path is certain to be slow."
     blocks = [Lines("findings-faults", "What is slow", grouped(blaming), nothing)]
     if opened:
@@ -51,8 +55,10 @@ def findings(results: Results, opened: Sequence[str] = ()) -> Section:
     return Section("findings", "Findings", tuple(blocks))
 
 
-def failures(results: Results) -> Section:
-    """Return the cases that failed."""
+def failures(results: Results) -> Section | None:
+    """Return the cases that failed; None without any."""
+    if not results.failures:
+        return None
     failed: list[tuple[str, str]] = []
     expected: list[tuple[str, str]] = []
     for each in results.failures:

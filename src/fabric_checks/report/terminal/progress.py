@@ -29,8 +29,11 @@ class State:
     """The progress of a run, from the lines that ReFrame prints.
 
     :param lines: the first lines that it printed; :param messages: its warnings and errors.
+    :param built: how many of the ended cases are builds; :param begun_s: when the first other case began.
     """
 
+    built: int = 0
+    begun_s: float | None = None
     cases: int = 0
     ended: int = 0
     failed: int = 0
@@ -38,15 +41,19 @@ class State:
     lines: list[str] = field(default_factory=list)
     messages: dict[str, None] = field(default_factory=dict)
 
-    def read(self, line: str) -> None:
-        """Take note of a line that ReFrame prints."""
+    def read(self, line: str, elapsed_s: float = 0.0) -> None:
+        """Take note of a line that ReFrame prints, so many seconds after its start."""
         if len(self.lines) < _KEPT:
             self.lines.append(line)
         if found := _BEGUN.match(line):
-            self.running[_name(found["case"])] = None
+            name = _name(found["case"])
+            self.running[name] = None
+            if self.begun_s is None and not _is_fixture(name):
+                self.begun_s = elapsed_s
         elif found := _ENDED.match(line):
             name = _name(found["case"])
             self.running.pop(name, None)
+            self.built += _is_fixture(name)
             self.ended, self.cases = int(found["number"]), int(found["of"])
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
         elif _MESSAGE.match(line) and "skipping " not in line:  # skipped files are among the faults of the session
@@ -61,10 +68,14 @@ class State:
         return f"building {name.partition(' ~')[0]}" if _is_fixture(name) else name
 
     def remaining_s(self, elapsed_s: float) -> float | None:
-        """Estimate the time that remains in seconds, at the pace so far; None before a third of the cases has ended."""
-        if not self.ended or 3 * self.ended < self.cases:
+        """Estimate the time that remains in seconds, at the pace so far; None before a third of the cases has ended.
+
+        Builds do not count, nor does their time: they are first, and the slowest.
+        """
+        ended, left = self.ended - self.built, self.cases - self.ended
+        if ended <= 0 or 2 * ended < left:
             return None
-        return elapsed_s * (self.cases - self.ended) / self.ended
+        return (elapsed_s - (self.begun_s or 0.0)) * left / ended
 
     def text(self, elapsed_s: float) -> str:
         """Return the progress as one line."""
@@ -104,8 +115,8 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
 
         def note(line: str) -> None:
             nonlocal printed_at
-            state.read(line)
             elapsed_s = time.monotonic() - began
+            state.read(line, elapsed_s)
             if state.running and elapsed_s >= printed_at + EVERY_S:
                 printed_at = elapsed_s
                 console.print(f"==> {state.text(elapsed_s)}")
@@ -126,7 +137,7 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
         task = progress.add_task("", total=None)
 
         def follow(line: str) -> None:
-            state.read(line)
+            state.read(line, time.monotonic() - began)
             if state.cases:
                 progress.update(task, total=state.cases, completed=state.ended)
 

@@ -7,7 +7,7 @@ A file, as a night's log, has all of them.
 
 from __future__ import annotations
 
-import re
+import os
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import Finding, case_text, findings, not_run
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
-from fabric_checks.report.texts import plain
+from fabric_checks.report.texts import load_text, mpi_text, plain
 
 #: The most lines of a screen.
 LINES = 60
@@ -64,8 +64,9 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
     found = findings(session)
     # An empty line separates parts; the least important part is cut first.
     room = most - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
-    wanted = [line for finding in found for line in _finding(finding, width)]
-    kept = min(len(wanted) + 2, _FINDINGS) if found else 2
+    wanted = [len(_finding(finding, width)) for finding in found]
+    failed = sum(lines for lines, finding in zip(wanted, found, strict=True) if finding.failed)
+    kept = min(sum(wanted), max(_FINDINGS, failed + 6)) + 2 if found else 2
     table, used = _table(values, room - kept, width)
     parts: list[Text | Table] = [Text(head[0], style="bold"), *map(plain, head[1:])]
     if table is not None:
@@ -100,10 +101,12 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
         title = f"All {count_text(ran, 'case')} passed{took}"
     if cases and ran == passed and (faults := len(runs.other_faults(session))):
         title += f", with {count_text(faults, 'error')}"
-    lines = [title]
+    load, is_busy = load_text(session.records)
+    lines = [f"The machine was busy: {load}", title] if is_busy else [title]
     measured = [record for record in session.records if record["metric"] is not None]
     if values.machines:
-        lines += _wrapped(f"on {_where(session.records, values.machines)}", width, 4, 3)
+        where = _where(session.records, values.machines) + ("" if is_busy or not load else f"; {load}")
+        lines += _wrapped(f"on {where}", width, 4, 3)
     if measured:
         lines += _wrapped(_references(measured), width, 4, 2)
     if any(record.get("evidence") for record in measured):
@@ -118,14 +121,8 @@ def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
     if nodes:
         names = ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} .. {nodes[-1]}"
         parts.append(f"{count_text(len(nodes), 'node')} ({names})")
-    mpis = dict.fromkeys(_mpi(str(record["mpi"])) for record in of if record["mpi"])
+    mpis = dict.fromkeys(mpi_text(str(record["mpi"])) for record in of if record["mpi"])
     return "; ".join([*parts, *([", ".join(mpis)] if mpis else [])])
-
-
-def _mpi(text: str) -> str:
-    """Return the name and the version of an MPI."""
-    found = re.match(r"[^\d,]*\d[\d.]*\d", text)
-    return " ".join((found[0] if found else text[:30]).replace("Version:", "").replace("(R)", "").split())
 
 
 def _references(measured: Sequence[Record]) -> str:
@@ -168,7 +165,7 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
         _add(table, "Also measured" if total else "Measured", shown, values.machines)
         if len(shown) < len(others):
             table.add_row(plain(f"and {len(others) - len(shown)} more"))
-    return table, head + table.row_count
+    return (table, head + table.row_count) if table.row_count else (None, 0)
 
 
 def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
@@ -194,7 +191,8 @@ def _frame(width: int, names: Sequence[str]) -> Table | None:
     column = max(8, min(room, 30))
     title = max(title, width - fixed - len(names) * (column + 2))
     out = _empty()
-    for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *((name, column) for name in names)):
+    columns = ((name, column) for name in _cut(names, column))
+    for name, size in (("", title), ("layout", 6), ("from", 7), ("unit", 6), *columns):
         out.add_column(plain(name), width=size, no_wrap=True, overflow="ellipsis")
     return out
 
@@ -227,6 +225,14 @@ def _short_names(machines: Sequence[str]) -> list[str]:
     return [" ".join(part[at] for at in differing) for part in parts]
 
 
+def _cut(names: Sequence[str], width: int) -> list[str]:
+    """Return names in at most so many characters: without their common beginning, so that they still differ."""
+    if max(map(len, names), default=0) <= width or len(names) < 2:
+        return list(names)
+    begin = len(os.path.commonprefix(list(names)))  # noqa: RUF071  (names, not paths)
+    return [f"..{name[max(begin, len(name) - width + 2) :]}" for name in names]
+
+
 def _by_machine(
     values: Values, rows: Sequence[Row], names: Sequence[str], room: int, width: int
 ) -> tuple[Table | None, int]:
@@ -242,7 +248,7 @@ def _by_machine(
     for heading, row in shown:
         out.add_column(plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True)
     fits = max(1, room - 5)
-    for machine, name in list(zip(values.machines, names, strict=True))[:fits]:
+    for machine, name in list(zip(values.machines, _cut(names, 22), strict=True))[:fits]:
         cells = (row.cells.get(machine) for _, row in shown)
         out.add_row(plain(name), *(plain(f"{c.before}{'!' if c.missed else ''}" if c else "-") for c in cells))
     if len(names) > fits:
@@ -266,14 +272,24 @@ def _findings(found: Sequence[Finding], room: int, width: int, session: Session,
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]
     lines = [Text("What to look at", style="bold")]
     left = room - 1 - len(messages[:8])
-    for number, finding in enumerate(found):
-        block = _finding(finding, width)
-        rest = len(found) - number
-        if len(block) + (rest > 1) > left:
-            lines.append(plain(f"  and {count_text(rest, 'more finding')}: fabric-checks show has all"))
-            break
+    blocks = [_finding(finding, width) for finding in found]
+    failures = sum(len(block) for f, block in zip(found, blocks, strict=True) if f.failed)
+    if failures > left:  # a line for each of them rather than a few in full
+        blocks = [
+            _wrapped(f"- {f.text}: {'; '.join(f.details)}", width, 4, 1) if f.failed else block
+            for f, block in zip(found, blocks, strict=True)
+        ]
+    kept = sum(len(block) for f, block in zip(found, blocks, strict=True) if f.failed)
+    more = 0
+    for finding, block in zip(found, blocks, strict=True):
+        kept -= len(block) * finding.failed
+        if len(block) + (0 if finding.failed else kept) + 1 > left:
+            more += 1
+            continue
         lines += map(plain, block)
         left -= len(block)
+    if more:
+        lines.append(plain(f"  and {count_text(more, 'more finding')}: fabric-checks show has all"))
     if messages:
         lines += [plain("  messages of ReFrame:"), *map(plain, messages[:7])]
     return lines

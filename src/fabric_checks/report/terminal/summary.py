@@ -15,7 +15,7 @@ from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
 from fabric_checks.report.findings import not_run
-from fabric_checks.report.texts import Footnotes, plain
+from fabric_checks.report.texts import Footnotes, load_text, plain
 
 
 def reference_text(record: Record, notes: Footnotes) -> str:
@@ -84,7 +84,8 @@ def _findings(records: Iterable[Record]) -> list[str]:
 def render(session: Session) -> list[Table | Text]:
     """Return the summary, part by part: metrics, notes, cases not run, failures, and a count of cases."""
     notes = Footnotes()
-    parts: list[Table | Text] = []
+    load, is_busy = load_text(session.records)
+    parts: list[Table | Text] = [plain(f"The machine was busy: {load}")] if is_busy else []
     measured = [record for record in session.records if record["metric"] is not None]
     if measured:
         parts.append(table(measured, notes))
