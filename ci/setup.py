@@ -34,8 +34,8 @@ from fabric_checks.records import sessions  # noqa: E402
 from fabric_checks.software import installed, sharing, stacks  # noqa: E402
 from fabric_checks.software.suite import STACKS  # noqa: E402
 
-# The release of SimGrid that the simulated clusters are written for; the tests hold it to the library's.
-SIMGRID = "3.32"
+# The releases of SimGrid that the simulated clusters are written for; the tests hold them to the library's.
+SIMGRID = ("3.32", "4.1")
 
 # The longest wait for another set-up of the same home, which may have a slow network.
 WAIT_S = 3600.0
@@ -298,12 +298,14 @@ def require_simgrid() -> None:
         return
     prefix = os.environ.get("SIMGRID_ROOT")
     if prefix:
-        raise SetupError(f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid {SIMGRID}")
+        raise SetupError(
+            f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid {' to '.join(SIMGRID)}"
+        )
     apt = shutil.which("apt-get")
     if os.geteuid() != 0 or apt is None:
         raise SetupError(
             "SimGrid is missing, which simulated clusters need: install Debian's libsimgrid-dev; or without root, run "
-            f"`spack install simgrid@{SIMGRID}` and set SIMGRID_ROOT to what `spack location -i simgrid` prints"
+            f"`spack install simgrid@{SIMGRID[0]}` and set SIMGRID_ROOT to what `spack location -i simgrid` prints"
         )
     say("set-up: SimGrid, Debian's package libsimgrid-dev")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}

@@ -201,8 +201,8 @@ def test_no_network(tmp_path):
     assert "the Python package index cannot be reached; check the network, or point pip to a mirror" in line
 
 
-def test_the_release_of_simgrid_is_that_of_the_library():
-    assert runpy.run_path(str(ROOT / "ci/setup.py"))["SIMGRID"] == smpirun.RELEASE
+def test_the_releases_of_simgrid_are_those_of_the_library():
+    assert runpy.run_path(str(ROOT / "ci/setup.py"))["SIMGRID"] == smpirun.RELEASES
 
 
 @pytest.mark.parametrize("system", ["twins", "cbc", "feynman:twin"])
@@ -220,7 +220,7 @@ def test_no_simgrid_and_no_root(tmp_path):
         "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)"
     )
     line = one_error(set_up(stand_ins, "--stack", "simgrid", "--mpi", "none", FABRIC_HOME=home))
-    assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASE}" in line
+    assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASES[0]}" in line
 
 
 def without_spack(tmp_path, *arguments, **environment):
