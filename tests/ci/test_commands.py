@@ -82,13 +82,13 @@ def test_a_wrong_option_is_one_error(words, says, tmp_path):
     assert says in one_error(run(ROOT / "ci" / command, *arguments, FABRIC_HOME=str(tmp_path / "home")))
 
 
-@pytest.mark.parametrize("version", ["3, 9", "3, 14"])
+@pytest.mark.parametrize("version", ["3, 9", "3, 15"])
 def test_a_python_that_is_too_old_or_too_new(version, tmp_path):
     other = tmp_path / "python"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = ({version}); $2"\n')
     other.chmod(0o755)
     line = one_error(run(RUN, FABRIC_PYTHON=str(other)))
-    assert line.startswith(f"error: no Python 3.10 to 3.13 (tried: {other})") and "FABRIC_PYTHON" in line
+    assert line.startswith(f"error: no Python 3.10 to 3.14 (tried: {other})") and "FABRIC_PYTHON" in line
 
 
 NASTY = ("my clone", "$(touch run)", "`touch run`", "a;touch run", "it's", "a:b")
