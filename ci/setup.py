@@ -147,7 +147,7 @@ _PIP_CAUSES = (
     ),
     (
         ("No matching distribution found",),
-        "no wheel for this machine and this Python; x86_64 Linux with glibc 2.28 or later is needed",
+        "no wheel for this machine and this Python; Linux on x86_64 or aarch64 with glibc 2.28 or later is needed",
     ),
 )
 
@@ -372,7 +372,7 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
         # Spack builds everything but the MPI, which is an external of it.
         names = [*mpis, *([] if has_spack() else ["spack"])]
     venv = "test" if with_tests or installed.is_complete("test") else "core"
-    return [PARTS[name] for name in dict.fromkeys([venv, *names])]
+    return [PARTS[name] for name in dict.fromkeys([venv, *names]) if stacks.no_wheel(name) is None]
 
 
 def check_paths() -> None:
@@ -430,6 +430,9 @@ def set_up(wanted: list[Part]) -> Path:
             # First, or another clone's set-up could delete complete parts as unused.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
+            for name in stacks.ONLY_X86_64:
+                if missing and (reason := stacks.no_wheel(name)):
+                    say(f"left out: {reason}")
             for number, part in enumerate(missing, 1):
                 with bar(f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk", part):
                     make(part)
