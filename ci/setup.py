@@ -143,7 +143,8 @@ _PIP_CAUSES = (
             "Network is unreachable",
             "from versions: none",
         ),
-        "the Python package index cannot be reached; check the network, or point pip to a mirror (PIP_INDEX_URL)",
+        "the Python package index cannot be reached; check the network, point pip to a mirror of it (PIP_INDEX_URL), "
+        "or take everything from a folder that ci/mirror filled elsewhere: ci/run --mirror FOLDER",
     ),
     (
         ("No matching distribution found",),
@@ -422,6 +423,16 @@ def home_lock() -> AbstractContextManager[int]:
     return locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}"))
 
 
+def other_python(version: str, prefix: str) -> str:
+    """Return the line for a home that another Python has set up: this one cannot use what is installed there."""
+    release = version.split()[0]
+    python = Path(prefix) / "bin" / f"python{'.'.join(release.split('.')[:2])}"
+    return (
+        f"{paths.home()} was set up with Python {release}, and {sys.executable} is {sys.version.split()[0]}: "
+        f"everything is installed again, and the other is deleted if no clone uses it; to keep it: FABRIC_PYTHON={python}"
+    )
+
+
 def set_up(wanted: list[Part]) -> Path:
     """Install the missing parts, and return the file whose lock a run on them holds."""
     check_machine(missing_of(wanted))
@@ -430,6 +441,8 @@ def set_up(wanted: list[Part]) -> Path:
             # First, or another clone's set-up could delete complete parts as unused.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
+            if missing and installed.set_up_by() != installed.THIS:
+                say(other_python(*installed.set_up_by()))
             for name in stacks.ONLY_X86_64:
                 if missing and (reason := stacks.no_wheel(name)):
                     say(f"left out: {reason}")

@@ -198,7 +198,8 @@ def test_no_network(tmp_path):
     done = run(RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert "the Python package index cannot be reached; check the network, or point pip to a mirror" in line
+    assert "the Python package index cannot be reached; check the network, point pip to a mirror" in line
+    assert "a folder that ci/mirror filled elsewhere: ci/run --mirror FOLDER" in line
 
 
 def test_the_releases_of_simgrid_are_those_of_the_library():

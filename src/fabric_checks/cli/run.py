@@ -41,11 +41,15 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         state.past = cost.durations_in_reports(folder)
         _ending()
 
+    errors: list[str] = []
     with progress.shown(state) as follow:
-        status = _run(line, follow, get_ready)
+        status = _run(line, follow, errors, get_ready)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is all there is to say.
         console.print(*state.lines)
+        sys.exit(status)
+    if status and not (state.ended or state.running) and any(text.startswith("error: ") for text in errors):
+        # A check or the configuration has refused to start, and said why.
         sys.exit(status)
     is_success = _ending().end(folder, session, began_s, tuple(state.messages))
     sys.exit(status or int(not is_success))
@@ -74,10 +78,11 @@ def _ending() -> ModuleType:
     return ending
 
 
-def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable[[], object]) -> int:
+def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], meanwhile: Callable[[], object]) -> int:
     """Run a command, and return its exit status.
 
-    :param read: gets each line of its standard output. What it says on standard error is passed on.
+    :param read: gets each line of its standard output.
+    :param errors: gets the lines of its standard error, which are also passed on.
     :param meanwhile: is called while the command starts, when nothing is measured yet.
     """
 
@@ -92,7 +97,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable
             line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
         )
         assert process.stdout is not None and process.stderr is not None
-        aside = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
+        aside = threading.Thread(target=_pass_on, args=(process.stderr, errors), daemon=True)
         aside.start()
         meanwhile()
         for text in process.stdout:
@@ -109,6 +114,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable
     return status if status >= 0 else 128 - status
 
 
-def _pass_on(stream: IO[str]) -> None:
+def _pass_on(stream: IO[str], errors: list[str]) -> None:
     for text in stream:
-        console.error(text.rstrip("\n"))
+        errors.append(text.rstrip("\n"))
+        console.error(errors[-1])

@@ -97,7 +97,7 @@ def venv() -> Path:
 
 def found(name: str) -> Path:
     """Return the folder of a part to run: of this Python, or of the one that has set up this home."""
-    return folder(name, _set_up_by(home()))
+    return folder(name, set_up_by())
 
 
 def is_found(name: str) -> bool:
@@ -109,6 +109,11 @@ def interpreter() -> Path:
     """Return the Python for parts with Python modules: that of the same home, or else this one."""
     python = found("test" if is_found("test") else "core") / "bin" / "python"
     return python if python.exists() else Path(sys.executable)
+
+
+def set_up_by() -> tuple[str, str]:
+    """Return version and prefix of the Python that has set up this home with this clone's pins; this one if none."""
+    return _set_up_by(home())
 
 
 @cache
