@@ -429,7 +429,8 @@ def other_python(version: str, prefix: str) -> str:
     python = Path(prefix) / "bin" / f"python{'.'.join(release.split('.')[:2])}"
     return (
         f"{paths.home()} was set up with Python {release}, and {sys.executable} is {sys.version.split()[0]}: "
-        f"everything is installed again, and the other is deleted if no clone uses it; to keep it: FABRIC_PYTHON={python}"
+        "everything is installed again, and the other is deleted if no clone uses it; to keep it: "
+        f"FABRIC_PYTHON={python}"
     )
 
 
