@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,9 @@ from fabric_checks.core.text import one_line
 from fabric_checks.records.sessions import session_id
 from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
+
+#: ReFrame colours what it prints until it has read its configuration.
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -48,10 +52,11 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         # ReFrame did not start: its own message is all there is to say.
         console.print(*state.lines)
         sys.exit(status)
-    if status and not (state.ended or state.running) and any(text.startswith("error: ") for text in errors):
+    failures = [one_line(text) for text in errors if text.startswith("error: ")]
+    if status and failures and not (state.ended or state.running):
         # A check or the configuration has refused to start, and said why.
         sys.exit(status)
-    is_success = _ending().end(folder, session, began_s, tuple(state.messages))
+    is_success = _ending().end(folder, session, began_s, tuple(dict.fromkeys([*failures, *state.messages])))
     sys.exit(status or int(not is_success))
 
 
@@ -101,7 +106,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], 
         aside.start()
         meanwhile()
         for text in process.stdout:
-            read(text.rstrip("\n"))
+            read(_COLOURS.sub("", text.rstrip("\n")))
         status = process.wait()
         aside.join()
     except OSError as error:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's log handlers ``jsonlines``, whose failure fails a case, and ``csv``, which only warns."""
+"""ReFrame's log handlers ``jsonlines``, whose failure fails a case, ``csv``, which only warns, and ``sessionlog``."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 from pathlib import Path
 
 from reframe.core.exceptions import LoggingError
@@ -69,3 +70,36 @@ class CsvHandler(logging.Handler):
             getlogger().warning(
                 f"{path}: {why or error}: {len(records)} records are not in it; they are in the JSON lines"
             )
+
+
+@register_log_handler("sessionlog")
+def create_session_log(site_config, config_prefix):
+    """Return the handler that writes the log of a session, to which several processes may append."""
+    return SessionLog(site_config.get(f"{config_prefix}/name"))
+
+
+class SessionLog(logging.FileHandler):
+    """Append to a file. If that fails, as on a full disk, print one line, not a traceback for each line of the log."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, mode="a")
+        self._is_lost = False
+
+    def handleError(self, record: logging.LogRecord | None) -> None:
+        """Print the cause of the first failure."""
+        error = sys.exc_info()[1]
+        cause = error.strerror if isinstance(error, OSError) else repr(error)
+        if not self._is_lost:
+            print(
+                f"error: {self.baseFilename}: {cause}: the log is incomplete, and what was measured since may be lost; "
+                "make room, or name another folder with --prefix FOLDER or FABRIC_RESULTS, and run again",
+                file=sys.stderr,
+            )
+        self._is_lost = True
+
+    def close(self) -> None:
+        """Close the file; what it cannot write any more is a failure like others."""
+        try:
+            super().close()
+        except OSError:
+            self.handleError(None)
