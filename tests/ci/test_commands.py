@@ -144,6 +144,16 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_an_environment_that_does_not_exist(tmp_path):
+    """Of a list and of a run; ReFrame would find no case."""
+    home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
+    results = {"FABRIC_RESULTS": str(tmp_path), "FABRIC_HOME": home, "PATH": os.environ["PATH"]}
+    said = "error: the system local has no environment that -p 'nosuchenv' matches; choose from mpich, openmpi"
+    for option in (["-l"], ["-n", "Streaming"]):
+        done = run(RUN, "--mpi", "mpich,openmpi", "-p", "nosuchenv", *option, **results)
+        assert one_error(done) == said and "No case ran" not in done.stdout
+
+
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     line = one_error(run(RUN, FABRIC_HOME=str(tmp_path / "file" / "home")))

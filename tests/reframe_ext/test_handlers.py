@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's handler for CSV files warns of what it could not write, with the cause, and stops no other handler."""
+"""ReFrame's handlers: what could not be written is a line with the cause, and stops no other handler."""
 
 import logging
 
@@ -36,3 +36,20 @@ def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path, warnings):
     handlers.CsvHandler(tmp_path).emit(logging.makeLogRecord(attributes()))
     (said,) = warnings
     assert said.endswith("A.csv: Not a directory: 2 records are not in it; they are in the JSON lines")
+
+
+def test_a_log_that_cannot_be_written_is_one_line(capsys):
+    log = handlers.SessionLog("/dev/full")
+    for number in range(3):
+        log.emit(logging.makeLogRecord({"msg": f"line {number}"}))
+    log.close()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: /dev/full: No space left on device: the log is incomplete") and "make room" in line
+
+
+def test_a_log_that_can_be_written_says_nothing(capsys, tmp_path):
+    for number in range(2):  # of two processes of a session
+        log = handlers.SessionLog(str(tmp_path / "log"))
+        log.emit(logging.makeLogRecord({"msg": f"line {number}"}))
+        log.close()
+    assert (tmp_path / "log").read_text() == "line 0\nline 1\n" and capsys.readouterr().err == ""
