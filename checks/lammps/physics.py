@@ -17,8 +17,8 @@ REFERENCE = {
 #: What LAMMPS prints of the whole problem and not of an atom.
 EXTENSIVE = {"eam": ("E_pair", "TotEng"), "chute": ("Atoms", "KinEng", "c_1"), "rhodo": ("TotEng", "PotEng")}
 #: The machine of the reference logs. Another one rounds otherwise, as with fused multiply-add; velocities are drawn by
-#: rounded coordinates (LAMMPS's manual: velocity, loop geom), so it starts with others. On aarch64 the temperature of lj
-#: differs by 0.5 %, its energy by 1e-5.
+#: rounded coordinates (LAMMPS's manual: velocity, loop geom), so it starts with others. On aarch64 the temperature of
+#: lj differs by 0.5 %, its energy by 1e-5.
 MACHINE = "x86_64"
 #: Scaled problems start with other velocities, or go other ways from the first rounding on: at 64,000 atoms
 #: temperatures of lj, eam and rhodo differ by up to 0.3 %, energies of an atom by up to 1e-4. chute repeats exactly.
