@@ -190,10 +190,16 @@ def install_venv(part: Part) -> None:
             "(Debian: apt install python3-venv) or name another Python in FABRIC_PYTHON"
         )
     pip(python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
-    # A tenth of the virtual environment is tests that nothing imports.
+    delete_tests(part.folder)
+
+
+def delete_tests(venv: Path) -> None:
+    """Delete the tests of NumPy and SciPy, a tenth of the virtual environment, but for those that NumPy imports."""
     for package in ("numpy", "scipy"):
-        for folder in [*part.folder.glob(f"lib/python*/site-packages/{package}/**/tests")]:
-            shutil.rmtree(folder, ignore_errors=True)
+        for folder in [*venv.glob(f"lib/python*/site-packages/{package}/**/tests")]:
+            # numpy.testing of NumPy 2.2, the last for Python 3.10, imports a module of them; SciPy imports that.
+            if folder.parts[-3:] != ("numpy", "_core", "tests"):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def install_prefix(part: Part) -> None:

@@ -6,6 +6,7 @@ The clones' pins are of nothing, so a virtual environment is made with nothing i
 
 import contextlib
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -265,6 +266,15 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
+
+
+def test_tests_are_deleted_but_for_those_that_numpy_imports(tmp_path):
+    packages = tmp_path / "lib/python3.10/site-packages"
+    names = ("numpy/_core/tests", "numpy/lib/tests", "scipy/stats/tests", "other/tests")
+    for name in names:
+        (packages / name).mkdir(parents=True)
+    runpy.run_path(str(TESTS.parent / "ci/setup.py"))["delete_tests"](tmp_path)
+    assert [name for name in names if (packages / name).exists()] == ["numpy/_core/tests", "other/tests"]
 
 
 BAR = """
