@@ -79,7 +79,7 @@ LINES = {
     "compared with a list": (record(compared={**OF, "values": [1, 2]}), "'compared' is"),
     # Python 3.14 reads ten thousand.
     "a hundred thousand brackets": (raw("[" * 100_000 + "]" * 100_000), "nested too deeply"),
-    "ten thousand objects": (raw('{"a":' * 10_000 + "1" + "}" * 10_000), "nested too deeply"),
+    "a hundred thousand objects": (raw('{"a":' * 100_000 + "1" + "}" * 100_000), "nested too deeply"),
     "brackets never closed": (b"[" * 10_000 + b"\n", "not a JSON object"),
     "the year 0000": (record(time="0000-01-01T00:00:00+00:00"), "the time is not in the years 1970 to 2200"),
     "the year 0001": (record(time="0001-01-01T00:00:00+00:00"), "the time is not in the years 1970 to 2200"),
