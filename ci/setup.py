@@ -34,8 +34,8 @@ from fabric_checks.records import sessions  # noqa: E402
 from fabric_checks.software import installed, sharing, stacks  # noqa: E402
 from fabric_checks.software.suite import STACKS  # noqa: E402
 
-# The release of SimGrid that the simulated clusters are written for; the tests hold it to the library's.
-SIMGRID = "3.32"
+# The releases of SimGrid that the simulated clusters are written for; the tests hold them to the library's.
+SIMGRID = ("3.32", "4.1")
 
 # The longest wait for another set-up of the same home, which may have a slow network.
 WAIT_S = 3600.0
@@ -143,11 +143,12 @@ _PIP_CAUSES = (
             "Network is unreachable",
             "from versions: none",
         ),
-        "the Python package index cannot be reached; check the network, or point pip to a mirror (PIP_INDEX_URL)",
+        "the Python package index cannot be reached; check the network, point pip to a mirror of it (PIP_INDEX_URL), "
+        "or take everything from a folder that ci/mirror filled elsewhere: ci/run --mirror FOLDER",
     ),
     (
         ("No matching distribution found",),
-        "no wheel for this machine and this Python; x86_64 Linux with glibc 2.28 or later is needed",
+        "no wheel for this machine and this Python; Linux on x86_64 or aarch64 with glibc 2.28 or later is needed",
     ),
 )
 
@@ -189,10 +190,16 @@ def install_venv(part: Part) -> None:
             "(Debian: apt install python3-venv) or name another Python in FABRIC_PYTHON"
         )
     pip(python_of(part.folder), "install", *PINNED, *WHEELS, *part.requirements)
-    # A tenth of the virtual environment is tests that nothing imports.
+    delete_tests(part.folder)
+
+
+def delete_tests(venv: Path) -> None:
+    """Delete the tests of NumPy and SciPy, a tenth of the virtual environment, but for those that NumPy imports."""
     for package in ("numpy", "scipy"):
-        for folder in [*part.folder.glob(f"lib/python*/site-packages/{package}/**/tests")]:
-            shutil.rmtree(folder, ignore_errors=True)
+        for folder in [*venv.glob(f"lib/python*/site-packages/{package}/**/tests")]:
+            # numpy.testing of NumPy 2.2, the last for Python 3.10, imports a module of them; SciPy imports that.
+            if folder.parts[-3:] != ("numpy", "_core", "tests"):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def install_prefix(part: Part) -> None:
@@ -298,12 +305,14 @@ def require_simgrid() -> None:
         return
     prefix = os.environ.get("SIMGRID_ROOT")
     if prefix:
-        raise SetupError(f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid {SIMGRID}")
+        raise SetupError(
+            f"there is no smpicc in {prefix}/bin (SIMGRID_ROOT); set it to a prefix of SimGrid {' to '.join(SIMGRID)}"
+        )
     apt = shutil.which("apt-get")
     if os.geteuid() != 0 or apt is None:
         raise SetupError(
             "SimGrid is missing, which simulated clusters need: install Debian's libsimgrid-dev; or without root, run "
-            f"`spack install simgrid@{SIMGRID}` and set SIMGRID_ROOT to what `spack location -i simgrid` prints"
+            f"`spack install simgrid@{SIMGRID[0]}` and set SIMGRID_ROOT to what `spack location -i simgrid` prints"
         )
     say("set-up: SimGrid, Debian's package libsimgrid-dev")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
@@ -370,7 +379,7 @@ def wanted_parts(stack: str, mpis: list[str], with_tests: bool) -> list[Part]:
         # Spack builds everything but the MPI, which is an external of it.
         names = [*mpis, *([] if has_spack() else ["spack"])]
     venv = "test" if with_tests or installed.is_complete("test") else "core"
-    return [PARTS[name] for name in dict.fromkeys([venv, *names])]
+    return [PARTS[name] for name in dict.fromkeys([venv, *names]) if stacks.no_wheel(name) is None]
 
 
 def check_paths() -> None:
@@ -420,6 +429,17 @@ def home_lock() -> AbstractContextManager[int]:
     return locks.exclusive(paths.home() / ".lock", WAIT_S, lambda holder: say(f"{waits}: {holder}"))
 
 
+def other_python(version: str, prefix: str) -> str:
+    """Return the line for a home that another Python has set up: this one cannot use what is installed there."""
+    release = version.split()[0]
+    python = Path(prefix) / "bin" / f"python{'.'.join(release.split('.')[:2])}"
+    return (
+        f"{paths.home()} was set up with Python {release}, and {sys.executable} is {sys.version.split()[0]}: "
+        "everything is installed again, and the other is deleted if no clone uses it; to keep it: "
+        f"FABRIC_PYTHON={python}"
+    )
+
+
 def set_up(wanted: list[Part]) -> Path:
     """Install the missing parts, and return the file whose lock a run on them holds."""
     check_machine(missing_of(wanted))
@@ -428,6 +448,11 @@ def set_up(wanted: list[Part]) -> Path:
             # First, or another clone's set-up could delete complete parts as unused.
             sharing.register(used_by(wanted))
             missing = missing_of(wanted)
+            if missing and installed.set_up_by() != installed.THIS:
+                say(other_python(*installed.set_up_by()))
+            for name in stacks.ONLY_X86_64:
+                if missing and (reason := stacks.no_wheel(name)):
+                    say(f"left out: {reason}")
             for number, part in enumerate(missing, 1):
                 with bar(f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk", part):
                     make(part)

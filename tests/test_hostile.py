@@ -175,7 +175,7 @@ REPORTS = {
     "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report (line"),
     "empty": ("", "a run report that does not name its run"),
     "a list": ("[]", "a run report that does not name its run"),
-    "brackets": (json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 10_000, "nested too deeply"),
+    "brackets": (json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 100_000, "nested too deeply"),
     "brackets alone": ("[" * 100_000, "a run report that does not name its run"),
     "log files of numbers": (report_of([], log_files=[1, None]), "does not name its run"),
     "log files with NUL": (report_of([], log_files=["\0"]), "does not name its run"),

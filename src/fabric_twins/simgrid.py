@@ -15,16 +15,17 @@ from pathlib import Path
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.locks import BUILD_WAIT_S, exclusive
 from fabric_checks.core.paths import ROOT, home
+from fabric_checks.software.suite import release_of
 from fabric_twins.errors import TwinError
-from fabric_twins.smpirun import RELEASE
+from fabric_twins.smpirun import RELEASES, SUPPORTED
 
 #: The sources of the plugin.
 SOURCE = ROOT / "config" / "twins" / "plugin"
 
 #: What to do where there is no SimGrid, or another one.
 REMEDY = (
-    f"install SimGrid {RELEASE} (Debian 12: apt-get install libsimgrid-dev; elsewhere: "
-    f"spack install simgrid@{RELEASE}, with SIMGRID_ROOT naming its prefix)"
+    f"install SimGrid {SUPPORTED} (Debian 12 and later: apt-get install libsimgrid-dev; elsewhere: "
+    f"spack install simgrid@{RELEASES[0]}, with SIMGRID_ROOT naming its prefix)"
 )
 
 
@@ -42,21 +43,31 @@ def tool(name: str) -> str:
 
 
 def smpirun() -> str:
-    """Return the path of ``smpirun`` of the release that the plugin is written for.
+    """Return the path of ``smpirun`` of a release that the plugin is written for.
 
     :raises TwinError: if it is missing or of another release.
+    """
+    path, installed = tool("smpirun"), release()
+    oldest, newest = map(release_of, RELEASES)
+    if not oldest <= release_of(installed)[:2] <= newest:
+        raise TwinError(
+            f"{path}: SimGrid is {installed}, but the plugin of the twins is written for {SUPPORTED}; {REMEDY}"
+        )
+    return path
+
+
+def release() -> str:
+    """Return the release of the SimGrid that is installed.
+
+    :raises TwinError: if there is none, or it does not print its release.
     """
     path = tool("smpirun")
     done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
     version = done.stdout + done.stderr
-    found = re.search(r"SimGrid version (\S+)", version)
+    found = re.search(r"SimGrid version (\d\S*)", version)
     if found is None:
         raise TwinError(f"{path}: -version prints {quoted(version.strip())}, which does not name a SimGrid; {REMEDY}")
-    if not re.fullmatch(rf"{re.escape(RELEASE)}(\.\d+)?", found[1]):
-        raise TwinError(
-            f"{path}: SimGrid is {found[1]}, but the plugin of the twins is written for {RELEASE}; {REMEDY}"
-        )
-    return path
+    return found[1]
 
 
 def plugin(folder: Path | None = None) -> Path:
@@ -70,7 +81,7 @@ def plugin(folder: Path | None = None) -> Path:
     return built(
         "twin.so",
         [SOURCE / "twin.cpp", *sorted(SOURCE.glob("*.h")), makefile],
-        f"{RELEASE} {tool('smpirun')}",
+        f"{release()} {tool('smpirun')}",
         command=["make", "-f", str(makefile), *([f"SIMGRID={prefix}"] if prefix else [])],
         failed="the plugin of the twins cannot be built: make",
         remedy="; it needs g++ and the headers of SimGrid",

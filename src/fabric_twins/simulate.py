@@ -50,7 +50,7 @@ def program(name: str, folder: Path | None = None) -> Path:
     failed = f"{SOURCE / name}.c cannot be compiled for the simulator: smpicc"
     sources = [file for file in sorted(SOURCE.rglob("*")) if file.name == "Makefile" or file.suffix in {".c", ".h"}]
     command = ["make", "-s", "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", name]
-    return simgrid.built(name, sources, smpicc, command=command, failed=failed, folder=folder)
+    return simgrid.built(name, sources, f"{simgrid.release()} {smpicc}", command=command, failed=failed, folder=folder)
 
 
 def output(

@@ -19,8 +19,11 @@ from fabric_twins.model.topology import host_names
 #: The environment variable by which the plugin finds its platform file.
 PLATFORM_VARIABLE = "FABRIC_TWIN_PLATFORM"
 
-#: The release of SimGrid that the plugin is written for.
-RELEASE = "3.32"
+#: The oldest and the newest release of SimGrid that the plugin is written for.
+RELEASES = ("3.32", "4.1")
+
+#: Both, for messages.
+SUPPORTED = " to ".join(RELEASES)
 
 #: The same for all twins. Simulated time is that of the twin's costs alone: what the programs compute takes none, and
 #: the factors by which SimGrid corrects them are those of another cluster. Reading the clock and asking for a
@@ -124,11 +127,11 @@ _BAD_END_OF_STATUS_0 = r"Deadlock detected|MPI_Abort was called"
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         r"smpirun: .*(not found|No such file)|No such file or directory: '?smpirun",
-        f"SimGrid is not there; install SimGrid {RELEASE}",
+        f"SimGrid is not there; install SimGrid {SUPPORTED}",
     ),
     (
         r"libsimgrid\S*: cannot open shared object",
-        f"the plugin was built with another SimGrid; build it with {RELEASE}",
+        "the plugin was built with another SimGrid; delete `twins` in FABRIC_HOME, so that it is built anew",
     ),
     (r"twin\.so: (?P<text>.+)", "{text}"),
     (r"the file '(?P<text>[^']+)' does not exist", "{text} is not there; build or write it first"),

@@ -34,6 +34,19 @@ def test_each_item_is_held(golden, problem, name):
                 physics.require(wrong, problem, SCALED[name])
 
 
+def test_another_machine_starts_with_other_velocities(golden):
+    """What is printed on aarch64 is right there, and no other energy is."""
+    output = lammps.parse(golden("lammps/22Jul2025/lj.aarch64.1.txt"), 1)
+    physics.require(output, "lj", None, "aarch64")
+    with pytest.raises(
+        OutputError, match=r"^wrong physics: Temp is 0\.76087792 at the last step and 0\.7574531 in the"
+    ):
+        physics.require(output, "lj", None, "x86_64")
+    hot = replace(output, thermo={**output.thermo, "TotEng": 0.99 * output.thermo["TotEng"]})
+    with pytest.raises(OutputError, match=r"^wrong physics: TotEng changes by .* in the reference log "):
+        physics.require(hot, "lj", None, "aarch64")
+
+
 @pytest.mark.parametrize("problem", physics.DRIFT)
 def test_an_energy_that_drifts_is_wrong(golden, problem):
     """Within the bound of the last value, which has to leave room for other velocities."""

@@ -82,13 +82,13 @@ def test_a_wrong_option_is_one_error(words, says, tmp_path):
     assert says in one_error(run(ROOT / "ci" / command, *arguments, FABRIC_HOME=str(tmp_path / "home")))
 
 
-@pytest.mark.parametrize("version", ["3, 9", "3, 14"])
+@pytest.mark.parametrize("version", ["3, 9", "3, 15"])
 def test_a_python_that_is_too_old_or_too_new(version, tmp_path):
     other = tmp_path / "python"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = ({version}); $2"\n')
     other.chmod(0o755)
     line = one_error(run(RUN, FABRIC_PYTHON=str(other)))
-    assert line.startswith(f"error: no Python 3.10 to 3.13 (tried: {other})") and "FABRIC_PYTHON" in line
+    assert line.startswith(f"error: no Python 3.10 to 3.14 (tried: {other})") and "FABRIC_PYTHON" in line
 
 
 NASTY = ("my clone", "$(touch run)", "`touch run`", "a;touch run", "it's", "a:b")
@@ -142,6 +142,16 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
             ROOT / "config", tmp_path, variables
         )
     assert not (tmp_path / "run").exists()
+
+
+def test_an_environment_that_does_not_exist(tmp_path):
+    """Of a list and of a run; ReFrame would find no case."""
+    home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
+    results = {"FABRIC_RESULTS": str(tmp_path), "FABRIC_HOME": home, "PATH": os.environ["PATH"]}
+    said = "error: the system local has no environment that -p 'nosuchenv' matches; choose from mpich, openmpi"
+    for option in (["-l"], ["-n", "Streaming"]):
+        done = run(RUN, "--mpi", "mpich,openmpi", "-p", "nosuchenv", *option, **results)
+        assert one_error(done) == said and "No case ran" not in done.stdout
 
 
 def test_a_place_that_cannot_be_written(tmp_path):
@@ -198,11 +208,12 @@ def test_no_network(tmp_path):
     done = run(RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert "the Python package index cannot be reached; check the network, or point pip to a mirror" in line
+    assert "the Python package index cannot be reached; check the network, point pip to a mirror" in line
+    assert "a folder that ci/mirror filled elsewhere: ci/run --mirror FOLDER" in line
 
 
-def test_the_release_of_simgrid_is_that_of_the_library():
-    assert runpy.run_path(str(ROOT / "ci/setup.py"))["SIMGRID"] == smpirun.RELEASE
+def test_the_releases_of_simgrid_are_those_of_the_library():
+    assert runpy.run_path(str(ROOT / "ci/setup.py"))["SIMGRID"] == smpirun.RELEASES
 
 
 @pytest.mark.parametrize("system", ["twins", "cbc", "feynman:twin"])
@@ -220,7 +231,7 @@ def test_no_simgrid_and_no_root(tmp_path):
         "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)"
     )
     line = one_error(set_up(stand_ins, "--stack", "simgrid", "--mpi", "none", FABRIC_HOME=home))
-    assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASE}" in line
+    assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASES[0]}" in line
 
 
 def without_spack(tmp_path, *arguments, **environment):

@@ -6,6 +6,7 @@ The clones' pins are of nothing, so a virtual environment is made with nothing i
 
 import contextlib
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -224,6 +225,31 @@ def test_a_virtual_environment_is_made_by_its_base_python(clones, home):
     assert len(made_by) == 2 and not [line for line in made_by if str(home) in line], output
 
 
+OTHER_PYTHON = "was set up with Python "
+
+
+def test_a_second_python_says_that_it_installs_everything_again(clones, home):
+    one, _ = clones
+    status, output = one.run(home)
+    assert status == 0 and OTHER_PYTHON not in output, output
+    # As if another Python had done so.
+    rename = (
+        "import json, sys; from pathlib import Path; from fabric_checks.software import installed\n"
+        "folder, other = installed.folder('core'), ['3.10.99 (main)', '/opt/python']\n"
+        "(folder / installed.STAMP).write_text(json.dumps(other))\n"
+        "folder.rename(installed.folder('core', tuple(other)))"
+    )
+    environment = one.environment(home) | {"PYTHONPATH": str(one.root / "src")}
+    subprocess.run([sys.executable, "-c", rename], env=environment, check=True)
+    status, output = one.run(home)
+    again = f"{home} was set up with Python 3.10.99, and {sys.executable} is {sys.version.split()[0]}: everything is"
+    assert status == 0 and output.startswith(f"==> {again} installed again"), output
+    assert "FABRIC_PYTHON=/opt/python/bin/python3.10\n" in output and "set-up 1/1" in output
+    one.pin("2")
+    status, output = one.run(home)
+    assert status == 0 and "set-up 1/1" in output and OTHER_PYTHON not in output, output
+
+
 def test_a_file_system_without_locks_is_an_error(clones, home, tmp_path):
     """There flock(1) only fails."""
     one, _ = clones
@@ -240,6 +266,15 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
+
+
+def test_tests_are_deleted_but_for_those_that_numpy_imports(tmp_path):
+    packages = tmp_path / "lib/python3.10/site-packages"
+    names = ("numpy/_core/tests", "numpy/lib/tests", "scipy/stats/tests", "other/tests")
+    for name in names:
+        (packages / name).mkdir(parents=True)
+    runpy.run_path(str(TESTS.parent / "ci/setup.py"))["delete_tests"](tmp_path)
+    assert [name for name in names if (packages / name).exists()] == ["numpy/_core/tests", "other/tests"]
 
 
 BAR = """

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fabric-checks run` before ReFrame starts: a reservation that would be passed over in silence is refused."""
+"""`fabric-checks run` where ReFrame runs nothing: a reservation that it cannot use, a configuration at fault."""
 
 import json
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +12,7 @@ from click.testing import CliRunner
 from fabric_checks.cli import run
 from fabric_checks.core.errors import FabricError
 from fabric_checks.schedulers import reservations
+from tests.guard import GUARD_S
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,29 @@ def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
     monkeypatch.setenv(reservations.VARIABLE, "w")
     done = CliRunner().invoke(run.command, ["--", "reframe", "-c", "checks", "-r"])
     assert isinstance(done.exception, FabricError) and cause in str(done.exception)
+
+
+#: A ReFrame that begins its log, prints a coloured line, and refuses to start.
+REFUSING = """
+import os, pathlib, sys
+logs = pathlib.Path(os.environ["FABRIC_RESULTS"], "logs")
+if sys.argv[1] == "log":
+    logs.mkdir(parents=True)
+    (logs / "s.log").touch()
+print("\x1b[31mERROR: what is wrong\x1b[0m")
+sys.exit(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "last", "printed"),
+    [("log", "error: no such environment", ""), ("none", "no log", "ERROR: what is wrong\n")],
+    ids=["after its log", "before"],
+)
+def test_a_refusal_of_reframe_is_the_last_word(tmp_path, log, last, printed):
+    env = {"PATH": "/usr/bin:/bin", "FABRIC_RESULTS": str(tmp_path), "FABRIC_SESSION": "s"}
+    line = [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, "-c", REFUSING, log, last]
+    done = subprocess.run(
+        line, env=env | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True, timeout=GUARD_S
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, printed, f"{last}\n")

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests import loading
 from tests.fabric.test_programs import SOURCES
 from tests.guard import GUARD_S, wait_for
 
@@ -170,3 +171,22 @@ def test_no_compiler_is_one_line(tmp_path):
     )
     assert done.returncode == 127
     assert done.stderr == "error: there is no no-such-mpicc; see cc and PATH of the environment\n"
+
+
+def test_own_programs_can_be_built_from_a_read_only_clone(tmp_path):
+    """What is copied from there has to be writable, for the build and for ReFrame."""
+    builds = [case.check for case in loading.cases("local") if case.check.unique_name.startswith("FabricPrograms")]
+    build = builds[0]
+    sources, stage = tmp_path / "clone", tmp_path / "stage"
+    shutil.copytree(SOURCES, sources)
+    stage.mkdir()
+    folders = [sources, *(path for path in sources.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    script = "\n".join(build.prebuild_cmds).replace(str(SOURCES), str(sources))
+    subprocess.run(["sh", "-ec", script], cwd=stage, check=True)
+    assert build.sourcesdir is None and len(folders) > 2 and (stage / "Makefile").exists()
+    copied = [stage, *(path for path in stage.rglob("*") if path.is_dir())]
+    assert len(copied) == len(folders) and all(path.stat().st_mode & 0o200 for path in copied)
+    for folder in folders:
+        folder.chmod(0o755)  # so that pytest can delete them

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each file as the programs that take it, or their publishers' own checkers, see it."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +20,9 @@ from tests.guard import GUARD_S
 from tests.pipelines import steps
 
 BIN = Path(sys.executable).parent
+#: Its wheel is for x86_64 only.
+SHELLCHECK = shutil.which("shellcheck", path=f"{BIN}:{os.environ['PATH']}")
+needs_shellcheck = pytest.mark.skipif(SHELLCHECK is None, reason="shellcheck is not here: apt-get install shellcheck")
 #: In rough order of how much the unit may do; systemd calls up to 5 medium. What is left of it is named in the unit.
 EXPOSURE = 2.5
 
@@ -43,21 +47,23 @@ def test_workflows_are_safe(path):
     check(BIN / "zizmor", "--offline", "--no-config", "--persona=pedantic", path)
 
 
+@needs_shellcheck
 @pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
 def test_workflows_by_actionlint(path, tmp_path):
     if shutil.which("actionlint") is None:
         pytest.skip("actionlint is not here (go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7)")
     config = tmp_path / "actionlint.yaml"
     config.write_text("self-hosted-runner: {labels: [fabric-checks]}\n")
-    check("actionlint", "-config-file", config, "-shellcheck", BIN / "shellcheck", path)
+    check("actionlint", "-config-file", config, "-shellcheck", SHELLCHECK, path)
 
 
+@needs_shellcheck
 @pytest.mark.parametrize(("file", "name"), steps.scripts())
 def test_scripts_by_shellcheck(file, name):
     script = steps.scripts()[file, name]
     # A finding of a whole: sourced files are checked by themselves. cron and systemd split one variable into words.
     left_out = "SC1091" + (",SC2086" if file in (steps.CRONTAB.name, steps.SERVICE.name) else "")
-    check(BIN / "shellcheck", "--shell=bash", f"--exclude={left_out}", "-", input=script)
+    check(SHELLCHECK, "--shell=bash", f"--exclude={left_out}", "-", input=script)
 
 
 def test_scripts_call_programs_and_options_that_exist():
@@ -72,9 +78,10 @@ def test_scripts_call_programs_and_options_that_exist():
             assert re.search(rf"{option}(?![\w-])", known), (program, option)
 
 
+@needs_shellcheck
 @pytest.mark.parametrize("script", ["ci/pipelines/night", "ci/nightly", "ci/run", "ci/test", "ci/env.sh"])
 def test_the_scripts_they_call_pass_shellcheck(script):
-    check(BIN / "shellcheck", "--shell=bash", "--severity=warning", "--exclude=SC1090,SC1091", TESTS.parent / script)
+    check(SHELLCHECK, "--shell=bash", "--severity=warning", "--exclude=SC1090,SC1091", TESTS.parent / script)
 
 
 def test_units_by_systemd(tmp_path):

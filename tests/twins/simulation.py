@@ -19,7 +19,7 @@ SOURCES = ROOT / "checks" / "fabric" / "src"
 
 simgrid = pytest.mark.skipif(
     shutil.which("smpirun") is None or shutil.which("smpicc") is None,
-    reason=f"SimGrid {smpirun.RELEASE} (smpirun, smpicc) is not installed: apt-get install libsimgrid-dev",
+    reason=f"SimGrid {smpirun.SUPPORTED} (smpirun, smpicc) is not installed: apt-get install libsimgrid-dev",
 )
 
 

@@ -21,7 +21,7 @@ def fake_smpirun(folder, text):
 def test_none_on_the_path(monkeypatch, tmp_path):
     monkeypatch.delenv("SIMGRID_ROOT", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TwinError, match=r"^there is no smpirun on PATH; install SimGrid 3\.32 .*SIMGRID_ROOT"):
+    with pytest.raises(TwinError, match=r"^there is no smpirun on PATH; install SimGrid 3\.32 to 4\.1 .*SIMGRID_ROOT"):
         sim.smpirun()
 
 
@@ -31,19 +31,21 @@ def test_none_in_the_prefix(monkeypatch, tmp_path):
         sim.tool("smpicc")
 
 
-def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path):
-    file = fake_smpirun(tmp_path, "SimGrid version 3.32")
+@pytest.mark.parametrize("version", ["3.32", "3.36.1", "4.0", "4.1"])
+def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path, version):
+    file = fake_smpirun(tmp_path, f"SimGrid version {version}")
     monkeypatch.setenv("SIMGRID_ROOT", str(tmp_path))
     assert sim.smpirun() == str(file)
+
+
+OTHER = r"bin/smpirun: SimGrid is {}, but the plugin of the twins is written for 3\.32 to 4\.1; install"
 
 
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (
-            "SimGrid version 3.36",
-            r"bin/smpirun: SimGrid is 3\.36, but the plugin of the twins is written for 3\.32; inst",
-        ),
+        ("SimGrid version 3.25", OTHER.format(r"3\.25")),  # Debian 11
+        ("SimGrid version 4.2", OTHER.format(r"4\.2")),
         ("bash: no", r"bin/smpirun: -version prints 'bash: no', which does not name a SimGrid; install SimGrid 3\.32"),
     ],
 )
@@ -65,6 +67,27 @@ def test_the_plugin_is_built_once(tmp_path):
     before = first.stat().st_mtime_ns
     assert sim.plugin(tmp_path) == first and first.stat().st_mtime_ns == before
     assert [path.name for path in sorted(first.parent.iterdir())] == ["lock", "twin.so"]
+
+
+@simgrid
+def test_another_simgrid_gets_a_plugin_of_its_own(monkeypatch, tmp_path):
+    """Also one of the same path, which a new release of the distribution has."""
+    first = sim.plugin(tmp_path)
+    monkeypatch.setattr(sim, "release", lambda: "4.9")
+    assert sim.plugin(tmp_path).parent.parent == first.parent.parent and sim.plugin(tmp_path) != first
+
+
+@simgrid
+def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("Makefile", "platform.h"):
+        (source / name).write_bytes((sim.SOURCE / name).read_bytes())
+    (source / "twin.cpp").write_text("#error broken\n")
+    monkeypatch.setattr(sim, "SOURCE", source)
+    with pytest.raises(TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"):
+        sim.plugin(tmp_path / "built")
+    assert not list((tmp_path / "built").rglob("twin.so"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

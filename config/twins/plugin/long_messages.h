@@ -14,9 +14,9 @@
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
-#include <simgrid/simix.hpp>
 
 #include "platform.h"
+#include "releases.h"
 
 #include <list>
 #include <unordered_map>

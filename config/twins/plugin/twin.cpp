@@ -8,15 +8,14 @@
  *
  * Routes are looked up when they are asked for: a thousand hosts have a million of them.
  */
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
-#include <simgrid/version.h>
 #include <smpi/smpi.h>
 
 #include "long_messages.h"
 #include "platform.h"
+#include "releases.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -29,10 +28,6 @@
 #include <unordered_set>
 #include <utility>
 #include <vector>
-
-#if SIMGRID_VERSION < 33200 || SIMGRID_VERSION >= 33300
-#error "this plugin was written against SimGrid 3.32 and uses interfaces that other releases changed"
-#endif
 
 namespace {
 
@@ -196,7 +191,7 @@ using EndLinks = std::unordered_map<const s4u::Host*, std::pair<size_t, size_t>>
 void register_factors(const Platform& platform, const EndLinks& ends, Turns& turns, Adapters& adapters,
                       LongMessages& long_messages, s4u::NetZone* zone)
 {
-    auto* const model = dynamic_cast<simgrid::kernel::resource::Model*>(zone->get_network_model());
+    auto* const model = network_model(zone);
     const auto payload = [](double size) { return std::max(size - envelope, 0.0); };
     const auto latency = [&, payload, model](double size, const s4u::Host* src, const s4u::Host* dst,
                                       const std::vector<s4u::Link*>& links,
@@ -218,8 +213,7 @@ void register_factors(const Platform& platform, const EndLinks& ends, Turns& tur
     const auto bandwidth = [](double /*size*/, const s4u::Host* /*src*/, const s4u::Host* /*dst*/,
                               const std::vector<s4u::Link*>& /*links*/,
                               const std::unordered_set<s4u::NetZone*>& /*zones*/) { return 1.0; };
-    zone->get_network_model()->set_lat_factor_cb(latency);
-    zone->get_network_model()->set_bw_factor_cb(bandwidth);
+    set_factors(zone, latency, bandwidth);
 }
 
 LongMessages* long_messages_of_twin = nullptr; // once it is built
@@ -234,16 +228,17 @@ void build(const Platform& platform)
     static LongMessages long_messages(platform);
     long_messages_of_twin = &long_messages;
     auto* const fabric = new Fabric(platform);
+    make_known(fabric);
     s4u::NetZone* const zone = fabric->get_iface();
     for (const LinkLine& line : platform.links) {
-        s4u::Link* const link = zone->create_link(line.name, line.rate);
+        s4u::Link* const link = add_link(zone, line.name, line.rate);
         set_policy(link, line);
         link->seal();
         fabric->add(link);
     }
     for (size_t i = 0; i < platform.hosts.size(); i++) {
         const HostLine& line = platform.hosts[i];
-        s4u::Host* const host = zone->create_host(line.name, platform.speed);
+        s4u::Host* const host = add_host(zone, line.name, platform.speed);
         host->set_core_count(platform.processors);
         fabric->add(host, static_cast<int>(i));
         slowness[host] = line.slowness;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from fabric_checks.records.sessions import session_id
 from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
 
+#: ReFrame colours what it prints until it has read its configuration.
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
 @click.option("--began-at-uptime", "began_s", type=float, help="Uptime of the host when the run began, in seconds.")
@@ -35,13 +39,18 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     folder, session = paths.results(), session_id()
     state = progress.State()
 
+    errors: list[str] = []
     with progress.shown(state) as follow:
-        status = _run(line, follow, _ending)
+        status = _run(line, follow, errors, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
         console.print(*state.lines)
         sys.exit(status)
-    is_success = _ending().end(folder, session, began_s, tuple(state.messages))
+    failures = [one_line(text) for text in errors if text.startswith("error: ")]
+    if status and failures and not (state.ended or state.running):
+        # A check or the configuration has refused to start, and said why.
+        sys.exit(status)
+    is_success = _ending().end(folder, session, began_s, tuple(dict.fromkeys([*failures, *state.messages])))
     sys.exit(status or int(not is_success))
 
 
@@ -66,10 +75,11 @@ def _ending() -> ModuleType:
     return ending
 
 
-def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable[[], object]) -> int:
+def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], meanwhile: Callable[[], object]) -> int:
     """Run a command, and return its exit status.
 
-    :param read: gets each line of its standard output; its standard error is passed on.
+    :param read: gets each line of its standard output.
+    :param errors: gets the lines of its standard error, which are also passed on.
     :param meanwhile: called while the command starts, when nothing is measured yet.
     """
 
@@ -84,11 +94,11 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable
             line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
         )
         assert process.stdout is not None and process.stderr is not None
-        aside = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
+        aside = threading.Thread(target=_pass_on, args=(process.stderr, errors), daemon=True)
         aside.start()
         meanwhile()
         for text in process.stdout:
-            read(text.rstrip("\n"))
+            read(_COLOURS.sub("", text.rstrip("\n")))
         status = process.wait()
         aside.join()
     except OSError as error:
@@ -101,6 +111,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], meanwhile: Callable
     return status if status >= 0 else 128 - status
 
 
-def _pass_on(stream: IO[str]) -> None:
+def _pass_on(stream: IO[str], errors: list[str]) -> None:
     for text in stream:
-        console.error(text.rstrip("\n"))
+        errors.append(text.rstrip("\n"))
+        console.error(errors[-1])

@@ -260,7 +260,10 @@ def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
 
 
 #: The folders of Slurm's packages for its libraries for MPIs.
-_LIBRARIES = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/slurm/lib64", "/opt/slurm/lib", "/usr/local/lib")
+_LIBRARIES = (
+    *("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"),
+    *("/opt/slurm/lib64", "/opt/slurm/lib", "/usr/local/lib"),
+)
 
 
 def _pmi_library(now: Look) -> str:

@@ -456,7 +456,8 @@ def other_faults(session: Session) -> list[str]:
     elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
             "no case ran: no check matches the selection; ci/run -l lists the checks there are"
-            + ("" if session.report else " (or ReFrame ended before the first case; see its log)")
+            if session.report
+            else "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its log"
         )
     logged: dict[str, set[str]] = {}
     for record in session.records:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Register ReFrame's log handler ``jsonlines``, whose failure fails a case."""
+"""Register ReFrame's log handlers: ``jsonlines``, whose failure fails a case, and ``sessionlog``."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 from pathlib import Path
 
 from reframe.core.exceptions import LoggingError
@@ -39,3 +40,36 @@ class PerflogHandler(JsonLinesHandler):
             if hasattr(check, "unwritten"):
                 check.unwritten = str(error)
             raise LoggingError(str(error)) from None
+
+
+@register_log_handler("sessionlog")
+def create_session_log(site_config, config_prefix):
+    """Return the handler that writes the log of a session, to which several processes may append."""
+    return SessionLog(site_config.get(f"{config_prefix}/name"))
+
+
+class SessionLog(logging.FileHandler):
+    """Append to a file. If that fails, as on a full disk, print one line, not a traceback for each line of the log."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, mode="a")
+        self._is_lost = False
+
+    def handleError(self, record: logging.LogRecord | None) -> None:
+        """Print the cause of the first failure."""
+        error = sys.exc_info()[1]
+        cause = error.strerror if isinstance(error, OSError) else repr(error)
+        if not self._is_lost:
+            print(
+                f"error: {self.baseFilename}: {cause}: the log is incomplete, and what was measured since may be lost; "
+                "make room, or name another folder with --prefix FOLDER or FABRIC_RESULTS, and run again",
+                file=sys.stderr,
+            )
+        self._is_lost = True
+
+    def close(self) -> None:
+        """Close the file; what it cannot write any more is a failure like others."""
+        try:
+            super().close()
+        except OSError:
+            self.handleError(None)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 import errno
+import getpass
 import os
 import re
 import runpy
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +29,9 @@ from fabric_checks.records.sessions import session_id
 from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
 from fabric_checks.software.stacks import environments_for
 
+#: A run does not begin with less room than this for its results.
+_LEAST_ROOM_B = 64 * 2**20
+
 _JSON_LINES = {"type": "jsonlines", "level": "info"}
 
 Data = dict[str, Any]
@@ -38,6 +43,7 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     :param ask_for_nodes: adds the reservation and the nodes that the user requests to a partition.
     :raises ConfigError: if a file is at fault, or results cannot be written and this is a run.
     """
+    _name_user()
     try:
         found = _collected(folder)
         prefix, session = _prefix(), session_id()
@@ -128,12 +134,10 @@ def _logging(prefix: Path, session: str) -> Data:
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
         "handlers": [
             {
-                "type": "file",
+                "type": "sessionlog",
                 "name": str(log),
                 "level": "debug",
                 "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-                # Several processes may share a session, as the jobs of a pipeline do.
-                "append": True,
             }
         ],
         "handlers_perflog": [_JSON_LINES],
@@ -152,7 +156,7 @@ def _can_write(folder: Path) -> bool:
     """
     try:
         (folder / "logs").mkdir(parents=True, exist_ok=True)
-        fault = None if os.access(folder / "logs", os.W_OK) else os.strerror(errno.EACCES)
+        fault = _why_not(folder / "logs")
     except OSError as error:
         fault = error.strerror
     is_run = any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:])
@@ -162,3 +166,24 @@ def _can_write(folder: Path) -> bool:
             "FABRIC_RESULTS"
         )
     return fault is None
+
+
+def _why_not(folder: Path) -> str | None:
+    """Return why a run cannot write to a folder, or None if it can."""
+    if not os.access(folder, os.W_OK):
+        return os.strerror(errno.EACCES)
+    room_B = shutil.disk_usage(folder).free
+    if room_B < _LEAST_ROOM_B:
+        return f"{room_B / 2**20:.0f} MiB are free, and a run needs {_LEAST_ROOM_B / 2**20:.0f}"
+    return None
+
+
+def _name_user() -> None:
+    """Name the user of this process, where neither a variable nor the password file does, as in some containers.
+
+    ReFrame joins the name to other texts.
+    """
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # OSError from Python 3.13 on
+        os.environ["USER"] = str(os.getuid())

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from fabric_checks.core.paths import ROOT, home
 
-#: Another number reinstalls all parts.
-_MAKE = "1"
+#: Another number makes a part anew; it is 1 for the others.
+_MAKE = {"core": "2", "test": "2"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def requirements(name: str) -> list[Path]:
 @cache
 def fingerprint(name: str, python: tuple[str, str] = THIS) -> str:
     """Return the digest of the pins and the Python of a part."""
-    words = [_MAKE, name, *python, SPACK.commit if name == "spack" else ""]
+    words = [_MAKE.get(name, "1"), name, *python, SPACK.commit if name == "spack" else ""]
     digest = hashlib.sha256("\n".join(words).encode())
     for file in requirements(name):
         digest.update(file.read_bytes())
@@ -97,7 +97,7 @@ def venv() -> Path:
 
 def found(name: str) -> Path:
     """Return the folder of a part to run: of this Python, or of the one that set up this home."""
-    return folder(name, _set_up_by(home()))
+    return folder(name, set_up_by())
 
 
 def is_found(name: str) -> bool:
@@ -109,6 +109,11 @@ def interpreter() -> Path:
     """Return the Python for parts with Python modules: that of the home, or else this one."""
     python = found("test" if is_found("test") else "core") / "bin" / "python"
     return python if python.exists() else Path(sys.executable)
+
+
+def set_up_by() -> tuple[str, str]:
+    """Return version and prefix of the Python that has set up this home with this clone's pins; this one if none."""
+    return _set_up_by(home())
 
 
 @cache

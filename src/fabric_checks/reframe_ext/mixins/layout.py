@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from reframe.core.runtime import runtime
 from reframe.core.systems import SystemPartition
 
 from fabric_checks.core import families, locks
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.layouts import Layout, corners, fitting, of_shape
 from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, VET, Levels, includes
 from fabric_checks.reframe_ext.internals import parameter_values
@@ -100,15 +101,24 @@ def whole_partitions() -> list[Layout]:
 
 def _require_environments() -> None:
     """End the session if no check can run: no partition of the current system has an environment."""
-    system = runtime().system
-    if not any(partition.environs for partition in system.partitions):
-        stack = selected_stack()
-        lack = f"no environment of the stack {stack!r}" if stack else "no environment (FABRIC_MPI is 'none')"
-        # ReFrame would continue, as after any error of a test file, or print a traceback; this is for the user to fix.
-        raise SystemExit(
-            f"error: the system {system.name} has {lack}; list one in the `environs` of its partitions "
-            "(config/templates shows how), or choose another --stack, --mpi or --system"
-        )
+    system, settings = runtime().system, runtime().site_config
+    if any(partition.environs for partition in system.partitions):
+        return
+    listed = {name for partition in settings.get("systems/0/partitions") for name in partition["environs"]}
+    stack, mpis = selected_stack(), os.environ.get("FABRIC_MPI")
+    others = "choose another --stack, --mpi or --system"
+    if listed:
+        # ReFrame has left out those that do not match.
+        patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
+        why = f"no environment that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
+    elif stack:
+        why = f"no environment of the stack {stack!r}; list one in the `environs` of its partitions, or {others}"
+    elif mpis == "none":
+        why = f"no environment, because FABRIC_MPI is 'none'; {others}"
+    else:
+        why = f"no environment; list one in the `environs` of its partitions, or {others}"
+    # ReFrame continues after errors of a test file, or prints a Python traceback; this is the user's to fix.
+    raise SystemExit(f"error: the system {system.name} has {why}")
 
 
 class LayoutMixin(RegressionTestPlugin):

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run is refused where its results cannot be kept, a list is not; and ReFrame has a name for the user."""
+
+import getpass
+import os
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ConfigError
+
+from fabric_checks.reframe_ext import site_configuration
+
+RUN = ["reframe", "-c", "checks", "-r"]
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """Return a function that lets a disk have so many MiB free, for a command."""
+
+    def of(free_MiB, command):
+        monkeypatch.setattr(site_configuration.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20))
+        monkeypatch.setattr(site_configuration.sys, "argv", command)
+
+    return of
+
+
+def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs(tmp_path, room):
+    room(63, RUN)
+    cause = (
+        rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of your own"
+    )
+    with pytest.raises(ConfigError, match=cause):
+        site_configuration._can_write(tmp_path)
+    room(64, RUN)
+    assert site_configuration._can_write(tmp_path)
+
+
+def test_a_list_on_a_full_disk_is_printed_and_not_logged(tmp_path, room):
+    room(0, ["reframe", "-c", "checks", "-l"])
+    assert not site_configuration._can_write(tmp_path)
+    assert site_configuration._logging(tmp_path, "s")["handlers"][0]["name"] == os.devnull
+
+
+@pytest.mark.parametrize("error", [KeyError, OSError])
+def test_a_user_without_a_name_is_called_by_number(monkeypatch, error):
+    monkeypatch.delenv("USER", raising=False)
+
+    def nobody():
+        raise error("uid not found: 54321")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    site_configuration._name_user()
+    assert os.environ["USER"] == str(os.getuid())
+
+
+def test_a_user_with_a_name_keeps_it(monkeypatch):
+    monkeypatch.setenv("LOGNAME", "me")
+    monkeypatch.setenv("USER", "other")
+    site_configuration._name_user()
+    assert os.environ["USER"] == "other"
