@@ -88,7 +88,7 @@ def tools(machine, folder):
     return machine.variables | function
 
 
-def written_by_init(facts, **given):
+def written_by_init(facts, *, spack=False, **given):
     """Return the files that `init --yes` writes."""
     answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
-    return writing.files(facts, answers)
+    return writing.files(facts, answers, spack=spack)

@@ -28,6 +28,9 @@ class Queue:
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
     :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
+    :param down: nodes that are out of service, which ``nodes`` does not count.
+    :param doubt: why the number of cores may be wrong; empty if nothing suggests it.
+    :param features: the sets of features that its nodes have, if they differ; :param qos: those that it allows, if few.
     """
 
     name: str
@@ -38,6 +41,10 @@ class Queue:
     takes_jobs: bool = True
     most_nodes: int | None = None
     gpus: str = ""
+    down: int = 0
+    doubt: str = ""
+    features: tuple[str, ...] = ()
+    qos: tuple[str, ...] = ()
 
     @classmethod
     def of_cores(cls, name: str, nodes: int, cores: Iterable[int | None], **more: Any) -> Queue:

@@ -136,8 +136,8 @@ def test_the_reservation_of_a_job():
 
 def test_groups_of_one_name_are_one_partition():
     one, two = slurm.queues("all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n")
-    assert (one.name, one.nodes, one.cores, one.differ) == ("all", 6, 2, True)
-    assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "gpu:4")
+    assert (one.name, one.nodes, one.cores, one.differ) == ("all", 4, 2, False)
+    assert (one.is_default, one.takes_jobs, one.gpus, one.down) == (True, True, "", 2)
     assert (two.nodes, two.cores, two.differ, two.is_default, two.takes_jobs, two.gpus) == (
         1,
         16,
@@ -161,12 +161,29 @@ def test_limits():
     assert [queue.most_nodes for queue in slurm.queues(listed, limits)] == [4, None]
 
 
+_LISTED = (
+    "MPI plugin types are...\n\tnone\n\tpmix\n\tcray_shasta\n\tpmi2\nspecific pmix plugin versions available: {}\n"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "types"),
     [
         ("srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: openmpi\n", ["pmi2", "openmpi"]),
         ("MPI plugin types are...\n\tnone\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n", ["pmix"]),
         ("warning\nMPI plugin types are...\n\tnone\n", []),
+        # After pyiron/executorlib pull request 761, where the plugin of the only PMIx cannot be loaded.
+        (
+            f"{_LISTED.format('pmix_v5')}srun: error:  mpi/pmix_v5: init: (null) [0]: mpi_pmix.c:1: can not load\n"
+            "srun: error: MPI: Cannot create context for mpi/pmix\n",
+            ["cray_shasta", "pmi2"],
+        ),
+        # As slurmd has it in SergioMEV/slurm-for-dummies issue 15, with a second version that can be.
+        (
+            f"srun: error: mpi/pmix_v4: can not load PMIx library\n{_LISTED.format('pmix_v3,pmix_v4')}",
+            ["pmix", "cray_shasta", "pmi2"],
+        ),
+        ("MPI plugin types are...\nnone\npmix\npmi2\nsrun: error: mpi/pmix_v5: init: (null) [0]: x\n", ["pmi2"]),
     ],
 )
 def test_mpi_types(text, types):
@@ -178,8 +195,29 @@ def test_no_list_of_mpi_types():
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 
+@pytest.mark.parametrize("state", ["down", "drained", "draining", "idle*", "allocated*", "fail", "inval", "unknown"])
+def test_nodes_out_of_service_do_not_count(state):
+    """A node that saves power is in service."""
+    (queue,) = slurm.queues(f"a|up|4|1|2|{state}|n\na|up|2|1|8|idle~|n\na|up|1|1|8|powered_down|n\n")
+    assert (queue.nodes, queue.cores, queue.down) == (3, 8, 4)
+
+
+def test_sockets_of_one_core_are_doubted():
+    flat, real = slurm.queues("a|up|4|128|1|idle|n\nb|up|4|2|1|idle|n\n")
+    assert "128 sockets of one core" in flat.doubt and real.doubt == ""
+
+
+def test_features_and_qos_where_there_is_a_choice():
+    one, two = slurm.queues(
+        "a*|up|4|1|2|idle|n\nb|up|4|1|2|idle|n\n",
+        "PartitionName=b AllowQos=long,gpu State=UP\n",
+        "a*|x,ib\na*|y\nb|x\n",
+    )
+    assert (one.features, one.qos, two.features, two.qos) == (("x,ib", "y"), (), (), ("long", "gpu"))
+
+
 def test_settings_topology_and_accounts():
     assert slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
     assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
     assert slurm.leaf_switches("No topology information available") == 0
-    assert slurm.accounts("a\n\nb\na\n") == ["a", "b"]
+    assert slurm.associations("a|x,y\n\nb|\na|y\nc\n") == (["a", "b", "c"], ["x", "y"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
@@ -169,14 +169,17 @@ SINFO = "%P|%a|%D|%X|%Y|%T|%G"
 #: Such a line. Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
 _GROUP = re.compile(
     r"(?P<name>[^|]*?)(?P<default>\*?)\s*\|\s*(?P<state>[^|]*?)\s*\|(?P<nodes>\d+)\|"
-    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|[^|]*\|(?P<gres>[^|]*)"
+    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|(?P<node_state>[^|]*)\|(?P<gres>[^|]*)"
 )
+#: States of sinfo in which nodes take no job, now and until somebody mends them; a star: it does not respond.
+_DOWN = re.compile(r"(down|drain|fail|error|inval|unknown)|.*\*", re.IGNORECASE)
 
 
-def queues(text: str, limits: str = "") -> list[Queue]:
-    """Return the partitions that ``sinfo --noheader --format=SINFO`` lists.
+def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
+    """Return the partitions that ``sinfo --noheader --format=SINFO`` lists; nodes out of service are not counted.
 
-    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job.
+    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job, and its QOS.
+    :param features: the lines of ``sinfo --noheader --format=%P|%f``.
     :raises OutputError: for a line in another format.
     """
     groups: dict[str, list[re.Match[str]]] = {}
@@ -188,26 +191,44 @@ def queues(text: str, limits: str = "") -> list[Queue]:
             raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
         groups.setdefault(group["name"], []).append(group)
     most = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?MaxNodes=(\d+)(?: |$)", limits, re.MULTILINE))
-    return [_queue(name, found, most.get(name)) for name, found in groups.items()]
+    qos = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?AllowQos=(?!ALL\b)([\w.,-]+)", limits, re.MULTILINE))
+    sets: dict[str, list[str]] = {}
+    for line in features.splitlines():
+        name, _, each = line.strip().partition("|")
+        sets.setdefault(name.rstrip("*"), []).append(each)
+    return [
+        replace(
+            _queue(name, found, most.get(name)),
+            features=tuple(sets[name]) if len(sets.get(name, [])) > 1 else (),
+            qos=tuple(qos[name].split(",")) if name in qos else (),
+        )
+        for name, found in groups.items()
+    ]
 
 
 def _queue(name: str, groups: Sequence[re.Match[str]], most: str | None) -> Queue:
-    cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
-    gres = [group["gres"].strip() for group in groups]
+    up = [group for group in groups if not _DOWN.match(group["node_state"])]
+    used = up or groups
+    cores = [int(group["sockets"]) * int(group["cores"]) for group in used]
+    gres = [group["gres"].strip() for group in used]
+    # A node that is configured by its CPUs alone, which may be threads.
+    flat = next((int(group["sockets"]) for group in used if int(group["sockets"]) > 2 and group["cores"] == "1"), 0)
     return Queue.of_cores(
         name,
-        sum(int(group["nodes"]) for group in groups),
+        sum(int(group["nodes"]) for group in up),
         cores,
-        differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in groups),
+        differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in used),
         is_default=bool(groups[0]["default"]),
         takes_jobs=any(group["state"] == "up" for group in groups),
         most_nodes=int(most) if most else None,
         gpus=next((each for each in gres if each not in ("(null)", "N/A", "")), ""),
+        down=sum(int(group["nodes"]) for group in groups if group not in up),
+        doubt=f"Slurm has a node as {flat} sockets of one core, which may be threads" if flat else "",
     )
 
 
 def mpi_types(text: str) -> list[str]:
-    """Return the types that ``srun --mpi=list`` lists, in its order.
+    """Return the types that ``srun --mpi=list`` lists and can load, in its order.
 
     :raises OutputError: if the text is no such list.
     """
@@ -215,7 +236,20 @@ def mpi_types(text: str) -> list[str]:
     begin = next((number for number, line in enumerate(lines) if re.match(r"MPI (plugin )?types are", line)), None)
     if begin is None:
         raise OutputError(f"not a list of MPI types: {quoted(text)}")
-    return [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
+    broken = broken_mpi_types(text)
+    found = [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
+    return [name for name in found if name not in broken]
+
+
+def broken_mpi_types(text: str) -> set[str]:
+    """Return the types whose plugins ``srun --mpi=list`` cannot load, by its errors.
+
+    ``pmix`` is the plugin of the newest PMIx, and is broken with it, unless another version is listed.
+    """
+    broken = set(re.findall(r"srun: error:.*?\bmpi/(\w+)", text))
+    versions = set(re.findall(r"pmix_v\d+", (re.search(r"plugin versions available: (.*)", text) or ["", ""])[1]))
+    of_pmix = {name for name in broken if name.startswith("pmix_v")}
+    return broken | ({"pmix"} if of_pmix and not versions - of_pmix else set())
 
 
 def settings(text: str) -> dict[str, str]:
@@ -228,6 +262,11 @@ def leaf_switches(text: str) -> int:
     return sum(bool(re.match(r"SwitchName=\S+ Level=0 ", line)) for line in text.splitlines())
 
 
-def accounts(text: str) -> list[str]:
-    """Return the accounts of ``sacctmgr --noheader --parsable2 show associations format=account``, each once."""
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+def associations(text: str) -> tuple[list[str], list[str]]:
+    """Return the accounts and the QOS of a user, each once.
+
+    :param text: of ``sacctmgr --noheader --parsable2 show associations format=account,qos``.
+    """
+    rows = [line.strip().partition("|") for line in text.splitlines()]
+    accounts = dict.fromkeys(account for account, _, _ in rows if account)
+    return list(accounts), list(dict.fromkeys(name for _, _, qos in rows for name in qos.split(",") if name))
