@@ -136,7 +136,7 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("MPI", "none of the site's own; the wheels of ci/run are used")
     for tool, fault in facts.asked.items():
         if fault != "ok":
-            yield row("no answer", f"{tool}: {fault}")
+            yield row("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}")
     for note in facts.notes[:20]:
         yield row("note", note)
 
