@@ -93,7 +93,8 @@ def dry_run(system: str, mpi: str) -> str:
 
 def _reason(output: str) -> str:
     """Return ReFrame's own reason of a failed run: of the first case that failed, or else its error."""
-    for pattern in (r"^ *\* Reason: (.*(?:\n {4,}\S.*)*)", r"error: (.*)", r"(?i)^.*\berror\b.*$"):
-        if match := re.search(pattern, output, re.MULTILINE):
-            return " ".join(match[match.lastindex or 0].split())
-    return "it ran no case"
+    if match := re.search(r"\* Reason: (.*?)\n(-{40}|\Z)", f"{output}\n", re.DOTALL):
+        lines = [line for line in match[1].splitlines() if not re.fullmatch(r"--- std(out|err) ---", line)]
+        return " ".join(" ".join(lines).split())
+    match = re.search(r"\w*error: .*", output, re.IGNORECASE)
+    return match[0] if match else "it ran no case"
