@@ -23,6 +23,9 @@ BLOCKING_WAIT = {
     "intel-oneapi-mpi": {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "100"},
 }
 
+# NVIDIA's HPC-X is an Open MPI.
+BLOCKING_WAIT["hpcx-mpi"] = BLOCKING_WAIT["openmpi"]
+
 
 def parse_mpis(text: str, origin: str) -> list[str]:
     """Return the MPIs that a text names: several with commas, ``all`` or ``none``.
