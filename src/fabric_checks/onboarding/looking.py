@@ -54,6 +54,11 @@ class Look:
     not_taken: dict[str, list[str]] = field(default_factory=dict)
     answers: dict[tuple[str, ...], str] = field(default_factory=dict)
 
+    @property
+    def has_lmod(self) -> bool:
+        """Tell whether the module system is Lmod."""
+        return bool({"LMOD_CMD", "LMOD_VERSION"} & set(self.machine.variables))
+
     def parsed(self, tool: str, parse: Callable[..., T], *texts: str) -> T | None:
         """Parse output; return None, with a note, if it is not understood."""
         if not texts[0]:
@@ -208,15 +213,11 @@ def _links(now: Look) -> list[hardware.Link]:
 
 def _software(now: Look, pmis: tuple[str, ...]) -> tuple[str, tuple[Mpi, ...]]:
     """Return the module system, and the MPIs of the site: by modules, or else the one on PATH."""
-    variables = now.machine.variables
-    if "LMOD_CMD" in variables or "LMOD_VERSION" in variables:
+    if now.has_lmod:
         system = "lmod"
-    elif "MODULES_CMD" in variables or "MODULESHOME" in variables:
-        system = _environment_modules(now)
     else:
-        system = "nomod"
-    mpis = () if system == "nomod" else _of_modules(now, system, pmis)
-    mpis = mpis or _on_path(now, pmis)
+        system = _environment_modules(now) if {"MODULES_CMD", "MODULESHOME"} & set(now.machine.variables) else "nomod"
+    mpis = (() if system == "nomod" else _of_modules(now, pmis)) or _on_path(now, pmis)
     if pmis:
         now.notes += [f"srun --mpi=list offers nothing that starts {mpi.family}" for mpi in mpis if not mpi.pmi]
     return system, mpis
@@ -243,87 +244,80 @@ def _module(now: Look, command: str) -> str:
     return now.answers[words]
 
 
-def _of_modules(now: Look, system: str, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
+def _of_modules(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
     listed, refused = modules.available(_module(now, "-t avail"))
-    names = {module.name for module in listed}
-    hidden: list[modules.Module] = []
-    if system == "lmod":
-        # Modules behind those of a compiler or an MPI only show in `spider`.
-        found, more = modules.available(_module(now, "-t spider"))
-        hidden = [module for module in found if module.name not in names]
-        refused += more
+    # Modules behind those of a compiler or an MPI only show in Lmod's `spider`.
+    found, more = modules.available(_module(now, "-t spider") if now.has_lmod else "")
+    hidden = [module for module in found if module.name not in {each.name for each in listed}]
     ours = re.compile("|".join(f"({pattern})" for pattern in modules.FAMILIES.values()), re.IGNORECASE)
-    now.notes += [f"the module {quoted(name)}{_LEFT_OUT}" for name in dict.fromkeys(refused) if ours.search(name)]
+    now.notes += [
+        f"the module {quoted(name)}{_LEFT_OUT}" for name in dict.fromkeys([*refused, *more]) if ours.search(name)
+    ]
     best = {family: modules.best(listed, family) or modules.best(hidden, family) for family in modules.FAMILIES}
-    chosen = {family: module for family, module in best.items() if module is not None}
-    everything = [*listed, *hidden]
+    chosen = [module for module in best.values() if module is not None]
     mpis = []
-    for family, module in chosen.items():
-        pmi = _pmi(family, pmis)
-        needs = _needs(now, system, module.name)
-        mpis.append(
-            Mpi(
-                family,
-                module.version,
-                module.name,
-                "cc" if family == "cray-mpich" else "mpicc",
-                pmi,
-                _suites(now, everything, module, needs, system, alone=len(chosen) == 1),
-                pmi_library=_pmi_library(now) if family == "intel-oneapi-mpi" and pmi else "",
-                needs=tuple(needs),
-            )
-        )
-    _note_others(now, everything, mpis)
+    for module in chosen:
+        family, pmi, needs = module.software, _pmi(module.software, pmis), _needs(now, module.name)
+        suites = _suites(now, [*listed, *hidden], module, needs, alone=len(chosen) == 1)
+        cc = "cc" if family == "cray-mpich" else "mpicc"
+        library = _pmi_library(now) if family == "intel-oneapi-mpi" and pmi else ""
+        mpis.append(Mpi(family, module.version, module.name, cc, pmi, suites, "", library, tuple(needs)))
+    _note_others(now, [*listed, *hidden], mpis)
     return tuple(mpis)
 
 
-def _needs(now: Look, system: str, name: str, at_hand: Iterable[str] = ()) -> list[str]:
+def _sets(now: Look, name: str) -> list[list[str]]:
+    """Return the sets of modules of which one has to be loaded before a module."""
+    return modules.needed_before(_module(now, f"spider {name}")) if now.has_lmod else []
+
+
+def _needs(now: Look, name: str, at_hand: Iterable[str] = ()) -> list[str]:
     """Return the modules to load before one: of several sets the one at hand, that of GCC, or the first."""
-    sets = modules.needed_before(_module(now, f"spider {name}")) if system == "lmod" else []
+    sets = _sets(now, name)
     loaded = {*now.machine.variables.get("LOADEDMODULES", "").split(":"), *at_hand}
     by_gcc = [names for names in sets if re.match("gcc|gnu", names[-1], re.IGNORECASE)]
     return next(iter([*(names for names in sets if set(names) <= loaded), *by_gcc, *sets]), [])
 
 
 def _suites(
-    now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], system: str, *, alone: bool
+    now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
 ) -> tuple[Suite, ...]:
     """Return the suites whose modules were built with an MPI, or do not name one where there is only this one."""
+
+    def prefix(module: modules.Module) -> str:
+        return modules.prefix(_module(now, f"show {module.name}"), module.software) or ""
+
     there = []
     for suite in modules.SUITES:
-        of_suite = [module for module in listed if module.software == suite and module.version]
-        named = [module for module in of_suite if modules.built_with(module, mpi)]
-        unnamed = [module for module in of_suite if modules.built_with(module, mpi) is None]
-        shown = [module for module in unnamed if _built_with(now, module, mpi, system)]
-        if module := modules.best(named or shown or (unnamed if alone else []), suite):
-            there.append(module)
+        built: dict[bool | None, list[modules.Module]] = {True: [], False: [], None: []}
+        for module in listed:
+            if module.software == suite and module.version:
+                is_built = modules.built_with(module, mpi)
+                if is_built is None:
+                    shown = modules.loaded(_module(now, f"show {module.name}"))
+                    is_built = modules.built_with(
+                        module, mpi, shown, *map(" ".join, _sets(now, module.name)), prefix(module)
+                    )
+                built[is_built].append(module)
+        if best := modules.best(built[True] or (built[None] if alone else []), suite):
+            there.append(best)
     newest = max((module.toolchain for module in there), default="")
     found = []
     for module in there:
-        before = _needs(now, system, module.name, [*needs, mpi.name])
-        prefix = modules.prefix(_module(now, f"show {module.name}"), module.software)
-        prefix = now.sound_prefix(f"the prefix of {module.name}", prefix)
+        before = _needs(now, module.name, [*needs, mpi.name])
+        folder = now.sound_prefix(f"the prefix of {module.name}", prefix(module))
         file = modules.NEEDED.get(module.software, "")
         if module.toolchain and module.toolchain != newest:
             why = "as it belongs to another toolchain and cannot share a job with the others"
         elif not set(before) <= {*needs, mpi.name}:
             why = f"as it needs {' '.join(before)} and not {' '.join([*needs, mpi.name])}"
-        elif prefix and file and not now.machine.read(f"{prefix}/{file}"):
-            why = f"without {prefix}/{file}: name the folder of its inputs in the file (`inputs=`)"
+        elif folder and file and not now.machine.read(f"{folder}/{file}"):
+            why = f"without {folder}/{file}: name the folder of its inputs in the file (`inputs=`)"
         else:
-            found.append(Suite(module.software, module.name, module.version, prefix or None))
+            found.append(Suite(module.software, module.name, module.version, folder or None))
             continue
         now.not_taken.setdefault(why, []).append(module.name)
     return tuple(found)
-
-
-def _built_with(now: Look, suite: modules.Module, mpi: modules.Module, system: str) -> bool | None:
-    """Tell whether what a suite loads, or needs before it, or its prefix, is that of an MPI."""
-    shown = _module(now, f"show {suite.name}")
-    needs = modules.needed_before(_module(now, f"spider {suite.name}")) if system == "lmod" else []
-    texts = [modules.loaded(shown), *map(" ".join, needs), modules.prefix(shown, suite.software) or ""]
-    answers = [modules.built_with(suite, mpi, text) for text in texts if text]
-    return True if True in answers else next((answer for answer in answers if answer is not None), None)
 
 
 def _note_others(now: Look, listed: list[modules.Module], mpis: list[Mpi]) -> None:

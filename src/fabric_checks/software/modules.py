@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,17 +27,14 @@ SUITES = {
 }
 #: A file below the prefix of a suite without which it is of no use.
 NEEDED = {"lammps": "share/lammps/bench/in.lj"}
-#: MPIs in the names of modules and of their folders, with a number behind; toolchains of EasyBuild and compilers that
-#: come with one count where no MPI is named.
-_NAMED = {
-    "hpcx-mpi": r"hpcx(?:-o?mpi)?",
-    "openmpi": r"open-?mpi",
-    "cray-mpich": r"cray-mpich",
-    "mvapich2": r"mvapich2?",
-    "mpich": r"mpich",
-    "spectrum-mpi": r"spectrum-mpi",
-    "intel-oneapi-mpi": r"impi|intel-?mpi|intel-oneapi-mpi",
-}
+#: An MPI in a name or a path, with the number behind it.
+_NAMED = re.compile(
+    r"((?<![a-z])|(?<=[^a-z]i))("
+    + "|".join(f"(?P<{family.replace('-', '_')}>{pattern})" for family, pattern in FAMILIES.items())
+    + r")([-_/]*v?(?P<number>\d[\d.]*\d|\d)(?![\w.]))?",
+    re.IGNORECASE,
+)
+#: Toolchains of EasyBuild, and compilers that count as an MPI where none is named.
 _TOOLCHAINS = {"openmpi": r"gompi|foss", "intel-oneapi-mpi": r"intel", "cray-mpich": r"cray|cpe"}
 #: Parts of a name that stand before that of an MPI: kinds of software, compilers, architectures, versions.
 _COMPILER = r"(gcc|gnu|intel|icc|pgi|nvhpc|nvidia|aocc|clang|llvm|cce|oneapi|compilers?)"
@@ -71,16 +68,15 @@ class Module:
         """The family or suite, the rest of the part of the name that has it, and the number of the part; or nothing."""
         parts = self.name.split("/")
         for number, part in enumerate(parts):
-            for suite, pattern in SUITES.items():
-                if match := re.fullmatch(rf"({pattern})(?P<rest>([-_.]|\d).*)?", part, re.IGNORECASE):
-                    return suite, match["rest"] or "", number
+            if found := _matched(SUITES, part):
+                return *found, number
         for number, part in enumerate(parts):
-            if found := _family(part):
+            if found := _matched(FAMILIES, part):
                 return *found, number
             # Intel's own modules, and copies: mpi/2021.11, oneapi/mpi/latest, intel/mpi-2021.2.0, mpi/intel/2019.5.
             match = re.fullmatch(r"mpi(?P<rest>[-_.\d].*)?", part, re.IGNORECASE)
             is_intel = re.search(r"intel|oneapi|(\b|[_a-z])20[12]\d", self.name, re.IGNORECASE)
-            if match and is_intel and not any(map(_family, parts[number + 1 :])):
+            if match and is_intel and not any(_matched(FAMILIES, each) for each in parts[number + 1 :]):
                 return "intel-oneapi-mpi", match["rest"] or "", number
             if not _NEUTRAL.fullmatch(part):
                 break
@@ -130,11 +126,11 @@ class Module:
         return not self.is_variant, self.is_default, list(map(int, re.findall(r"\d+", self.version))), self.name
 
 
-def _family(part: str) -> tuple[str, str] | None:
-    """Return the family that a part of a name is of, and what follows the name."""
-    for family, pattern in FAMILIES.items():
+def _matched(names: Mapping[str, str], part: str) -> tuple[str, str] | None:
+    """Return which of some software a part of a name is, and what follows in it."""
+    for name, pattern in names.items():
         if match := re.fullmatch(rf"({pattern})(?P<rest>([-_.]|\d).*)?", part, re.IGNORECASE):
-            return family, match["rest"] or ""
+            return name, match["rest"] or ""
     return None
 
 
@@ -170,38 +166,31 @@ def best(modules: Iterable[Module], software: str) -> Module | None:
     return max((one for one in modules if one.software == software), key=lambda one: one.rank, default=None)
 
 
-def mpi_named(text: str) -> tuple[str, str]:
-    """Return the family of the MPI that a text names last, with the number behind it; nothing if it names none."""
-    found = [
-        (match.start(), family, match["number"] or "")
-        for family, pattern in _NAMED.items()
-        for match in re.finditer(
-            rf"(?:(?<![a-z])|(?<=[^a-z]i))(?:{pattern})(?:[-_/]*v?(?P<number>\d[\d.]*\d|\d)(?![\w.]))?",
-            text,
-            re.IGNORECASE,
-        )
-    ]
-    if found:
-        _, family, number = max(found, key=lambda one: (one[0], len(one[1])))
-        return family, number
-    return "", ""
-
-
-def built_with(module: Module, mpi: Module, shown: str = "") -> bool | None:
+def built_with(module: Module, mpi: Module, *shown: str) -> bool | None:
     """Return whether a suite was built with an MPI, by its name, its folder, or what it loads; None if nothing shows.
 
-    :param shown: names of modules or paths that belong to it.
+    :param shown: lists of modules that it loads or needs, each one sufficient, or paths that belong to it.
     """
     number = module._found[2]
     parts = module.name.split("/")
     behind = [part for part in parts[number + 1 :] if _version(part) != module.version or re.search("[a-z]{3}", part)]
     own = "/".join([*parts[:number], module._found[1], *behind])
-    of_toolchain = (family for family, word in _TOOLCHAINS.items() if re.search(word, own, re.IGNORECASE))
-    for family, release in (mpi_named(own), (next(of_toolchain, ""), ""), mpi_named(shown), mpi_named(module.folder)):
-        if family:
-            known = not release or not mpi.version or f"{mpi.version}.".startswith(f"{release}.")
-            return family == mpi.software and known
+    for texts in ([own], shown, [module.folder]):
+        named = [match for text in texts for match in list(_NAMED.finditer(text))[-1:]]
+        if named:
+            return any(_is_of(match, mpi) for match in named)
+        toolchains = [family for family, word in _TOOLCHAINS.items() if texts == [own] and re.search(word, own, re.I)]
+        if toolchains:
+            return toolchains[0] == mpi.software
     return None
+
+
+def _is_of(named: re.Match[str], mpi: Module) -> bool:
+    """Tell whether an MPI that a text names is this one, as far as numbers are known of both."""
+    release, own = named["number"], mpi.version
+    return bool(named[mpi.software.replace("-", "_")]) and (
+        not (release and own) or f"{own}.".startswith(f"{release}.")
+    )
 
 
 def loaded(text: str) -> str:
