@@ -148,4 +148,4 @@ def test_files_for_spack_are_written_if_asked_for(clone, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "config/systems/new/spack/openmpi/packages.yaml" in written(clone)
     forget(clone, "new")
-    assert "systems/new/spack/openmpi/packages.yaml, line 2, packages: the release" in done.stdout
+    assert "config/systems/new/spack/openmpi/packages.yaml, line 2, packages: the release" in done.stdout

@@ -80,10 +80,10 @@ def command(
     files = writing.files(facts, answers, spack=spack)
     paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(files)]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
-    guesses = [(path, each) for path in reversed(files) for each in writing.guesses(files[path])]
+    guesses = [{"file": f"config/{path}"} | each for path in reversed(files) for each in writing.guesses(files[path])]
     if guesses:
-        lines = [f"  {path}, line {each.line}, {each.key}: {each.why}" for path, each in guesses]
-        console.print("guessed, and marked below config:", *lines, "", to=stream)
+        lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
+        console.print("guessed, and marked in the file:", *lines, "", to=stream)
     chosen = writing.chosen(facts, answers)
     for each in chosen:
         if fault := each.module and placing.load_modules(machine, each):
@@ -99,10 +99,7 @@ def command(
     done = f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run"
     console.print(done, "", "next:", *(f"  {line}" for line in following), to=stream)
     if as_json:
-        marked = [
-            {"file": f"config/{path}", "line": each.line, "key": each.key, "why": each.why} for path, each in guesses
-        ]
-        found = {"system": name, "files": [str(path) for path in paths], "guesses": marked, "cases": int(cases)}
+        found = {"system": name, "files": [str(path) for path in paths], "guesses": guesses, "cases": int(cases)}
         console.print_json(json.dumps(found | {"next": following}))
 
 

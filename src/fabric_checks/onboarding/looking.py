@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
@@ -216,24 +217,18 @@ def _software(now: Look, pmis: tuple[str, ...]) -> tuple[str, tuple[Mpi, ...]]:
     if now.has_lmod:
         system = "lmod"
     else:
-        system = _environment_modules(now) if {"MODULES_CMD", "MODULESHOME"} & set(now.machine.variables) else "nomod"
+        system = _environment_modules() if {"MODULES_CMD", "MODULESHOME"} & set(now.machine.variables) else "nomod"
     mpis = (() if system == "nomod" else _of_modules(now, pmis)) or _on_path(now, pmis)
     if pmis:
         now.notes += [f"srun --mpi=list offers nothing that starts {mpi.family}" for mpi in mpis if not mpi.pmi]
     return system, mpis
 
 
-def _environment_modules(now: Look) -> str:
-    """Return the name that the ReFrame at hand has for the release of Environment Modules."""
-    release = int(_first(r"(?:VERSION=|Release )(\d+)\.", _module(now, "--version")) or 4)
-    try:
-        reframe = tuple(map(int, version("ReFrame-HPC").split(".")[:2]))
-    except (PackageNotFoundError, ValueError):
-        reframe = (4, 10)
-    if release < 4 and reframe >= (4, 10):
-        now.notes.append("Environment Modules 3 are not used: ReFrame 4.10 and later need 4; name programs by prefix")
-        return "nomod"
-    return "tmod32" if release < 4 else "envmod" if reframe >= (4, 10) else "tmod4"
+def _environment_modules() -> str:
+    """Return the name that the ReFrame at hand has for Environment Modules of releases 4 and later."""
+    with suppress(PackageNotFoundError, ValueError):
+        return "envmod" if tuple(map(int, version("ReFrame-HPC").split(".")[:2])) >= (4, 10) else "tmod4"
+    return "envmod"
 
 
 def _module(now: Look, command: str) -> str:

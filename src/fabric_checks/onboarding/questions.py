@@ -49,11 +49,7 @@ class Answer:
 
 @dataclass
 class Answers:
-    """The answers to all questions by their keys.
-
-    :param system: those on the system.
-    :param queues: those on the nodes of each queue, by its name; by an empty one without a scheduler.
-    """
+    """The answers by their keys: on the system, and on the nodes of each queue, whose name is empty if it has none."""
 
     system: dict[str, Answer] = field(default_factory=dict)
     queues: dict[str, dict[str, Answer]] = field(default_factory=dict)
@@ -75,9 +71,10 @@ def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable
     for name in names:
         of_queue = f" in {name}" if len(names) > 1 else ""
         asked = {each.key: answer(replace(each, text=f"{each.text}{of_queue}")) for each in _on_a_queue(facts, name)}
-        rate = asked.get("link_gbits")
-        if rate is not None and rate.value is not None:
-            asked["nics"] = answer(_nics(facts, of_queue))
+        if "link_gbits" in asked and asked["link_gbits"].value is not None:
+            nics, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
+            text = f"How many such links does a node have{of_queue}"
+            asked["nics"] = answer(Question("nics", text, nics, why, False, _count))
         found.queues[name] = asked
     return found
 
@@ -153,11 +150,6 @@ def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
             "all GPUs of a node, as many sites take no job there without" if gres else "", not gres, _word_or_none,
         ),
     ]  # fmt: skip
-
-
-def _nics(facts: Facts, of_queue: str) -> Question:
-    guess, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
-    return Question("nics", f"How many such links does a node have{of_queue}", guess, why, False, _count)
 
 
 def taken(question: Question, given: str | None) -> Answer:

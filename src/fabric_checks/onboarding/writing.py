@@ -79,24 +79,15 @@ _ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
 _SLURM = {"qos": "--qos=", "constraint": "--constraint=", "gres": "--gres="}
 
 
-@dataclass(frozen=True)
-class Guess:
-    """A line of a file that is a guess: its number, the name that it gives a value to, and the reason."""
-
-    line: int
-    key: str
-    why: str
-
-
-def guesses(text: str) -> list[Guess]:
-    """Return what is marked as a guess in a file."""
+def guesses(text: str) -> list[dict[str, Any]]:
+    """Return what is marked as a guess in a file: its line, the name that it gives a value to, and the reason."""
     found = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if line.lstrip().startswith("# guess: "):
             at = next((at for at in range(number, len(lines)) if not lines[at].lstrip().startswith("#")), number)
             key = re.match(r"""\s*["']?([\w-]+)""", lines[at])
-            found.append(Guess(at + 1, key[1] if key else "", line.partition("# guess: ")[2]))
+            found.append({"line": at + 1, "key": key[1] if key else "", "why": line.partition("# guess: ")[2]})
     return found
 
 
@@ -169,6 +160,7 @@ def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> l
     # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
     name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue)) if queue else "compute"
     name = "node" if facts.scheduler == "local" else name
+    wheels_pmi = [] if facts.mpis else _launch_variables(_wheels_pmi(facts))
     found = []
     for managed, mpis in groups.items():
         whole = facts.scheduler in _WHOLE and styles[managed].launcher != "jsrun"
@@ -192,18 +184,10 @@ def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> l
                 "environs": environs,
                 "answers": own,
                 "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
-                "variables": _partition_variables(facts, mpis),
+                "variables": [["SLURM_KILL_BAD_EXIT", "1"], *wheels_pmi] if facts.scheduler == "slurm" else [],
             }
         )
     return found
-
-
-def _partition_variables(facts: Facts, mpis: list[Mpi]) -> list[list[str]]:
-    """Return the variables of a partition, whatever its MPIs."""
-    if facts.scheduler != "slurm":
-        return []
-    pmi = {} if mpis else _pmi_variables(_wheels_pmi(facts))
-    return [["SLURM_KILL_BAD_EXIT", "1"], *([key, value] for key, value in pmi.items())]
 
 
 def _variables(mpi: Mpi) -> list[list[str]]:
@@ -212,17 +196,14 @@ def _variables(mpi: Mpi) -> list[list[str]]:
     if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
         library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
         variables += [["PATH", f"{mpi.prefix}/bin:$PATH"], ["LD_LIBRARY_PATH", library]]
-    return [*variables, *([key, value] for key, value in _launch_variables(mpi).items())]
+    return [*variables, *_launch_variables(mpi.pmi, mpi.pmi_library)]
 
 
-def _launch_variables(mpi: Mpi) -> dict[str, str]:
-    return _pmi_variables(mpi.pmi) | ({"I_MPI_PMI_LIBRARY": mpi.pmi_library} if mpi.pmi_library else {})
-
-
-def _pmi_variables(pmi: str) -> dict[str, str]:
+def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:
     """Return the variables for a value of `srun --mpi`; generic_slurm.py says why PMIx gets a fence."""
-    fence = {"SLURM_PMIX_FENCE": "ring"} if pmi.startswith("pmix") else {}
-    return ({"SLURM_MPI_TYPE": pmi} if pmi else {}) | fence
+    fence = "ring" if pmi.startswith("pmix") else ""
+    variables = {"SLURM_MPI_TYPE": pmi, "SLURM_PMIX_FENCE": fence, "I_MPI_PMI_LIBRARY": library}
+    return [[name, value] for name, value in variables.items() if value]
 
 
 def _hostnames(facts: Facts) -> str:
@@ -259,8 +240,8 @@ def _scopes(facts: Facts) -> dict[str, str]:
             "# guess: the release that the module or `mpirun` names, with no variants\n"
             + yaml.safe_dump({"packages": packages}, sort_keys=False)
         )
-        if variables := _launch_variables(mpi):
-            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": variables}})
+        if variables := _launch_variables(mpi.pmi, mpi.pmi_library):
+            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": dict(variables)}})
     return found
 
 
