@@ -85,14 +85,14 @@ def test_for_programs(clone, tmp_path):
 
 def test_questions_and_answers(clone, tmp_path):
     """An answer that is none is asked for again; an empty one takes the guess."""
-    answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100\n\n"
+    answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout
     assert "129 is more than the 128 nodes that batch can have" in done.stdout
     text = (clone / "config/systems/new.py").read_text()
     assert '"access": ["--exclusive", "--partition=batch"]' in text and '"nodes": 32,' in text
-    assert '"link_MBps": 12500.0,' in text
+    assert '"link_MBps": 12500.0,' in text and '# guess: most have one\n                    "nics": 1,' in text
     forget(clone, "new")
 
 

@@ -74,7 +74,9 @@ def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable
         if "link_gbits" in asked and asked["link_gbits"].value is not None:
             nics, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
             text = f"How many such links does a node have{of_queue}"
-            asked["nics"] = answer(Question("nics", text, nics, why, False, _count))
+            # A login node without links tells nothing; nodes with GPUs often have one for each.
+            has_one = not facts.links and not any(queue.gpus for queue in facts.queues if queue.name == name)
+            asked["nics"] = answer(Question("nics", text, nics, why, has_one, _count))
         found.queues[name] = asked
     return found
 
