@@ -30,7 +30,7 @@ def test_slurm_with_infiniband():
     assert (found.scheduler, found.cluster, found.switches) == ("slurm", "ada", 3)
     # A partition that is closed is none; MaxNodes bounds a job; groups of one partition are one.
     assert queues(found) == {"batch": (128, 128, True), "debug": (4, 128, False), "himem": (8, 128, False)}
-    assert (found.queues[0].nodes, found.queues[0].down, found.cores) == (316, 4, 32)
+    assert (found.queues[0].nodes, found.queues[0].out_of_service, found.cores) == (316, 4, 32)
     assert found.accounts == ("hpcops", "chem-21") and found.qos == ("normal", "long")
     # The adapter's Ethernet port and the host's other interface are slower.
     assert [(link.device, link.kind, link.MBps) for link in found.links] == [("mlx5_0", "InfiniBand", 25000)]
@@ -191,7 +191,7 @@ def test_a_type_of_srun_that_cannot_be_loaded_is_named():
     text = (SITES / "slurm_gpus.txt").read_text()
     broken = text.replace("versions available: pmix_v5\n", "versions available: pmix_v5\nsrun: error: mpi/pmix_v5: x\n")
     found = look(Recorded(broken), "box")
-    assert found.pmis == ("pmi2",) and "srun offers pmix, pmix_v5, but cannot load it, so it is not used" in found.notes
+    assert found.pmis == ("pmi2",) and "srun offers pmix_v5, but cannot load it, so it is not used" in found.notes
 
 
 def test_an_answer_that_is_not_understood_is_noted_and_left_out():

@@ -116,7 +116,7 @@ def shown(facts: Facts) -> Iterable[str]:
         limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
         gpus = f", {queue.gpus}" if queue.gpus else ""
         default = " (default)" if queue.is_default else ""
-        down = f" and {queue.down} out of service" if queue.down else ""
+        down = f" and {queue.out_of_service} out of service" if queue.out_of_service else ""
         yield row("nodes", f"{queue.name or 'all'}{default}: {queue.nodes}{down}{limit}{cores}{gpus}")
     if len(facts.queues) > 20:
         yield row("", f"... and {len(facts.queues) - 20} more")

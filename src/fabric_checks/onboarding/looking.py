@@ -151,7 +151,7 @@ def _slurm(now: Look) -> Facts:
     accounts, qos = slurm.associations(associations)
     types = ask("srun", "--mpi=list") or ""
     if broken := slurm.broken_mpi_types(types):
-        now.notes.append(f"srun offers {', '.join(sorted(broken))}, but cannot load it, so it is not used")
+        now.notes.append(f"srun offers {', '.join(broken)}, but cannot load it, so it is not used")
     cluster = settings.get("ClusterName", "")
     return Facts(
         scheduler="slurm",

@@ -140,7 +140,7 @@ def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
     why = "the one of yours that it allows" if only else "jobs have your default one"
     gres = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
     kinds = (text.replace(",", "&") for text in queue.features)
-    features = tuple(text for text in kinds if re.fullmatch(_WORD, text))
+    features = tuple(text for text in kinds if re.fullmatch(_WORD, text)) if len(queue.features) > 1 else ()
     return [
         Question("qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos),
         Question(

@@ -23,14 +23,14 @@ class Queue:
     """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS, LSF or Flux.
 
     :param name: what jobs ask for; empty where there is only one and it has no name.
-    :param nodes: how many it has; :param most_nodes: how many one job may have, if that is less.
+    :param nodes: how many it has that take jobs; :param out_of_service: how many it has that are down or drained.
+    :param most_nodes: how many nodes one job may have, if that is less.
     :param cores: physical cores of a node, the fewest if they differ; None if unknown.
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
     :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
-    :param down: nodes that are out of service, which ``nodes`` does not count.
     :param doubt: why the number of cores may be wrong; empty if nothing suggests it.
-    :param features: the sets of features that its nodes have, if they differ; :param qos: those that it allows, if few.
+    :param features: the sets of features that its nodes have; :param qos: those that it allows, empty for all.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Queue:
     is_default: bool = False
     takes_jobs: bool = True
     most_nodes: int | None = None
+    out_of_service: int = 0
     gpus: str = ""
-    down: int = 0
     doubt: str = ""
     features: tuple[str, ...] = ()
     qos: tuple[str, ...] = ()

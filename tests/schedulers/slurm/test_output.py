@@ -77,10 +77,49 @@ def test_a_node_in_service():
         (node("n3", "DOWN*"), "n3 does not respond"),
         (node("n3", "DOWN", rest=" Reason=a=b c [x@y] Comment=late"), "n3 is down (a=b c)"),
         (node("n3", "ALLOCATED+MAINTENANCE"), "n3 is in maintenance"),
+        (node("n3", "IDLE+CLOUD+DRAIN+POWERED_DOWN"), "n3 is drained"),
+        (node("n3", "IDLE+DRAIN+INVALID_REG"), "n3 is drained"),
+        (node("n3", "FUTURE"), "n3 is not set up yet"),
+        # github.com/aws/aws-parallelcluster-node, pull request 416: `scontrol reboot`
+        (node("n3", "DOWN+CLOUD+REBOOT_ISSUED"), "n3 reboots"),
+        (node("n3", "DOWN+DRAIN+NOT_RESPONDING+REBOOT_ISSUED"), "n3 is drained"),
+        # github.com/aws/aws-parallelcluster-node, pull requests 350 and 402: nodes that could not be woken
+        (node("n3", "DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING", rest=" Reason=ResumeTimeout reached [slurm@now]"),
+         "n3 is down (ResumeTimeout reached)"),
+        (node("n3", "DOWN+CLOUD+NOT_RESPONDING+POWERING_UP"), "n3 is down"),
+        (node("n3", "DOWN*+CLOUD+POWER"), "n3 is down"),
+        (node("n3", "DOWN*+CLOUD"), "n3 does not respond"),
     ],
-)
+)  # fmt: skip
 def test_a_node_out_of_service_has_its_reason(found, fault):
     assert found.fault == fault
+
+
+@pytest.mark.parametrize(
+    ("state", "is_busy"),
+    [
+        # github.com/aws/aws-parallelcluster-node, pull requests 350, 402 and 404, Slurm 20 and 21
+        ("IDLE+CLOUD+POWERED_DOWN", False),
+        ("IDLE+CLOUD+POWER_DOWN+POWERED_DOWN", False),
+        ("IDLE+CLOUD+POWERING_DOWN", False),
+        ("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP", True),
+        ("MIXED#+CLOUD", True),
+        ("IDLE+CLOUD+POWER", False),
+        # a dynamic node that wakes, a listing of Slurm 22.05
+        ("IDLE+CLOUD+DYNAMIC_NORM+NOT_RESPONDING+POWERING_UP", False),
+        # github.com/fasrc/slurm-diamond-collector, pull request 1: nodes of its own
+        ("IDLE+POWER", False),
+        ("IDLE*+POWER", False),
+        ("IDLE~", False),
+        ("IDLE+PLANNED", False),
+        ("MIXED+REBOOT_REQUESTED", True),
+        ("ALLOCATED+NOT_RESPONDING+REBOOT_ISSUED", True),
+        ("IDLE+BLOCKED", True),
+    ],
+)
+def test_a_node_that_saves_power_or_reboots_is_in_service(state, is_busy):
+    found = node("n1", state)
+    assert (found.fault, found.is_busy) == (None, is_busy)
 
 
 def test_nothing_is_no_node():
@@ -136,8 +175,8 @@ def test_the_reservation_of_a_job():
 
 def test_groups_of_one_name_are_one_partition():
     one, two = slurm.queues("all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n")
-    assert (one.name, one.nodes, one.cores, one.differ) == ("all", 4, 2, False)
-    assert (one.is_default, one.takes_jobs, one.gpus, one.down) == (True, True, "", 2)
+    assert (one.name, one.nodes, one.cores, one.differ, one.out_of_service) == ("all", 4, 2, False, 2)
+    assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "gpu:4")
     assert (two.nodes, two.cores, two.differ, two.is_default, two.takes_jobs, two.gpus) == (
         1,
         16,
@@ -147,6 +186,22 @@ def test_groups_of_one_name_are_one_partition():
         "",
     )
     assert slurm.queues("") == []
+
+
+@pytest.mark.parametrize(
+    ("states", "in_service"),
+    [
+        ("idle mixed allocated completing planned reserved maint down^", 8),
+        ("idle~ mixed# allocated idle! idle% powering_up powered_down reboot^ idle@", 9),
+        ("down down* drained drained* draining fail failing error inval unknown unk* future", 0),
+        ("down~ drained~ idle*", 0),
+    ],
+    ids=["takes jobs", "saves power or reboots", "out of service", "out of service and off"],
+)
+def test_a_partition_offers_its_nodes_in_service(states, in_service):
+    states = states.split()
+    (found,) = slurm.queues("".join(f"all*|up|1|1|4|{state}|(null)\n" for state in states))
+    assert (found.nodes, found.out_of_service, found.cores) == (in_service, len(states) - in_service, 4)
 
 
 @pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])
@@ -161,9 +216,9 @@ def test_limits():
     assert [queue.most_nodes for queue in slurm.queues(listed, limits)] == [4, None]
 
 
-_LISTED = (
-    "MPI plugin types are...\n\tnone\n\tpmix\n\tcray_shasta\n\tpmi2\nspecific pmix plugin versions available: {}\n"
-)
+LISTED = "MPI plugin types are...\n\tnone\n\tpmix\n\tpmi2\n"
+VERSIONS = "specific pmix plugin versions available: {}\n"
+NO_LIBRARY = "mpi/pmix_v{}: init: (null) [0]: mpi_pmix.c:193: pmi/pmix: can not load PMIx library\n"
 
 
 @pytest.mark.parametrize(
@@ -172,22 +227,32 @@ _LISTED = (
         ("srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: openmpi\n", ["pmi2", "openmpi"]),
         ("MPI plugin types are...\n\tnone\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n", ["pmix"]),
         ("warning\nMPI plugin types are...\n\tnone\n", []),
-        # After pyiron/executorlib pull request 761, where the plugin of the only PMIx cannot be loaded.
-        (
-            f"{_LISTED.format('pmix_v5')}srun: error:  mpi/pmix_v5: init: (null) [0]: mpi_pmix.c:1: can not load\n"
-            "srun: error: MPI: Cannot create context for mpi/pmix\n",
-            ["cray_shasta", "pmi2"],
-        ),
-        # As slurmd has it in SergioMEV/slurm-for-dummies issue 15, with a second version that can be.
-        (
-            f"srun: error: mpi/pmix_v4: can not load PMIx library\n{_LISTED.format('pmix_v3,pmix_v4')}",
-            ["pmix", "cray_shasta", "pmi2"],
-        ),
-        ("MPI plugin types are...\nnone\npmix\npmi2\nsrun: error: mpi/pmix_v5: init: (null) [0]: x\n", ["pmi2"]),
+        (f"{LISTED}srun: error: {NO_LIBRARY.format(5)}", ["pmi2"]),
+        # github.com/pyiron/executorlib, pull requests 761 and 762
+        (f"{LISTED}{VERSIONS.format('pmix_v5')}srun: error:  {NO_LIBRARY.format(5)}"
+         "srun: error: Couldn't load specified plugin name for mpi/pmix: Plugin init() callback failed\n"
+         "srun: error: MPI: Cannot create context for mpi/pmix\nsrun: error: MPI: Unable to load any plugin\n"
+         "srun: error: Invalid MPI type 'pmix', --mpi=list for acceptable types\n", ["pmi2"]),
+        # github.com/openpmix/openpmix/issues/3038, with a version that loads
+        (f"error:  {NO_LIBRARY.format(4)}error: MPI: Cannot create context for mpi/pmix_v4\n{LISTED}"
+         f"{VERSIONS.format('pmix_v3,pmix_v4')}", ["pmi2", "pmix_v3"]),
+        (f"srun: error: {NO_LIBRARY.format(2)}{LISTED}{VERSIONS.format('pmix_v3')}", ["pmi2", "pmix_v3"]),
+        # github.com/geoschem/geos-chem/issues/822
+        (f"{LISTED}srun: error: cannot find mpi plugin for mpi/pmix\n", ["pmi2"]),
+        ("srun: error: (null) [0] mpi_pmix.c:133 [init] mpi/pmix: ERROR: pmi/pmix: can not load PMIx library\n"
+         "srun: MPI types are...\nsrun: none\nsrun: pmix_v3\nsrun: pmix\nsrun: pmi2\n", ["pmi2"]),
+        ("srun: error: plugin_load_from_file: dlopen(/usr/lib64/slurm/mpi_pmix_v3.so): libpmix.so.2: cannot open "
+         f"shared object file: No such file or directory\n{LISTED}", ["pmi2"]),
+        (f"{LISTED}srun: error: Unable to allocate resources: something else\n", ["pmix", "pmi2"]),
     ],
-)
-def test_mpi_types(text, types):
+)  # fmt: skip
+def test_mpi_types_are_those_whose_plugins_load(text, types):
     assert slurm.mpi_types(text) == types
+
+
+def test_the_plugins_that_do_not_load_have_names():
+    assert slurm.broken_mpi_types(f"{LISTED}srun: error: {NO_LIBRARY.format(5)}") == ["pmix_v5"]
+    assert slurm.broken_mpi_types(LISTED) == []
 
 
 def test_no_list_of_mpi_types():
@@ -195,25 +260,15 @@ def test_no_list_of_mpi_types():
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 
-@pytest.mark.parametrize("state", ["down", "drained", "draining", "idle*", "allocated*", "fail", "inval", "unknown"])
-def test_nodes_out_of_service_do_not_count(state):
-    """A node that saves power is in service."""
-    (queue,) = slurm.queues(f"a|up|4|1|2|{state}|n\na|up|2|1|8|idle~|n\na|up|1|1|8|powered_down|n\n")
-    assert (queue.nodes, queue.cores, queue.down) == (3, 8, 4)
-
-
 def test_sockets_of_one_core_are_doubted():
     flat, real = slurm.queues("a|up|4|128|1|idle|n\nb|up|4|2|1|idle|n\n")
     assert "128 sockets of one core" in flat.doubt and real.doubt == ""
 
 
-def test_features_and_qos_where_there_is_a_choice():
-    one, two = slurm.queues(
-        "a*|up|4|1|2|idle|n\nb|up|4|1|2|idle|n\n",
-        "PartitionName=b AllowQos=long,gpu State=UP\n",
-        "a*|x,ib\na*|y\nb|x\n",
-    )
-    assert (one.features, one.qos, two.features, two.qos) == (("x,ib", "y"), (), (), ("long", "gpu"))
+def test_features_and_qos_of_partitions():
+    listed, limits = "a*|up|4|1|2|idle|n\nb|up|4|1|2|idle|n\n", "PartitionName=b AllowQos=long,gpu State=UP\n"
+    one, two = slurm.queues(listed, limits, "a*|x,ib\na*|y\nb|x\n")
+    assert (one.features, one.qos, two.features, two.qos) == (("x,ib", "y"), (), ("x",), ("long", "gpu"))
 
 
 def test_settings_topology_and_accounts():

@@ -15,24 +15,27 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import ExitReason, Node, Queue
 
-#: States of a node in which it takes no job, with their meanings; of several the first here is shown.
+#: How states of a node begin in which it takes no job until somebody sees to it, with their meanings; of several the
+#: first here is shown. ``scontrol`` prints all states of a node (``IDLE+DRAIN``), ``sinfo`` one (``drained``).
 UNAVAILABLE = {
     "NOT_RESPONDING": "does not respond",
     "NO_RESPOND": "does not respond",  # as older releases call it
     "DOWN": "is down",
     "FAIL": "is about to fail",
-    "ERROR": "is in error",
+    "ERR": "is in error",
     "DRAIN": "is drained",
-    "MAINTENANCE": "is in maintenance",
     "MAINT": "is in maintenance",
-    "REBOOT_ISSUED": "reboots",
-    "POWERED_DOWN": "is powered down",
-    "INVALID_REG": "registered with less than its configuration",
-    "UNKNOWN": "is in an unknown state",
+    "INVAL": "registered with less than its configuration",
+    "UNK": "is in an unknown state",
+    "FUTURE": "is not set up yet",
+    "REBOOTING": "reboots",  # as DOWN+REBOOT_ISSUED is called here
 }
+#: How states of a node begin that comes back for a job by itself, as one that saves power or reboots. Until then it
+#: does not respond, which is no fault. Older releases print these states as a character behind the first one.
+RETURNING, RETURNING_MARKS = ("POWER", "REBOOT_ISSUED"), "~#!%^"
 
 #: States of a node that other jobs have.
-BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED"}
+BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED", "BLOCKED"}
 #: States of a node that a reservation puts it in: its own jobs run there all the same, also if it is for maintenance.
 OF_RESERVATION = {"MAINT", "MAINTENANCE", "RESERVED"}
 
@@ -131,17 +134,31 @@ def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:
 
 
 def _node(line: str, reserved: bool) -> Node:
-    name, state = _value(line, "NodeName"), _value(line, "State")
-    # A star, tilde or the like behind a state is how some releases write further states.
-    states = {*re.sub(r"[^A-Z_+]", "", state).split("+"), *(["NOT_RESPONDING"] if "*" in state else [])}
+    name, states = _value(line, "NodeName"), _states(_value(line, "State"))
     states -= OF_RESERVATION if reserved else set()
     # The reason is followed by its author and time.
     reason = (re.search(r" Reason=(.*?)(?: \[\S+@\S+\])?(?: Comment=.*)?$", line) or ["", ""])[1].strip()
-    meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in states), None)
+    meaning = _why_unavailable(states)
     # Slurm's own reason of a silent node adds nothing.
     why = "" if reason in ("", "Not responding") else f" ({reason})"
     partitions = frozenset(_value(line, "Partitions").split(",")) if " Partitions=" in line else frozenset()
     return Node(name, f"{name} {meaning}{why}" if meaning else None, bool(states & BUSY), partitions)
+
+
+def _states(text: str) -> set[str]:
+    """Return the states of a node from ``IDLE+CLOUD+POWERED_DOWN``, ``DOWN*+CLOUD``, or sinfo's ``idle~``."""
+    states = set(re.sub(r"[^A-Z_+]", "", text.upper()).split("+"))
+    states |= {"NOT_RESPONDING"} if "*" in text else set()
+    if "DOWN" in states and ("REBOOT_ISSUED" in states or "^" in text):
+        states = states - {"DOWN"} | {"REBOOTING", "REBOOT_ISSUED"}  # it is DOWN until it is back
+    if any(state.startswith(RETURNING) for state in states) or any(mark in text for mark in RETURNING_MARKS):
+        states -= {"NOT_RESPONDING", "NO_RESPOND"}
+    return states
+
+
+def _why_unavailable(states: set[str]) -> str | None:
+    found = (meaning for name, meaning in UNAVAILABLE.items() if any(state.startswith(name) for state in states))
+    return next(found, None)
 
 
 def too_few(job: Job, nodes: Iterable[Node]) -> bool:
@@ -169,14 +186,14 @@ SINFO = "%P|%a|%D|%X|%Y|%T|%G"
 #: Such a line. Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
 _GROUP = re.compile(
     r"(?P<name>[^|]*?)(?P<default>\*?)\s*\|\s*(?P<state>[^|]*?)\s*\|(?P<nodes>\d+)\|"
-    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|(?P<node_state>[^|]*)\|(?P<gres>[^|]*)"
+    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|(?P<of_nodes>[^|]*)\|(?P<gres>[^|]*)"
 )
-#: States of sinfo in which nodes take no job, now and until somebody mends them; a star: it does not respond.
-_DOWN = re.compile(r"(down|drain|fail|error|inval|unknown)|.*\*", re.IGNORECASE)
 
 
 def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
-    """Return the partitions that ``sinfo --noheader --format=SINFO`` lists; nodes out of service are not counted.
+    """Return the partitions that ``sinfo --noheader --format=SINFO`` lists, with their nodes that take jobs.
+
+    One in maintenance is among these, and one that reboots: that ends by itself.
 
     :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job, and its QOS.
     :param features: the lines of ``sinfo --noheader --format=%P|%f``.
@@ -192,43 +209,51 @@ def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
         groups.setdefault(group["name"], []).append(group)
     most = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?MaxNodes=(\d+)(?: |$)", limits, re.MULTILINE))
     qos = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?AllowQos=(?!ALL\b)([\w.,-]+)", limits, re.MULTILINE))
-    sets: dict[str, list[str]] = {}
-    for line in features.splitlines():
-        name, _, each = line.strip().partition("|")
-        sets.setdefault(name.rstrip("*"), []).append(each)
+    found = [_queue(name, of_name, most.get(name)) for name, of_name in groups.items()]
+    kinds = [line.strip().partition("|") for line in features.splitlines()]
     return [
         replace(
-            _queue(name, found, most.get(name)),
-            features=tuple(sets[name]) if len(sets.get(name, [])) > 1 else (),
-            qos=tuple(qos[name].split(",")) if name in qos else (),
+            queue,
+            features=tuple(kind for name, _, kind in kinds if name.rstrip("*") == queue.name),
+            qos=tuple(filter(None, qos.get(queue.name, "").split(","))),
         )
-        for name, found in groups.items()
+        for queue in found
     ]
 
 
-def _queue(name: str, groups: Sequence[re.Match[str]], most: str | None) -> Queue:
-    up = [group for group in groups if not _DOWN.match(group["node_state"])]
-    used = up or groups
-    cores = [int(group["sockets"]) * int(group["cores"]) for group in used]
-    gres = [group["gres"].strip() for group in used]
+def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queue:
+    working = [
+        group for group in listed if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
+    ]
+    groups = working or listed
+    in_service, total = (sum(int(group["nodes"]) for group in of) for of in (working, listed))
+    cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
+    gres = [group["gres"].strip() for group in listed]
     # A node that is configured by its CPUs alone, which may be threads.
-    flat = next((int(group["sockets"]) for group in used if int(group["sockets"]) > 2 and group["cores"] == "1"), 0)
+    flat = next((group["sockets"] for group in groups if int(group["sockets"]) > 2 and group["cores"] == "1"), "")
     return Queue.of_cores(
         name,
-        sum(int(group["nodes"]) for group in up),
+        in_service,
         cores,
-        differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in used),
+        out_of_service=total - in_service,
+        differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in groups),
         is_default=bool(groups[0]["default"]),
         takes_jobs=any(group["state"] == "up" for group in groups),
         most_nodes=int(most) if most else None,
         gpus=next((each for each in gres if each not in ("(null)", "N/A", "")), ""),
-        down=sum(int(group["nodes"]) for group in groups if group not in up),
         doubt=f"Slurm has a node as {flat} sockets of one core, which may be threads" if flat else "",
     )
 
 
+_ERROR = re.compile(r"(?i)\berror\b")
+#: The plugin in an error: ``mpi/pmix_v5: init: ..``, ``dlopen(/usr/lib64/slurm/mpi_pmix_v3.so)``, ``MPI type 'pmix'``.
+_PLUGIN = re.compile(r"(?<!\w)mpi/(\w+)|/mpi_(\w+)\.so|MPI type '(\w+)'")
+
+
 def mpi_types(text: str) -> list[str]:
-    """Return the types that ``srun --mpi=list`` lists and can load, in its order.
+    """Return the types that ``srun --mpi=list`` lists, in its order, without those whose plugin cannot be loaded.
+
+    ``pmix`` stands for one of its versions, and no list says for which: if one fails, the others are returned instead.
 
     :raises OutputError: if the text is no such list.
     """
@@ -236,20 +261,21 @@ def mpi_types(text: str) -> list[str]:
     begin = next((number for number, line in enumerate(lines) if re.match(r"MPI (plugin )?types are", line)), None)
     if begin is None:
         raise OutputError(f"not a list of MPI types: {quoted(text)}")
-    broken = broken_mpi_types(text)
-    found = [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
-    return [name for name in found if name not in broken]
+    broken = set(broken_mpi_types(text))
+    listed = [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
+    if any(name.startswith("pmix") for name in broken):
+        known = "\n".join(line for line in lines if not _ERROR.search(line))
+        versions = list(dict.fromkeys(re.findall(r"\bpmix_v\d+\b", known)))
+        # An error may call the only version `pmix`.
+        broken |= {"pmix", *(versions if "pmix" in broken and len(versions) == 1 else [])}
+        listed += [version for version in versions if version not in listed]
+    return [name for name in listed if name not in broken]
 
 
-def broken_mpi_types(text: str) -> set[str]:
-    """Return the types whose plugins ``srun --mpi=list`` cannot load, by its errors.
-
-    ``pmix`` is the plugin of the newest PMIx, and is broken with it, unless another version is listed.
-    """
-    broken = set(re.findall(r"srun: error:.*?\bmpi/(\w+)", text))
-    versions = set(re.findall(r"pmix_v\d+", (re.search(r"plugin versions available: (.*)", text) or ["", ""])[1]))
-    of_pmix = {name for name in broken if name.startswith("pmix_v")}
-    return broken | ({"pmix"} if of_pmix and not versions - of_pmix else set())
+def broken_mpi_types(text: str) -> list[str]:
+    """Return the types whose plugin could not be loaded, by the errors that ``srun --mpi=list`` prints."""
+    errors = "\n".join(line for line in text.splitlines() if _ERROR.search(line))
+    return list(dict.fromkeys("".join(found) for found in _PLUGIN.findall(errors)))
 
 
 def settings(text: str) -> dict[str, str]:
