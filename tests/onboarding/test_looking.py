@@ -122,6 +122,7 @@ def test_modules_of_a_hierarchy_come_with_those_before_them():
     found = look(site("lmod_hierarchy"), "box")
     openmpi, mvapich2 = found.mpis
     assert openmpi.modules == ["gnu14/14.2", "openmpi5/5.0.7", "omb/7.3"]
+    assert [suite.prefix for suite in openmpi.suites] == ["/opt/omb"]
     assert mvapich2.modules == ["gnu14/14.2", "mvapich2/2.3.7"]
     assert any(
         "imb/2021.7" in note and "needs intel/2024" in note and "not gnu14/14.2 openmpi5" in note

@@ -47,7 +47,7 @@ def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
     [
         ("gnu14/14:openmpi5/5.0.7:omb/7.3", ""), ("", ""),
         ("gnu14/14:openmpi5/5.0.5:omb/7.3", "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
-        (None, "`module load gnu14/14 openmpi5/5.0.7 omb/7.3`, and mpicc after it: exit status 1: no such module"),
+        (None, "`module load gnu14/14 openmpi5/5.0.7 omb/7.3`: exit status 1: no such module"),
     ],
 )  # fmt: skip
 def test_modules_are_loaded_together(loaded, fault):

@@ -33,7 +33,7 @@ def nothing_is_selected(monkeypatch):
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_every_site_has_a_configuration(name, tmp_path):
-    files = written(name)
+    files = written(name, spack=True)
     assert list(files)[-2:] == ["references/new.yaml", "systems/new.py"]
     text = files["systems/new.py"]
     assert text.isascii() and max(map(len, text.splitlines())) <= 120

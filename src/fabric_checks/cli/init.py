@@ -72,7 +72,8 @@ def command(
     answers = questions.answered(
         facts, placing.is_free, lambda question: _answer(question, given.get(question.key), stream, yes=yes)
     )
-    unused = [key for key, value in given.items() if value is not None and key not in answers.keys]
+    asked = set(answers.system).union(*answers.queues.values())
+    unused = [key for key, value in given.items() if value is not None and key not in asked]
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 

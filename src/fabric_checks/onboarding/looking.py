@@ -279,8 +279,13 @@ def _suites(
 ) -> tuple[Suite, ...]:
     """Return the suites whose modules were built with an MPI, or do not name one where there is only this one."""
 
+    def show(module: modules.Module) -> str:
+        before = _needs(now, module.name, [*needs, mpi.name])  # without these Lmod shows nothing of it
+        load = f"load {' '.join(before)} >/dev/null 2>&1 && module " if before else ""
+        return _module(now, f"{load}show {module.name}")
+
     def prefix(module: modules.Module) -> str:
-        return modules.prefix(_module(now, f"show {module.name}"), module.software) or ""
+        return modules.prefix(show(module), module.software) or ""
 
     there = []
     for suite in modules.SUITES:
@@ -289,7 +294,7 @@ def _suites(
             if module.software == suite and module.version:
                 is_built = modules.built_with(module, mpi)
                 if is_built is None:
-                    shown = modules.loaded(_module(now, f"show {module.name}"))
+                    shown = modules.loaded(show(module))
                     is_built = modules.built_with(
                         module, mpi, shown, *map(" ".join, _sets(now, module.name)), prefix(module)
                     )

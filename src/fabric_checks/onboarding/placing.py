@@ -55,11 +55,12 @@ def load_modules(machine: Machine, mpi: Mpi) -> str:
 
     Nothing is wrong if its compiler is on PATH, and the MPI was not replaced by what another module loads.
     """
-    script = f'module load {" ".join(mpi.modules)} && command -v {mpi.cc} >&2 && echo "loaded:$LOADEDMODULES"'
-    text = machine.ask("bash", "--login", "-c", f"{{ {script}; }} 2>&1")
+    load = f"module load {' '.join(mpi.modules)}"
+    has_cc = f"{{ command -v {mpi.cc} || {{ echo no {mpi.cc} is on PATH then; false; }}; }}"
+    text = machine.ask("bash", "--login", "-c", f'{{ {load} && {has_cc} && echo "loaded:$LOADEDMODULES"; }} 2>&1')
     if text is None:
         fault = list(machine.asked.values())[-1]
-        return f"`module load {' '.join(mpi.modules)}`, and {mpi.cc} after it: {fault}"
+        return f"`{load}`: {fault}"
     names = text.rpartition("loaded:")[2].strip().split(":")
     gone = [name for name in mpi.modules if "/" in name and names != [""] and name not in names]
     return f"{', '.join(gone)} is unloaded by the modules behind it; what is loaded: {', '.join(names)}" if gone else ""

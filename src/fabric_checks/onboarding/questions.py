@@ -54,11 +54,6 @@ class Answers:
     system: dict[str, Answer] = field(default_factory=dict)
     queues: dict[str, dict[str, Answer]] = field(default_factory=dict)
 
-    @property
-    def keys(self) -> set[str]:
-        """Return the keys of all questions that were answered."""
-        return set(self.system).union(*self.queues.values())
-
 
 def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]) -> Answers:
     """Return the answers to all questions; those on the nodes depend on the answer to that on the queue.
