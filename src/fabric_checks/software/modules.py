@@ -115,6 +115,14 @@ class Module:
         return next(iter([*own, *(found for _, found in versions[-1:])]), "")
 
     @property
+    def remainder(self) -> str:
+        """What its name has besides the software and its version."""
+        _, rest, number = self._found
+        parts = self.name.split("/")
+        behind = [part for part in parts[number + 1 :] if _version(part) != self.version or re.search("[a-z]{3}", part)]
+        return "/".join([*parts[:number], rest, *behind])
+
+    @property
     def toolchain(self) -> str:
         """The release of its toolchain of EasyBuild: ``2023b`` of ``IMB/2021.3-gompi-2023b``; or nothing."""
         match = re.search(r"-(20\d\d[ab])(-|$)", self.name)
@@ -171,10 +179,7 @@ def built_with(module: Module, mpi: Module, *shown: str) -> bool | None:
 
     :param shown: lists of modules that it loads or needs, each one sufficient, or paths that belong to it.
     """
-    number = module._found[2]
-    parts = module.name.split("/")
-    behind = [part for part in parts[number + 1 :] if _version(part) != module.version or re.search("[a-z]{3}", part)]
-    own = "/".join([*parts[:number], module._found[1], *behind])
+    own = module.remainder
     for texts in ([own], shown, [module.folder]):
         named = [match for text in texts for match in list(_NAMED.finditer(text))[-1:]]
         if named:
