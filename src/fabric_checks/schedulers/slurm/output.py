@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
@@ -209,19 +209,20 @@ def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
         groups.setdefault(group["name"], []).append(group)
     most = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?MaxNodes=(\d+)(?: |$)", limits, re.MULTILINE))
     qos = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?AllowQos=(?!ALL\b)([\w.,-]+)", limits, re.MULTILINE))
-    found = [_queue(name, of_name, most.get(name)) for name, of_name in groups.items()]
     kinds = [line.strip().partition("|") for line in features.splitlines()]
     return [
-        replace(
-            queue,
-            features=tuple(kind for name, _, kind in kinds if name.rstrip("*") == queue.name),
-            qos=tuple(filter(None, qos.get(queue.name, "").split(","))),
+        _queue(
+            name,
+            found,
+            most.get(name),
+            features=tuple(kind for each, _, kind in kinds if each.rstrip("*") == name),
+            qos=tuple(filter(None, qos.get(name, "").split(","))),
         )
-        for queue in found
+        for name, found in groups.items()
     ]
 
 
-def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queue:
+def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None, **more: tuple[str, ...]) -> Queue:
     working = [
         group for group in listed if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
     ]
@@ -242,6 +243,7 @@ def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queu
         most_nodes=int(most) if most else None,
         gpus=next((each for each in gres if each not in ("(null)", "N/A", "")), ""),
         doubt=f"Slurm has a node as {flat} sockets of one core, which may be threads" if flat else "",
+        **more,
     )
 
 
