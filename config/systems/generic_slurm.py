@@ -84,6 +84,8 @@ def partition(name):
         # under `placement` the CPUs of each, and a case whose ranks cannot have a core each fails.
         "env_vars": [
             ["SLURM_MPI_TYPE", name],
+            # A rank that ends in an error ends the others, which would wait for it until the time limit.
+            ["SLURM_KILL_BAD_EXIT", "1"],
             # With Slurm 22.05 and PMIx_Fence over a tree, Open MPI 5.0.11 crashed in MPI_Init now and then, over a ring
             # hardly ever (open-mpi/ompi#12495 is the same crash); leave it out where yours does not need it.
             *([["SLURM_PMIX_FENCE", "ring"]] if name == "pmix" else []),
@@ -103,7 +105,8 @@ systems = [
         # Regular expressions of the names of the hosts on which this is the system without being asked for: its login
         # nodes, such as "login[0-9]+[.]yours[.]example". This one matches no name.
         "hostnames": ["(?!)"],
-        # Where `environs` are modules, which command loads them: lmod, tmod4, tmod32, spack. nomod: none.
+        # Where `environs` are modules, which command loads them: lmod, envmod (Environment Modules 4
+        # and later; tmod4 with ReFrame before 4.10), spack. nomod: none.
         "modules_system": "nomod",
         "partitions": [partition("pmi2"), partition("pmix")],
     }

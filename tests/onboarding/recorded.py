@@ -7,6 +7,7 @@ exit status), ``& PATH`` the content of a file. All names are invented.
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 from fabric_checks.onboarding import questions, writing
@@ -81,14 +82,19 @@ def tools(machine, folder):
         status = lines[0][2:] if is_fault else "0"
         scripts.setdefault(tool, []).append(f"  {shlex.quote(options)}) cat {folder}/said-{number}; exit {status} ;;\n")
     for tool, cases in scripts.items():
-        path = folder / ("module-says" if tool == "module" else tool)
-        path.write_text(f'#!/bin/sh\ncase "$*" in\n{"".join(cases)}  *) echo "not recorded: $*" >&2; exit 1 ;;\nesac\n')
+        path = folder / tool
+        load = '  load\\ *) eval "$LOAD" ;;\n' if tool == "module" else ""
+        path.write_text(
+            f'#!/bin/sh\ncase "$*" in\n{"".join(cases)}{load}  *) echo "not recorded: $*" >&2; exit 1 ;;\nesac\n'
+        )
         path.chmod(0o755)
-    function = {"BASH_FUNC_module%%": f'() {{ {folder}/module-says "$@"; }}'} if "module" in scripts else {}
-    return machine.variables | function
+    # A login shell would define the machine's own `module`.
+    (folder / "bash").write_text(f'#!/bin/sh\n[ "$1" = --login ] && shift\nexec {shutil.which("bash")} "$@"\n')
+    (folder / "bash").chmod(0o755)
+    return machine.variables
 
 
-def written_by_init(facts, **given):
+def written_by_init(facts, *, spack=False, **given):
     """Return the files that `init --yes` writes."""
     answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
-    return writing.files(facts, answers)
+    return writing.files(facts, answers, spack=spack)

@@ -34,6 +34,20 @@ def test_ports_that_are_down_or_of_ethernet():
         hardware.infiniband("m", "fast", "4: ACTIVE", "InfiniBand")
 
 
+@pytest.mark.parametrize(
+    ("device", "layer", "kind"),
+    [
+        ("rdmap0s6", "Unknown", "EFA"), ("efa_0", "Unspecified", "EFA"), ("rdmap16s27", "InfiniBand", "EFA"),
+        ("hfi1_0", "InfiniBand", "Omni-Path"), ("opap65s0", "InfiniBand", "Omni-Path"),
+        ("x_0", "Unknown", "RDMA of link layer 'Unknown'"), ("mlx5_0", "InfiniBand", "InfiniBand"),
+    ],
+)  # fmt: skip
+def test_a_link_layer_that_is_not_known_is_no_infiniband(device, layer, kind):
+    """As linux-rdma/rdma-core pull request 884 and uccl issue 163 have the layer of EFA."""
+    link = hardware.infiniband(device, "100 Gb/sec (4X EDR)", "4: ACTIVE", f"{layer}\n")
+    assert link == Link(device, kind, 12500) and hardware.fastest([link, Link("e", "Ethernet", 25000)]) == [link]
+
+
 def test_ethernet():
     assert hardware.ethernet("eth0", "25000\n") == Link("eth0", "Ethernet", 3125)
     assert hardware.ethernet("hsn1", "200000") == Link("hsn1", "Slingshot", 25000)

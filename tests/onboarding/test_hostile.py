@@ -7,6 +7,7 @@ import pytest
 
 from fabric_checks.cli.init import shown
 from fabric_checks.core import console
+from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding.looking import look
 from tests.onboarding.recorded import SITES, Recorded, written_by_init
 from tests.onboarding.test_writing import configuration
@@ -24,6 +25,9 @@ PLACES = [
     ("slurm_infiniband", "= ada", "= {}"),
     ("slurm_infiniband", "23.11.8", "{}"),
     ("slurm_infiniband", "chem-21", "{}"),
+    ("slurm_infiniband", "normal,long", "{}"),
+    ("slurm_gpus", "a100,ib,himem", "{}"),
+    ("lmod_hierarchy", "gnu14/14.2  openmpi5", "{}  openmpi5"),
     ("slurm_infiniband", "SwitchName=leaf01", "SwitchName={}"),
     ("slurm_infiniband", "\tpmix\n", "\t{}\n"),
     ("slurm_infiniband", "OpenMPI/4.1.6-GCC-13.2.0", "OpenMPI/{}"),
@@ -74,7 +78,20 @@ def changed(name, old, new):
 def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     for variable in ("FABRIC_MPI", "FABRIC_STACK"):
         monkeypatch.delenv(variable, raising=False)
-    facts = look(changed(site, old, new.replace("{}", name)), f"login1{name}")
+    try:
+        facts = look(changed(site, old, new.replace("{}", name)), f"login1{name}")
+    except FabricError as error:  # no node of a scheduler is left
+        assert old in (
+            '"pdebug"',
+            '"0-95"',
+            "|8|2|56|",
+            "himem|up",
+            "batch*|up",
+            "gpu:h100:8(S:0-1),shard:16",
+            "gpu-h100|up",
+        )
+        assert str(error).isprintable() and len(str(error)) < 1000
+        return
     console.print(*shown(facts))
     assert all(char.isprintable() or char == "\n" for char in capsys.readouterr().out)
     files = written_by_init(facts, name="new")
@@ -111,12 +128,13 @@ def test_a_hostile_name(site, old, new, name, monkeypatch, capsys):
     ],
 )  # fmt: skip
 def test_resources_of_flux_that_are_none(text):
-    facts = look(Recorded(f"$ flux resource R\n{text}\n"), "x")
-    assert facts.scheduler == "local" and facts.notes[0].startswith("the output of flux resource R is not understood: ")
-    assert len(facts.notes[0]) < 300
+    with pytest.raises(FabricError, match="the output of flux resource R is not understood: ") as error:
+        look(Recorded(f"$ flux resource R\n{text}\n"), "x")
+    assert len(str(error.value)) < 500
 
 
 def test_many_names_are_not_all_shown(capsys):
     lines = "".join(f"a;{number}|up|1|1|1|idle|(null)\n" for number in range(500))
+    lines += "one|up|1|1|1|idle|(null)\n"
     console.print(*shown(look(Recorded(f"$ sinfo --noheader --format=%P|%a|%D|%X|%Y|%T|%G\n{lines}"), "x")))
     assert len(capsys.readouterr().out.splitlines()) < 40

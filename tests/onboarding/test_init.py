@@ -15,7 +15,7 @@ from tests.guard import GUARD_S
 from tests.onboarding.recorded import HOSTS, site, tools
 
 #: Options, because the links of this machine are others.
-OPTIONS = {name: ["--link-gbits=100"] for name in HOSTS} | {"no_scheduler": []}
+OPTIONS = {name: ["--link-gbits=100"] for name in HOSTS} | {"no_scheduler": ["--this-host"]}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def clone(tmp_path_factory):
     return homes.checkout(tmp_path_factory.mktemp("site") / "clone")
 
 
-def init(clone, name, folder, *options, answers=None):
+def init(clone, name, folder, *options, answers=None, **more):
     """Call it where the tools of a recorded site are before all others on PATH."""
     variables = tools(site(name), folder)
     lmod = folder / "lmod"
@@ -36,7 +36,7 @@ def init(clone, name, folder, *options, answers=None):
         (folder / "modulecmd").chmod(0o755)
         variables["MODULES_CMD"] = str(folder / "modulecmd")
     env = {key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))}
-    env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables}
+    env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables, **more}
     return subprocess.run(
         [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=GUARD_S,
         capture_output=True, text=True,
@@ -52,7 +52,7 @@ def written(clone):
 def forget(clone, name):
     for path in (f"systems/{name}.py", f"references/{name}.yaml"):
         (clone / "config" / path).unlink()
-    shutil.rmtree(clone / "config/systems" / name)
+    shutil.rmtree(clone / "config/systems" / name, ignore_errors=True)
 
 
 @pytest.mark.parametrize("name", HOSTS)
@@ -60,7 +60,7 @@ def test_the_written_system_passes_a_dry_run(name, clone, tmp_path):
     before = written(clone)
     done = init(clone, name, tmp_path / "tools", "--name", "new", "--yes", *OPTIONS[name])
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {f"config/{path}" for path in ("systems/new.py", "references/new.yaml")} < written(clone) - before
+    assert {f"config/{path}" for path in ("systems/new.py", "references/new.yaml")} <= written(clone) - before
     assert all("new" in path for path in written(clone) - before)
     (cases,) = re.findall(r"dry run of the level smoke: (\d+) cases, each with a job script", done.stdout)
     assert int(cases) > 4
@@ -70,25 +70,29 @@ def test_the_written_system_passes_a_dry_run(name, clone, tmp_path):
 
 
 def test_for_programs(clone, tmp_path):
-    done = init(clone, "no_scheduler", tmp_path / "tools", "--name", "new", "--yes", "--json")
+    done = init(clone, "no_scheduler", tmp_path / "tools", "--name", "new", "--yes", "--json", "--this-host")
     content = json.loads(done.stdout)
     assert done.returncode == 0 and content["system"] == "new" and content["cases"] > 4, done.stderr
     assert all((clone / path).is_file() for path in content["files"]) and "config/systems/new.py" in content["files"]
-    assert content["next"][1] == "ci/nightly --system new --mpi none" and content["guesses"] == {}
-    again = init(clone, "no_scheduler", tmp_path / "again", "--name", "new", "--yes")
+    assert content["next"][1] == "ci/nightly --system new --mpi none"
+    lines = (clone / "config/systems/new.py").read_text().splitlines()
+    marked = {number + 2 for number, line in enumerate(lines) if line.lstrip().startswith("# guess: ")}
+    assert {each["line"] for each in content["guesses"]} == marked and content["guesses"][0]["key"] == "hostnames"
+    again = init(clone, "no_scheduler", tmp_path / "again", "--name", "new", "--yes", "--this-host")
     assert again.returncode == 1 and "there is already a system 'new' in config" in again.stderr
     forget(clone, "new")
 
 
 def test_questions_and_answers(clone, tmp_path):
     """An answer that is none is asked for again; an empty one takes the guess."""
-    answers = "cbc\nnew\n\nmany\n32\n\n100\n"
+    answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout
+    assert "129 is more than the 128 nodes that batch can have" in done.stdout
     text = (clone / "config/systems/new.py").read_text()
     assert '"access": ["--exclusive", "--partition=batch"]' in text and '"nodes": 32,' in text
-    assert '"link_MBps": 12500.0,' in text
+    assert '"link_MBps": 12500.0,' in text and '# guess: most have one\n                    "nics": 1,' in text
     forget(clone, "new")
 
 
@@ -98,7 +102,18 @@ def test_questions_and_answers(clone, tmp_path):
         ("slurm_infiniband", [], "error: nobody answers; give --name, or --yes to accept the guesses"),
         ("slurm_infiniband", ["--name", "a b"], "error: 'a b' is not a name for a system"),
         ("slurm_infiniband", ["--name=new", "--nodes=0", "--yes"], "error: --nodes: '0' is not a number of 1 or more"),
-        ("no_scheduler", ["--name=new", "--yes", "--queue=batch"], "error: --queue does not apply to this machine"),
+        ("slurm_gpus", ["--name=new", "--yes", "--mpi=all"], "error: --mpi does not apply to this machine"),
+        ("slurm_infiniband", ["--name=new", "--yes", "--nodes=999"], "error: --nodes: 999 is more than the 128 nodes"),
+        (
+            "no_scheduler",
+            ["--name=new", "--yes"],
+            "error: no scheduler lists nodes for jobs: sinfo: exit status 1: not",
+        ),
+        (
+            "no_scheduler",
+            ["--name=new", "--yes", "--this-host", "--queue=batch"],
+            "error: --queue does not apply to this machine",
+        ),
     ],
 )
 def test_an_error_is_one_line_and_writes_nothing(site_name, options, line, clone, tmp_path):
@@ -111,8 +126,26 @@ def test_an_error_is_one_line_and_writes_nothing(site_name, options, line, clone
 def test_a_failing_dry_run_is_reported(clone, tmp_path):
     """The written files stay, to be mended."""
     (clone / "config/systems/other.py").write_text("systems = [\n")
-    done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes")
+    done = init(clone, "no_scheduler", tmp_path / "tools", "--name=new", "--yes", "--this-host")
     (clone / "config/systems/other.py").unlink()
     forget(clone, "new")
     assert done.returncode == 1 and done.stderr.startswith("error: the dry run of new failed: "), done.stderr
     assert "fix config/systems/new.py, or remove it" in done.stderr and done.stderr.count("\n") == 1
+    assert "'[' was never closed" in done.stderr
+
+
+def test_modules_that_do_not_load_are_reported(clone, tmp_path):
+    """By the reason of `module` itself."""
+    done = init(clone, "slurm_ethernet", tmp_path / "tools", "--name=new", "--yes", LOAD="echo no such file; false")
+    forget(clone, "new")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "`module load mpi/openmpi/5.0.3 benchmarks/osu-micro-benchmarks/7.4" in done.stderr
+    assert "exit status 1: no such file; mend `modules` of openmpi-site" in done.stderr
+
+
+def test_files_for_spack_are_written_if_asked_for(clone, tmp_path):
+    done = init(clone, "slurm_ethernet", tmp_path / "tools", "--name=new", "--yes", "--spack", *OPTIONS["slurm_gpus"])
+    assert done.returncode == 0, done.stderr
+    assert "config/systems/new/spack/openmpi/packages.yaml" in written(clone)
+    forget(clone, "new")
+    assert "config/systems/new/spack/openmpi/packages.yaml, line 2, packages: the release" in done.stdout

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files are written all or none, and none replaces another."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import placing
+from fabric_checks.onboarding.facts import Mpi, Suite
 
 
 def test_names_that_are_there_are_not_taken_again():
@@ -23,3 +26,35 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
     }
     (tmp_path / "systems/new.py").unlink()
     assert [path.read_text() for path in placing.write(files, tmp_path)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("  * Failing phase: compile\n  * Reason: environ error: could not load:\n--- stderr ---\nERROR: no module\n\n"
+         f"--- stderr ---\n{'-' * 80}\nLog file(s) saved in 'x'\n", "environ error: could not load: ERROR: no module"),
+        ("reframe: error: unknown system: `x'\nLog\n", "error: unknown system: `x'"),
+        ('  File "x.py", line 1\n    systems = [\nSyntaxError: unexpected EOF\n', "SyntaxError: unexpected EOF"),
+        ("[  PASSED  ] Ran 0/0 test case(s)", "it ran no case"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
+    assert placing._reason(output) == reason
+
+
+@pytest.mark.parametrize(
+    ("loaded", "fault"),
+    [
+        ("gnu14/14:openmpi5/5.0.7:omb/7.3", ""), ("", ""),
+        ("gnu14/14:openmpi5/5.0.5:omb/7.3", "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
+        (None, "`module load gnu14/14 openmpi5/5.0.7 omb/7.3`: exit status 1: no such module"),
+    ],
+)  # fmt: skip
+def test_modules_are_loaded_together(loaded, fault):
+    mpi = Mpi(
+        "openmpi", "5", "openmpi5/5.0.7", "mpicc", "", (Suite("osu", "omb/7.3", "7.3", None),), needs=("gnu14/14",)
+    )
+    text = None if loaded is None else f"/apps/bin/mpicc\nloaded:{loaded}\n"
+    machine = SimpleNamespace(ask=lambda *_: text, asked={"x": "exit status 1: no such module"})
+    said = placing.load_modules(machine, mpi)
+    assert said.startswith(fault) and bool(said) is bool(fault)

@@ -2,6 +2,7 @@
 """Questions, guesses and wrong answers."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -29,7 +30,10 @@ def asked(facts):
         *(("name", text, "is not a name for a system") for text in ("a b", "8wide", "$(x)")),
         *(("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem")),
         *(("nodes", text, "is not a number of 1 or more") for text in ("0", "many", "-1")),
-        ("account", "a;b", "the account is 'a;b', which is not a name"),
+        ("nodes", "317", "317 is more than the 128 nodes that batch can have"),
+        ("queue", ",", "name one or more of batch"),
+        *((key, "a;b", "'a;b' is not a word for a job script") for key in ("account", "qos", "constraint", "gres")),
+        ("mpi", "mpich", "'mpich' is not one of openmpi, intel-oneapi-mpi"),
         *(("link_gbits", text, "is not a rate in Gbit/s") for text in ("fast", "0", "1e999")),
     ],
 )
@@ -41,10 +45,36 @@ def test_a_wrong_answer_is_refused(key, text, why):
 
 
 def test_few_questions_are_asked_and_each_guess_is_an_answer():
-    """Of a large cluster six at most, of one machine its name."""
+    """Of a large cluster eight at most, of one machine its name."""
     for name in HOSTS:
         found = look(site(name), HOSTS[name])
         uncertain = [each for each in asked(found) if not each.certain]
-        assert uncertain[0].key == "name" and len(uncertain) <= (1 if found.scheduler == "local" else 5)
+        assert uncertain[0].key == "name" and len(uncertain) <= (1 if found.scheduler == "local" else 8)
         for question in uncertain:
-            assert question.read("" if question.guess is None else f"{question.guess}") == question.guess
+            guess = ",".join(question.guess) if isinstance(question.guess, tuple) else f"{question.guess or ''}"
+            assert question.read(guess) == question.guess
+
+
+def test_what_slurm_lets_one_choose_is_asked():
+    """A QOS of several, a kind of node of several, the GPUs of nodes; in each partition its own."""
+    found = look(site("slurm_gpus"), "dune-login1")
+    answers = questions.answered(
+        replace(found, qos=("normal", "gpu")), lambda _: True,
+        lambda each: questions.taken(each, {"queue": "cpu,gpu", "name": "new"}.get(each.key)),
+    )  # fmt: skip
+    assert {key: answers.queues["gpu"][key].value for key in ("gres", "constraint", "nics")} == {
+        "gres": "gpu:a100:4", "constraint": None, "nics": 2,
+    }  # fmt: skip
+    asked = {each.key: each for each in questions._on_slurm(replace(found, qos=("normal", "gpu")), found.queues[0])}
+    assert not any(each.certain for each in asked.values()) and asked["qos"].choices == ("normal", "gpu")
+    assert asked["constraint"].choices == ("a100&ib", "a100&ib&himem")
+    assert all(each.certain for each in questions._on_slurm(found, found.queues[2]))
+    (only,) = questions._on_slurm(replace(found, qos=("normal", "gpu")), replace(found.queues[2], qos=("gpu", "x")))[:1]
+    assert only.guess == "gpu" and only.certain
+
+
+def test_sockets_of_one_core_are_asked_about():
+    found = look(site("slurm_gpus"), "dune-login1")
+    doubted = replace(found.queues[2], doubt="which may be threads")
+    (cores,) = [each for each in questions._on_a_queue(replace(found, queues=(doubted,)), "cpu") if each.key == "cores"]
+    assert (cores.certain, cores.guess, cores.why) == (False, 96, "which may be threads")

@@ -33,7 +33,7 @@ def nothing_is_selected(monkeypatch):
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_every_site_has_a_configuration(name, tmp_path):
-    files = written(name)
+    files = written(name, spack=True)
     assert list(files)[-2:] == ["references/new.yaml", "systems/new.py"]
     text = files["systems/new.py"]
     assert text.isascii() and max(map(len, text.splitlines())) <= 120
@@ -54,11 +54,12 @@ def test_every_site_has_a_configuration(name, tmp_path):
     ("name", "given", "access", "nodes", "link", "nics"),
     [
         ("slurm_infiniband", {}, ["--exclusive", "--partition=batch"], 16, 25000, 1),
-        ("slurm_infiniband", {"account": "chem-21", "nodes": "100", "queue": "himem"},
-         ["--exclusive", "--partition=himem", "--account=chem-21"], 100, 25000, 1),
+        ("slurm_infiniband", {"account": "chem-21", "nodes": "7", "queue": "himem"},
+         ["--exclusive", "--partition=himem", "--account=chem-21"], 7, 25000, 1),
         ("slurm_slingshot", {}, ["--exclusive", "--partition=standard"], 16, 25000, 2),
-        ("slurm_ethernet", {}, ["--exclusive", "--partition=main"], 12, 3125, 1),
-        ("slurm_gpus", {"queue": "gpu", "link_gbits": "200"}, ["--exclusive", "--partition=gpu"], 16, 25000, 2),
+        ("slurm_ethernet", {}, ["--exclusive", "--partition=main"], 11, 3125, 1),
+        ("slurm_gpus", {"queue": "gpu", "link_gbits": "200"},
+         ["--exclusive", "--partition=gpu", "--gres=gpu:a100:4"], 16, 25000, 2),
         ("pbs", {"account": "p1", "link_gbits": "54"}, ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
         ("flux", {}, ["--exclusive", "--queue=pbatch"], 16, 25000, 1),
         ("lsf", {"link_gbits": ""}, ["-q normal"], 2, None, None),
@@ -75,7 +76,7 @@ def test_the_access_and_extras_of_each_site(name, given, access, nodes, link, ni
 def test_where_slurm_knows_of_switches_the_topology_is_proposed():
     """As `scontrol show topology` of the site has it; without it, as for Slurm on Ethernet, there is no line."""
     with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
-    assert re.search(r"# A guess: Slurm's topology, of 3 leaf switches, is right", with_it)
+    assert re.search(r"# Slurm's topology, of 3 leaf switches, is taken for right", with_it)
     assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it
     assert "topology" not in without
 
@@ -86,7 +87,7 @@ def test_lsf_with_jsrun():
 
 
 def test_mpis_that_are_started_in_different_ways_have_a_partition_each():
-    partitions = configuration(written("pbs")["systems/new.py"])[0]["partitions"]
+    partitions = configuration(written("pbs", mpi="all")["systems/new.py"])[0]["partitions"]
     assert {each["name"]: (each["launcher"], each["environs"]) for each in partitions} == {
         "workq-prrte": ("mpirun", ["openmpi-site"]),
         "workq-hydra": ("mpiexec", ["intel-oneapi-mpi-site"]),
@@ -94,16 +95,19 @@ def test_mpis_that_are_started_in_different_ways_have_a_partition_each():
 
 
 def test_environments_load_the_modules_of_their_programs():
-    _, (openmpi, intel) = configuration(written("slurm_infiniband")["systems/new.py"])
+    _, (openmpi, intel) = configuration(written("slurm_infiniband", mpi="all")["systems/new.py"])
     assert openmpi["modules"] == ["OpenMPI/4.1.6-GCC-13.2.0", "OSU-Micro-Benchmarks/7.2-gompi-2023b"]
-    assert openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"]] and "osu_c" in openmpi["features"]
+    assert (
+        openmpi["env_vars"] == [["SLURM_MPI_TYPE", "pmix"], ["SLURM_PMIX_FENCE", "ring"]]
+        and "osu_c" in openmpi["features"]
+    )
     # srun starts it only with Slurm's library.
     assert intel["env_vars"] == [["SLURM_MPI_TYPE", "pmi2"], ["I_MPI_PMI_LIBRARY", "/usr/lib64/libpmi2.so.0"]]
     assert intel["extras"]["programs"]["imb"]["command"].startswith("/apps/software/IMB/2021.3-iimpi-2022b/bin/")
 
 
 def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
-    text = written("slurm_gpus")["systems/new.py"]
+    text = written("slurm_gpus", spack=True)["systems/new.py"]
     assert configuration(text)[0]["partitions"][0]["environs"] == ["mpich"]
     monkeypatch.setenv("FABRIC_STACK", "spack")
     assert configuration(text)[0]["partitions"][0]["environs"] == ["mpich-spack"]
@@ -112,7 +116,16 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
 
 
 def test_a_given_answer_is_no_guess():
-    given = {"account": "chem-21", "nodes": "4", "queue": "debug", "link_gbits": "200", "nics": "1", "cores": "64"}
+    given = {
+        "account": "chem-21",
+        "nodes": "4",
+        "queue": "debug",
+        "link_gbits": "200",
+        "nics": "1",
+        "cores": "64",
+        "mpi": "openmpi",
+        "qos": "long",
+    }
     text = written("slurm_infiniband", **given)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)
     # Only of what nobody is asked.

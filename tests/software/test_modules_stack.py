@@ -85,7 +85,7 @@ def test_programs_by_module_run_the_same_checks(site):
     (site / "modules/openmpi").rmdir()
     (site / "modules/openmpi").write_text(MODULEFILE.format(mpich=MPICH, impi=IMPI))
     file = site / "config/systems/yours.py"
-    text = file.read_text().replace('"nomod"', '"tmod4"').replace('["mpich-prefix"]', '["openmpi-modules"]')
+    text = file.read_text().replace('"nomod"', '"envmod"').replace('["mpich-prefix"]', '["openmpi-modules"]')
     file.write_text(text)
     init = next(
         path for path in (Path("/usr/share/modules/init/bash"), Path("/etc/profile.d/modules.sh")) if path.exists()

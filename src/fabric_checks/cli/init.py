@@ -31,12 +31,18 @@ Examples:
 
 @click.command("init", epilog=_EPILOG)
 @click.option("--name", help="The name of the system.")
-@click.option("--partition", "--queue", "queue", help="The partition or queue to measure.")
+@click.option("--partition", "--queue", "queue", help="The partitions or queues to measure, with commas.")
+@click.option("--mpi", help="The MPIs to measure, with commas, or all; by default the first of those found.")
 @click.option("--nodes", help="The most nodes of a job.")
 @click.option("--cores", help="The cores of a node.")
 @click.option("--account", help="The account of jobs.")
+@click.option("--qos", help="The QOS of jobs (Slurm).")
+@click.option("--constraint", help="The features that nodes must have (Slurm).")
+@click.option("--gres", help="The generic resources that jobs ask for, such as gpu:4 (Slurm).")
 @click.option("--link-gbits", "link_gbits", help="The rate of one link of a node, in Gbit/s.")
 @click.option("--nics", help="The number of such links of a node.")
+@click.option("--this-host", is_flag=True, help="Describe this host alone; ask no scheduler.")
+@click.option("--spack", is_flag=True, help="Write scopes for programs that Spack builds, too.")
 @click.option("--yes", is_flag=True, help="Accept the guess where nothing else is given.")
 @click.option(
     "--example",
@@ -46,11 +52,13 @@ Examples:
 @click.option(
     "--json", "as_json", is_flag=True, help="Print what was written as JSON at the end; everything else goes to stderr."
 )
-def command(*, yes: bool, as_json: bool, example: str | None, **given: str | None) -> None:
-    """Detect this machine and write config/systems/NAME.py, scopes for Spack, and config/references/NAME.yaml.
+def command(
+    *, yes: bool, as_json: bool, this_host: bool, spack: bool, example: str | None, **given: str | None
+) -> None:
+    """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
     It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It overwrites nothing.
-    At the end ReFrame tries the system in a dry run.
+    At the end its modules are loaded, and ReFrame tries the system in a dry run.
     """
     if example is not None:
         console.print_document(examples.system(example))
@@ -58,23 +66,30 @@ def command(*, yes: bool, as_json: bool, example: str | None, **given: str | Non
     stream = console.err() if as_json else console.out()
     if given["name"] is not None:
         questions.free_name(given["name"], placing.is_free)  # before anything is asked
-    facts = look(Machine(), socket.gethostname())
+    machine = Machine()
+    facts = look(machine, socket.gethostname(), this_host=this_host)
     console.print(*shown(facts), "", to=stream)
     answers = questions.answered(
         facts, placing.is_free, lambda question: _answer(question, given.get(question.key), stream, yes=yes)
     )
-    unused = [key for key, value in given.items() if value is not None and key not in answers]
+    asked = set(answers.system).union(*answers.queues.values())
+    unused = [key for key, value in given.items() if value is not None and key not in asked]
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 
-    name = str(answers["name"].value)
-    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(writing.files(facts, answers))]
+    name = str(answers.system["name"].value)
+    files = writing.files(facts, answers, spack=spack)
+    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(files)]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
-    guesses = {key: each.guess for key, each in answers.items() if each.guess}
+    guesses = [{"file": f"config/{path}"} | each for path in reversed(files) for each in writing.guesses(files[path])]
     if guesses:
-        lines = [f"  {key.replace('_', ' ')}: {why}" for key, why in guesses.items()]
+        lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
         console.print("guessed, and marked in the file:", *lines, "", to=stream)
-    mpi = "none" if facts.mpis else writing.wheels(facts)[0]
+    chosen = writing.chosen(facts, answers)
+    for each in chosen:
+        if fault := each.module and placing.load_modules(machine, each):
+            raise FabricError(f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py")
+    mpi = "none" if chosen else writing.wheels(facts)[0]
     cases = placing.dry_run(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
     following = [
@@ -102,7 +117,8 @@ def shown(facts: Facts) -> Iterable[str]:
         limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
         gpus = f", {queue.gpus}" if queue.gpus else ""
         default = " (default)" if queue.is_default else ""
-        yield row("nodes", f"{queue.name or 'all'}{default}: {queue.nodes}{limit}{cores}{gpus}")
+        down = f" and {queue.out_of_service} out of service" if queue.out_of_service else ""
+        yield row("nodes", f"{queue.name or 'all'}{default}: {queue.nodes}{down}{limit}{cores}{gpus}")
     if len(facts.queues) > 20:
         yield row("", f"... and {len(facts.queues) - 20} more")
     if facts.switches:
@@ -111,12 +127,14 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("link", f"{link.device} of this host: {link.kind}, {link.MBps / 125:g} Gbit/s")
     for mpi in facts.mpis:
         suites = ", ".join(suite.module for suite in mpi.suites)
-        yield row("MPI", f"{mpi.module or mpi.prefix or mpi.name}{f' with {suites}' if suites else ''}")
+        needs = f" behind {' '.join(mpi.needs)}" if mpi.needs else ""
+        name = mpi.module or mpi.prefix or mpi.name
+        yield row("MPI", f"{mpi.family}: {name}{needs}{f' with {suites}' if suites else ''}")
     if not facts.mpis:
         yield row("MPI", "none of the site's own; the wheels of ci/run are used")
     for tool, fault in facts.asked.items():
         if fault != "ok":
-            yield row("no answer", f"{tool}: {fault}")
+            yield row("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}")
     for note in facts.notes[:20]:
         yield row("note", note)
 
@@ -138,7 +156,8 @@ def _answer(question: Question, given: str | None, stream: console.Stream, *, ye
 
 def _ask(question: Question, option: str, stream: console.Stream) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
-    guess = f"{question.guess:g}" if isinstance(question.guess, float) else str(question.guess or "")
+    guess = question.guess
+    guess = ",".join(guess) if isinstance(guess, tuple) else f"{guess:g}" if isinstance(guess, float) else guess or ""
     if question.choices:
         console.print(f"  there are {', '.join(question.choices)}", to=stream)
     while True:

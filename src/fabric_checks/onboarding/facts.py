@@ -30,6 +30,7 @@ class Mpi:
     :param prefix: its folder, if it was found on PATH.
     :param pmi_library: the library that srun needs to start Intel MPI, if it was found.
     :param cc: its compiler; :param pmi: its value of `srun --mpi`, empty without Slurm.
+    :param needs: the modules to load before its own, where modules are in a hierarchy.
     """
 
     family: str
@@ -40,6 +41,12 @@ class Mpi:
     suites: tuple[Suite, ...] = ()
     prefix: str = ""
     pmi_library: str = ""
+    needs: tuple[str, ...] = ()
+
+    @property
+    def modules(self) -> list[str]:
+        """Return the modules to load, in their order."""
+        return [*self.needs, *filter(None, [self.module]), *(suite.module for suite in self.suites)]
 
     @property
     def name(self) -> str:
@@ -53,7 +60,7 @@ class Facts:
 
     :param host: its name; :param scheduler: slurm, pbs, lsf, flux, or local where there is none.
     :param cluster: the scheduler's name of it, or empty; :param queues: those whose names can be used.
-    :param accounts: those that jobs may be charged to, if the scheduler lists them.
+    :param accounts: those that jobs may be charged to, :param qos: the QOS that they may have, if it lists them.
     :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.
@@ -66,6 +73,7 @@ class Facts:
     cluster: str = ""
     queues: tuple[Queue, ...] = ()
     accounts: tuple[str, ...] = ()
+    qos: tuple[str, ...] = ()
     pmis: tuple[str, ...] = ()
     switches: int = 0
     links: tuple[Link, ...] = ()

@@ -10,13 +10,16 @@ from fabric_checks.core.errors import OutputError, quoted
 
 #: InfiniBand up to QDR sends 10 bits for 8, FDR and later 66 for 64 (IBTA, volume 2); later rates exclude it.
 _CODED = {"SDR": 0.8, "DDR": 0.8, "QDR": 0.8, "FDR10": 64 / 66, "FDR": 64 / 66}
+#: The names of devices that are of neither InfiniBand nor Ethernet: of rdma-core, and of the kernel.
+_DEVICES = {"EFA": r"efa_?\d|rdmap\d", "Omni-Path": r"hfi1_\d|opap\d"}
 
 
 @dataclass(frozen=True)
 class Link:
     """A network interface of a host.
 
-    :param device: its name, such as ``mlx5_0`` or ``hsn0``; :param kind: InfiniBand, RoCE, Slingshot or Ethernet.
+    :param device: its name, such as ``mlx5_0`` or ``hsn0``.
+    :param kind: one of those of :func:`fastest`, or ``RDMA`` with the link layer, if that is not known.
     :param MBps: of one direction, in 10^6 bytes a second.
     """
 
@@ -47,9 +50,13 @@ def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
     match = re.match(r"(\d+(?:\.\d+)?) Gb/sec(?: \(\d+X ?([A-Z0-9]+)?)?", rate)
     if match is None:
         raise OutputError(f"{device}: not a link rate: {quoted(rate)}")
-    is_ethernet = layer.strip() == "Ethernet"
-    coding = 1.0 if is_ethernet else _CODED.get(match[2] or "", 1.0)
-    return Link(device, "RoCE" if is_ethernet else "InfiniBand", round(float(match[1]) * 125 * coding, 1))
+    kind = {"Ethernet": "RoCE", "InfiniBand": "InfiniBand"}.get(
+        layer.strip(), f"RDMA of link layer {quoted(layer.strip())}"
+    )
+    # Linux calls an EFA's layer Unknown, libibverbs Unspecified; an Omni-Path's InfiniBand.
+    kind = next((name for name, of in _DEVICES.items() if re.match(of, device) and kind != "RoCE"), kind)
+    coding = _CODED.get(match[2] or "", 1.0) if kind == "InfiniBand" else 1.0
+    return Link(device, kind, round(float(match[1]) * 125 * coding, 1))
 
 
 def ethernet(device: str, speed: str) -> Link | None:
@@ -67,6 +74,6 @@ def fastest(links: list[Link]) -> list[Link]:
     """Return the links that MPI will use, if it uses the best there is: those of the highest rate, of one kind."""
     if not links:
         return []
-    order = {"Slingshot": 3, "InfiniBand": 2, "RoCE": 1, "Ethernet": 0}
-    best = max(links, key=lambda link: (order[link.kind] > 0, link.MBps, order[link.kind]))
+    order = {"Slingshot": 6, "InfiniBand": 5, "Omni-Path": 4, "EFA": 3, "RoCE": 2, "Ethernet": 0}
+    best = max(links, key=lambda link: (link.kind != "Ethernet", link.MBps, order.get(link.kind, 1)))
     return [link for link in links if (link.kind, link.MBps) == (best.kind, best.MBps)]

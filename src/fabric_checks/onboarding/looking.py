@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
 from fabric_checks.core.errors import FabricError, OutputError, quoted
 from fabric_checks.core.paths import name_is_sound, sound_path
+from fabric_checks.core.text import first_of, names_text, one_line
 from fabric_checks.onboarding import hardware
 from fabric_checks.onboarding.facts import Facts, Mpi, Suite
 from fabric_checks.onboarding.probe import Machine
@@ -27,6 +30,7 @@ _LEFT_OUT = " is left out: the name cannot be used in a job script"
 #: The values of `srun --mpi` that launch an MPI, best first; `pmix` is also pmix_v4 and the like.
 _PMI = {
     "openmpi": ("pmix", "pmi2"),
+    "hpcx-mpi": ("pmix", "pmi2"),
     "spectrum-mpi": ("pmix",),
     "cray-mpich": ("cray_shasta", "pmi2", "pmix"),
     "mpich": ("pmi2", "pmix"),
@@ -47,6 +51,14 @@ class Look:
 
     machine: Machine
     notes: list[str] = field(default_factory=list)
+    #: The modules that are not taken, by the reason.
+    not_taken: dict[str, list[str]] = field(default_factory=dict)
+    answers: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    @property
+    def has_lmod(self) -> bool:
+        """Tell whether the module system is Lmod."""
+        return bool({"LMOD_CMD", "LMOD_VERSION"} & set(self.machine.variables))
 
     def parsed(self, tool: str, parse: Callable[..., T], *texts: str) -> T | None:
         """Parse output; return None, with a note, if it is not understood."""
@@ -77,24 +89,33 @@ class Look:
     def usable(self, kind: str, queues: Iterable[Queue] | None) -> tuple[Queue, ...]:
         """Return the queues with nodes that take jobs, and whose names can be used."""
         kept = [queue for queue in queues or () if queue.nodes and queue.takes_jobs]
+        closed = [queue.name for queue in queues or () if queue not in kept]
+        self.notes += [f"{kind} {quoted(name)} is left out: it is closed, or has no node in service" for name in closed]
         names = set(self.sound(kind, (queue.name for queue in kept if queue.name)))
         return tuple(queue for queue in kept if not queue.name or queue.name in names)
 
 
-def look(machine: Machine, host: str) -> Facts:
+def look(machine: Machine, host: str, *, this_host: bool = False) -> Facts:
     """Return the facts about a machine.
 
-    :param host: its name.
+    :param host: its name; :param this_host: whether to describe it alone, and to ask no scheduler.
+    :raises FabricError: if there are a scheduler's commands, but none that lists nodes for jobs.
     """
     now = Look(machine)
     found = Facts()
-    for tool, ask in _SCHEDULERS.items():
-        if machine.has(tool):
-            scheduler = ask(now)
-            if scheduler.queues:
-                found = scheduler
-                break
-            now.notes.append(f"{tool} is there, but lists no nodes that take jobs")
+    there = [] if this_host else [tool for tool in _SCHEDULERS if machine.has(tool)]
+    for tool in there:
+        scheduler = _SCHEDULERS[tool](now)
+        if scheduler.queues:
+            found = scheduler
+            break
+    if there and not found.queues:
+        faults = [f"{command.split()[0]}: {fault}" for command, fault in machine.asked.items() if fault != "ok"]
+        why = [*faults, *now.notes] or [f"{', '.join(there)}: no node is in service and takes jobs"]
+        raise FabricError(
+            f"no scheduler lists nodes for jobs: {one_line('; '.join(first_of(why)))}; call `init` where and when jobs "
+            "can be submitted, or with --this-host to describe this host alone"
+        )
     system, mpis = _software(now, found.pmis)
     return replace(
         found,
@@ -103,7 +124,7 @@ def look(machine: Machine, host: str) -> Facts:
         cores=now.parsed("lscpu", hardware.cores, machine.ask("lscpu") or ""),
         modules=system,
         mpis=mpis,
-        notes=tuple(now.notes),
+        notes=(*now.notes, *(f"not taken, {why}: {names_text(names, 6)}" for why, names in now.not_taken.items())),
         asked=machine.asked,
     )
 
@@ -120,19 +141,25 @@ def _slurm(now: Look) -> Facts:
     if groups is None:
         return Facts(scheduler="slurm")  # commands without a cluster
     limits = ask("scontrol", "--oneliner", "show", "partition") or ""
+    features = ask("sinfo", "--noheader", "--format=%P|%f") or ""
     settings = slurm.settings(ask("scontrol", "show", "config") or "")
     user = now.machine.variables.get("USER", "")
-    accounts = ""
+    associations = ""
     if name_is_sound(user):
-        wanted = ("show", "associations", f"user={user}", "format=account")
-        accounts = ask("sacctmgr", "--noheader", "--parsable2", *wanted) or ""
+        wanted = ("show", "associations", f"user={user}", "format=account,qos")
+        associations = ask("sacctmgr", "--noheader", "--parsable2", *wanted) or ""
+    accounts, qos = slurm.associations(associations)
+    types = ask("srun", "--mpi=list") or ""
+    if broken := slurm.broken_mpi_types(types):
+        now.notes.append(f"srun offers {', '.join(broken)}, but cannot load it, so it is not used")
     cluster = settings.get("ClusterName", "")
     return Facts(
         scheduler="slurm",
         cluster=cluster if name_is_sound(cluster) else "",
-        queues=now.usable("the partition", now.parsed("sinfo", slurm.queues, groups, limits)),
-        accounts=tuple(now.sound("the account", slurm.accounts(accounts))),
-        pmis=tuple(now.parsed("srun --mpi=list", slurm.mpi_types, ask("srun", "--mpi=list") or "") or ()),
+        queues=now.usable("the partition", now.parsed("sinfo", slurm.queues, groups, limits, features)),
+        accounts=tuple(now.sound("the account", accounts)),
+        qos=tuple(now.sound("the QOS", qos)),
+        pmis=tuple(now.parsed("srun --mpi=list", slurm.mpi_types, types) or ()),
         switches=slurm.leaf_switches(ask("scontrol", "--oneliner", "show", "topology") or ""),
     )
 
@@ -187,65 +214,129 @@ def _links(now: Look) -> list[hardware.Link]:
 
 def _software(now: Look, pmis: tuple[str, ...]) -> tuple[str, tuple[Mpi, ...]]:
     """Return the module system, and the MPIs of the site: by modules, or else the one on PATH."""
-    variables = now.machine.variables
-    if "LMOD_CMD" in variables or "LMOD_VERSION" in variables:
+    if now.has_lmod:
         system = "lmod"
-    elif "MODULES_CMD" in variables or "MODULESHOME" in variables:
-        system = "envmod"
     else:
-        return "nomod", _on_path(now, pmis)
-    return system, _of_modules(now, system, pmis) or _on_path(now, pmis)
+        system = _environment_modules() if {"MODULES_CMD", "MODULESHOME"} & set(now.machine.variables) else "nomod"
+    mpis = (() if system == "nomod" else _of_modules(now, pmis)) or _on_path(now, pmis)
+    if pmis:
+        now.notes += [f"srun --mpi=list offers nothing that starts {mpi.family}" for mpi in mpis if not mpi.pmi]
+    return system, mpis
+
+
+def _environment_modules() -> str:
+    """Return the name that the ReFrame at hand has for Environment Modules of releases 4 and later."""
+    with suppress(PackageNotFoundError, ValueError):
+        return "envmod" if tuple(map(int, version("ReFrame-HPC").split(".")[:2])) >= (4, 10) else "tmod4"
+    return "envmod"
 
 
 def _module(now: Look, command: str) -> str:
-    """Return the output of `module`, a function of login shells."""
-    return now.machine.ask("bash", "--login", "-c", f"module {command} 2>&1") or ""
+    """Return the output of `module`, a function of login shells; the same command is run once."""
+    words = ("bash", "--login", "-c", f"module {command} 2>&1")
+    if words not in now.answers:
+        now.answers[words] = now.machine.ask(*words) or ""
+    return now.answers[words]
 
 
-def _of_modules(now: Look, system: str, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
+def _of_modules(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
     listed, refused = modules.available(_module(now, "-t avail"))
-    if system == "lmod" and not any(modules.best(listed, pattern) for pattern in modules.FAMILIES.values()):
-        # Modules behind a compiler's module only show in `spider`.
-        listed, refused = modules.available(_module(now, "-t spider"))
-        if listed:
-            now.notes.append("MPIs appear only in `module spider`: their compiler's module may have to be loaded first")
+    # Modules behind those of a compiler or an MPI only show in Lmod's `spider`.
+    found, more = modules.available(_module(now, "-t spider") if now.has_lmod else "")
+    hidden = [module for module in found if module.name not in {each.name for each in listed}]
     ours = re.compile("|".join(f"({pattern})" for pattern in modules.FAMILIES.values()), re.IGNORECASE)
-    now.notes += [f"the module {quoted(name)}{_LEFT_OUT}" for name in refused if ours.search(name)]
-    best = {family: modules.best(listed, pattern) for family, pattern in modules.FAMILIES.items()}
-    found = {family: module for family, module in best.items() if module is not None}
-    return tuple(
-        Mpi(
-            family,
-            # HPC-X is an Open MPI with numbers of its own.
-            "" if module.software.lower().startswith("hpcx") else module.version,
-            module.name,
-            "cc" if family == "cray-mpich" else "mpicc",
-            _pmi(family, pmis),
-            _suites(now, listed, family, alone=len(found) == 1),
-            pmi_library=_pmi_library(now) if family == "intel-oneapi-mpi" and _pmi(family, pmis) else "",
-        )
-        for family, module in found.items()
-    )
+    now.notes += [
+        f"the module {quoted(name)}{_LEFT_OUT}" for name in dict.fromkeys([*refused, *more]) if ours.search(name)
+    ]
+    best = {family: modules.best(listed, family) or modules.best(hidden, family) for family in modules.FAMILIES}
+    chosen = [module for module in best.values() if module is not None]
+    mpis = []
+    for module in chosen:
+        family, pmi, needs = module.software, _pmi(module.software, pmis), _needs(now, module.name)
+        suites = _suites(now, [*listed, *hidden], module, needs, alone=len(chosen) == 1)
+        cc = "cc" if family == "cray-mpich" else "mpicc"
+        library = _pmi_library(now) if family == "intel-oneapi-mpi" and pmi else ""
+        mpis.append(Mpi(family, module.version, module.name, cc, pmi, suites, "", library, tuple(needs)))
+    _note_others(now, [*listed, *hidden], mpis)
+    return tuple(mpis)
 
 
-def _suites(now: Look, listed: list[modules.Module], family: str, *, alone: bool) -> tuple[Suite, ...]:
+def _sets(now: Look, name: str) -> list[list[str]]:
+    """Return the sets of modules of which one has to be loaded before a module."""
+    return modules.needed_before(_module(now, f"spider {name}")) if now.has_lmod else []
+
+
+def _needs(now: Look, name: str, at_hand: Iterable[str] = ()) -> list[str]:
+    """Return the modules to load before one: of several sets the one at hand, that of GCC, or the first."""
+    sets = _sets(now, name)
+    loaded = {*now.machine.variables.get("LOADEDMODULES", "").split(":"), *at_hand}
+    by_gcc = [names for names in sets if re.match("gcc|gnu", names[-1], re.IGNORECASE)]
+    return next(iter([*(names for names in sets if set(names) <= loaded), *by_gcc, *sets]), [])
+
+
+def _suites(
+    now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
+) -> tuple[Suite, ...]:
     """Return the suites whose modules were built with an MPI, or do not name one where there is only this one."""
-    own = [module for module in listed if modules.built_with(module, family) is not False]
-    own = [module for module in own if alone or modules.built_with(module, family)]
-    named = [(suite, modules.best(own, pattern)) for suite, pattern in modules.SUITES.items()]
-    there = [(suite, module) for suite, module in named if module is not None and module.version]
-    newest = max((module.toolchain for _, module in there), default="")
+
+    def show(module: modules.Module) -> str:
+        before = _needs(now, module.name, [*needs, mpi.name])  # without these Lmod shows nothing of it
+        load = f"load {' '.join(before)} >/dev/null 2>&1 && module " if before else ""
+        return _module(now, f"{load}show {module.name}")
+
+    def prefix(module: modules.Module) -> str:
+        return modules.prefix(show(module), module.software) or ""
+
+    there = []
+    for suite in modules.SUITES:
+        built: dict[bool | None, list[modules.Module]] = {True: [], False: [], None: []}
+        for module in listed:
+            if module.software == suite and module.version:
+                is_built = modules.built_with(module, mpi)
+                if is_built is None:
+                    shown = modules.loaded(show(module))
+                    is_built = modules.built_with(
+                        module, mpi, shown, *map(" ".join, _sets(now, module.name)), prefix(module)
+                    )
+                built[is_built].append(module)
+        if best := modules.best(built[True] or (built[None] if alone else []), suite):
+            there.append(best)
+    newest = max((module.toolchain for module in there), default="")
     found = []
-    for suite, module in there:
+    for module in there:
+        before = _needs(now, module.name, [*needs, mpi.name])
+        folder = now.sound_prefix(f"the prefix of {module.name}", prefix(module))
+        file = modules.NEEDED.get(module.software, "")
         if module.toolchain and module.toolchain != newest:
-            now.notes.append(
-                f"{module.name} is left out: it belongs to another toolchain and cannot share a job with the others"
-            )
+            why = "as it belongs to another toolchain and cannot share a job with the others"
+        elif not set(before) <= {*needs, mpi.name}:
+            why = f"as it needs {' '.join(before)} and not {' '.join([*needs, mpi.name])}"
+        elif folder and file and not now.machine.read(f"{folder}/{file}"):
+            why = f"without {folder}/{file}: name the folder of its inputs in the file (`inputs=`)"
+        else:
+            found.append(Suite(module.software, module.name, module.version, folder or None))
             continue
-        prefix = modules.prefix(_module(now, f"show {module.name}"), suite)
-        prefix = now.sound_prefix(f"the prefix of {module.name}", prefix)
-        found.append(Suite(suite, module.name, module.version, prefix or None))
+        now.not_taken.setdefault(why, []).append(module.name)
     return tuple(found)
+
+
+def _note_others(now: Look, listed: list[modules.Module], mpis: list[Mpi]) -> None:
+    """Note the modules that are, or look like, an MPI or a suite and are in no environment."""
+    taken = {name for mpi in mpis for name in mpi.modules}
+    software = {module.software for module in listed if module.name in taken}
+    explained = {name for names in now.not_taken.values() for name in names}
+    for module in listed:
+        if module.name in taken | explained or not (module.software or module.looks_like_one):
+            continue
+        if not module.software:
+            why = "though it looks like an MPI or a suite"
+        elif module.software in software:
+            why = "as another one of it is"
+        elif not module.version:
+            why = "as its name has no version"
+        else:
+            why = f"as nothing shows that it was built with {' or '.join(mpi.module for mpi in mpis) or 'an MPI'}"
+        now.not_taken.setdefault(why, []).append(module.name)
 
 
 def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
@@ -253,9 +344,9 @@ def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
         return ()
     text = now.machine.ask("mpirun", "--version")
     for family, pattern in _VERSIONS.items():
-        if version := _first(pattern, text):
+        if release := _first(pattern, text):
             prefix = now.sound_prefix("the prefix of mpicc", now.machine.prefix_of("mpicc"))
-            return (Mpi(family, version.rstrip("."), "", "mpicc", _pmi(family, pmis), prefix=prefix),)
+            return (Mpi(family, release.rstrip("."), "", "mpicc", _pmi(family, pmis), prefix=prefix),)
     return ()
 
 

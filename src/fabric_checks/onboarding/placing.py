@@ -14,6 +14,8 @@ from pathlib import Path
 
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import ROOT
+from fabric_checks.onboarding.facts import Mpi
+from fabric_checks.onboarding.probe import Machine
 
 CONFIG = ROOT / "config"
 
@@ -48,6 +50,22 @@ def write(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
     return made
 
 
+def load_modules(machine: Machine, mpi: Mpi) -> str:
+    """Load the modules of an MPI in a login shell, as jobs do; return what is wrong then, or nothing.
+
+    Nothing is wrong if its compiler is on PATH, and the MPI was not replaced by what another module loads.
+    """
+    load = f"module load {' '.join(mpi.modules)}"
+    has_cc = f"{{ command -v {mpi.cc} || {{ echo no {mpi.cc} is on PATH then; false; }}; }}"
+    text = machine.ask("bash", "--login", "-c", f'{{ {load} && {has_cc} && echo "loaded:$LOADEDMODULES"; }} 2>&1')
+    if text is None:
+        fault = list(machine.asked.values())[-1]
+        return f"`{load}`: {fault}"
+    names = text.rpartition("loaded:")[2].strip().split(":")
+    gone = [name for name in mpi.modules if "/" in name and names != [""] and name not in names]
+    return f"{', '.join(gone)} is unloaded by the modules behind it; what is loaded: {', '.join(names)}" if gone else ""
+
+
 def dry_run(system: str, mpi: str) -> str:
     """Let ReFrame go through the smoke level of a system without running it, and return how many cases there are.
 
@@ -67,9 +85,17 @@ def dry_run(system: str, mpi: str) -> str:
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
     if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("error|Reason", line)]
         raise FabricError(
-            f"the dry run of {system} failed: {quoted((lines or ['it ran no case'])[-1].strip(), 400)}; fix "
+            f"the dry run of {system} failed: {quoted(_reason(done.stdout + done.stderr), 400)}; fix "
             f"config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke --dry-run`"
         )
     return ran[1]
+
+
+def _reason(output: str) -> str:
+    """Return ReFrame's own reason of a failed run: of the first case that failed, or else its error."""
+    if match := re.search(r"\* Reason: (.*?)\n(-{40}|\Z)", f"{output}\n", re.DOTALL):
+        lines = [line for line in match[1].splitlines() if not re.fullmatch(r"--- std(out|err) ---", line)]
+        return " ".join(" ".join(lines).split())
+    match = re.search(r"\w*error: .*", output, re.IGNORECASE)
+    return match[0] if match else "it ran no case"

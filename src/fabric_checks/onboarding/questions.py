@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from fabric_checks.core.errors import FabricError, quoted
-from fabric_checks.core.paths import sound_name
 from fabric_checks.onboarding.facts import Facts
+from fabric_checks.schedulers.model import Queue
 
 #: A cluster of so many nodes is measured as a whole by default.
 SMALL = 16
 #: Names that ReFrame takes for a system.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
+#: What may stand behind an option of a job script.
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:&|=-]{0,100}")
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,33 @@ class Answer:
     guess: str = ""
 
 
-def answered(
-    facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]
-) -> dict[str, Answer]:
-    """Return the answers to all questions by key; those on the nodes depend on the answer to that on the queue.
+@dataclass
+class Answers:
+    """The answers by their keys: on the system, and on the nodes of each queue, whose name is empty if it has none."""
+
+    system: dict[str, Answer] = field(default_factory=dict)
+    queues: dict[str, dict[str, Answer]] = field(default_factory=dict)
+
+
+def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]) -> Answers:
+    """Return the answers to all questions; those on the nodes depend on the answer to that on the queue.
 
     :param name_is_free: tells whether no system has a name.
     """
-    answers = {each.key: answer(each) for each in _on_the_system(facts, name_is_free)}
-    queue = answers["queue"].value if "queue" in answers else None
-    return answers | {each.key: answer(each) for each in _on_a_queue(facts, queue)}
+    found = Answers({each.key: answer(each) for each in _on_the_system(facts, name_is_free)})
+    names = found.system["queue"].value if "queue" in found.system else ("",)
+    assert isinstance(names, tuple)
+    for name in names:
+        of_queue = f" in {name}" if len(names) > 1 else ""
+        asked = {each.key: answer(replace(each, text=f"{each.text}{of_queue}")) for each in _on_a_queue(facts, name)}
+        if "link_gbits" in asked and asked["link_gbits"].value is not None:
+            nics, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
+            text = f"How many such links does a node have{of_queue}"
+            # A login node without links tells nothing; nodes with GPUs often have one for each.
+            has_one = not facts.links and not any(queue.gpus for queue in facts.queues if queue.name == name)
+            asked["nics"] = answer(Question("nics", text, nics, why, has_one, _count))
+        found.queues[name] = asked
+    return found
 
 
 def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
@@ -63,48 +82,71 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     if facts.scheduler != "local":
         names = tuple(queue.name for queue in facts.queues)
         best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes), default=None)
-        guess = best.name if best else ""
         why = "jobs that name none go there" if best and best.is_default else "it has the most nodes"
-        why = why if len(names) > 1 else ""
-        what = "partition" if facts.scheduler == "slurm" else "queue"
+        what = "partitions" if facts.scheduler == "slurm" else "queues"
         asked.append(
-            Question("queue", f"Which {what} should be measured", guess, why, len(names) == 1, _one_of(names), names)
-        )
+            Question(
+                "queue", f"Which {what} should be measured (several with commas)", (best.name if best else "",),
+                why if len(names) > 1 else "", len(names) == 1, _some_of(names), names,
+            )
+        )  # fmt: skip
+    if facts.mpis:
+        families = tuple(mpi.family for mpi in facts.mpis)
+        why = "each multiplies the cases; one is enough to begin with" if len(families) > 1 else ""
+        text = "Which MPIs should be measured (several with commas, or all)"
+        asked.append(Question("mpi", text, families[:1], why, len(families) == 1, _some_of(families), families))
+    if facts.scheduler not in ("local", "flux"):
+        known = facts.scheduler == "slurm" and len(facts.accounts) < 2
+        why = "" if known else "jobs go to your default one"
+        text = "Which account should jobs name (empty: none)"
+        asked.append(Question("account", text, None, why, known, _word_or_none, facts.accounts))
     return asked
 
 
-def _on_a_queue(facts: Facts, queue_name: object) -> list[Question]:
+def _on_a_queue(facts: Facts, queue_name: str) -> list[Question]:
     queue = next((queue for queue in facts.queues if queue.name == queue_name), None)
     asked = []
     if queue is not None:
         few = queue.usable <= SMALL
         why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
-        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, _count))
+        read = _at_most(queue.usable, f"nodes that {queue_name or 'a job'} can have")
+        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, read))
     cores, why, known = facts.cores or 1, "", facts.scheduler == "local" and facts.cores is not None
     if queue is not None and queue.cores is not None:
-        cores, why, known = queue.cores, "the fewest, as the nodes differ" if queue.differ else "", True
+        why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
+        cores, known = queue.cores, not queue.doubt
     elif not known:
         why = "as many as this host has" if facts.cores else "nothing shows it"
     asked.append(Question("cores", "How many cores does a node have", cores, why, known, _count))
-    if facts.scheduler not in ("local", "flux"):
-        known = facts.scheduler == "slurm" and len(facts.accounts) < 2
-        why = "" if known else "jobs go to your default one"
-        text = "Which account should jobs name (empty: none)"
-        asked.append(Question("account", text, None, why, known, _name_or_none, facts.accounts))
-    return [*asked, *([] if facts.scheduler == "local" else _link(facts))]
+    if queue is not None and facts.scheduler == "slurm":
+        asked += _on_slurm(facts, queue)
+    if facts.scheduler != "local":
+        guess = facts.links[0].MBps / 125 if facts.links else None
+        why = f"this host's {facts.links[0].device}, {facts.links[0].kind}" if facts.links else ""
+        text = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
+        asked.append(Question("link_gbits", text, guess, why or "no link of this host reports its rate", False, _rate))
+    return asked
 
 
-def _link(facts: Facts) -> list[Question]:
-    guess, why, nics, why_nics = None, "no link of this host reports its rate", 1, "most have one"
-    if facts.links:
-        link = facts.links[0]
-        guess, why = link.MBps / 125, f"this host's {link.device}, {link.kind}"
-        nics, why_nics = len(facts.links), "as many as this host has"
-    rate = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
+def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
+    """Return the questions on what jobs in a partition have to ask for; those without a choice are certain."""
+    qos = tuple(name for name in facts.qos if not queue.qos or name in queue.qos)
+    only = qos[0] if queue.qos and len(qos) == 1 else None
+    why = "the one of yours that it allows" if only else "jobs have your default one"
+    gres = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
+    kinds = (text.replace(",", "&") for text in queue.features)
+    features = tuple(text for text in kinds if re.fullmatch(_WORD, text)) if len(queue.features) > 1 else ()
     return [
-        Question("link_gbits", rate, guess, why, False, _rate_or_none),
-        Question("nics", "How many such links does a node have", nics, why_nics, True, _count),
-    ]
+        Question("qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos),
+        Question(
+            "constraint", "Which features should nodes have (--constraint; empty: any)", None,
+            "its nodes are of several kinds, which one curve should not mix", not features, _word_or_none, features,
+        ),
+        Question(
+            "gres", "Which resources should jobs ask for (--gres; empty: none)", gres[0] if gres else None,
+            "all GPUs of a node, as many sites take no job there without" if gres else "", not gres, _word_or_none,
+        ),
+    ]  # fmt: skip
 
 
 def taken(question: Question, given: str | None) -> Answer:
@@ -144,26 +186,42 @@ def free_name(text: str, is_free: Callable[[str], bool]) -> str:
     return text
 
 
-def _one_of(names: tuple[str, ...]) -> Callable[[str], object]:
+def _some_of(names: tuple[str, ...]) -> Callable[[str], object]:
     def read(text: str) -> object:
-        if text not in names:
-            raise FabricError(f"{quoted(text)} is not one of {', '.join(names) or 'them: no queue was found'}")
-        return text
+        chosen = names if text == "all" else tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
+        for name in chosen:
+            if name not in names:
+                raise FabricError(f"{quoted(name)} is not one of {', '.join(names) or 'them: there is none'}")
+        # A queue without a name is the only one.
+        if not chosen and names != ("",):
+            raise FabricError(f"name one or more of {', '.join(names)}")
+        return chosen or names
 
     return read
 
 
-def _count(text: str) -> object:
+def _count(text: str) -> int:
     if not re.fullmatch(r"\d{1,6}", text) or int(text) < 1:
         raise FabricError(f"{quoted(text)} is not a number of 1 or more")
     return int(text)
 
 
-def _name_or_none(text: str) -> object:
-    return sound_name("the account", text) if text else None
+def _at_most(most: int, what: str) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        if _count(text) > most:
+            raise FabricError(f"{text} is more than the {most} {what}")
+        return int(text)
+
+    return read
 
 
-def _rate_or_none(text: str) -> object:
+def _word_or_none(text: str) -> object:
+    if text and not re.fullmatch(_WORD, text):
+        raise FabricError(f"{quoted(text)} is not a word for a job script: use letters, digits and . _ - : & | =")
+    return text or None
+
+
+def _rate(text: str) -> object:
     if not text:
         return None
     match = re.fullmatch(r"(\d{1,5}(?:\.\d+)?)(?: ?(?:G|Gbit|gbit|Gb)(?:/s)?)?", text)

@@ -8,8 +8,8 @@ scripts were checked before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import one_line, shortened
 from fabric_checks.onboarding.facts import Facts, Mpi
-from fabric_checks.onboarding.questions import Answer
+from fabric_checks.onboarding.questions import Answer, Answers
 
 TEMPLATES = ROOT / "config" / "templates"
 #: No line of the written Python is longer.
@@ -60,10 +60,13 @@ _STYLES = {
 #: How the processes of an MPI are managed, where a scheduler has several ways; by default the first of its styles.
 _MANAGED = {
     ("pbs", "openmpi"): "prrte",
+    ("pbs", "hpcx-mpi"): "prrte",
     ("pbs", "cray-mpich"): "pals",
     ("lsf", "openmpi"): "prrte",
+    ("lsf", "hpcx-mpi"): "prrte",
     ("lsf", "spectrum-mpi"): "jsm",
     ("flux", "openmpi"): "pmix",
+    ("flux", "hpcx-mpi"): "pmix",
     ("flux", "spectrum-mpi"): "pmix",
 }
 #: The name of each scheduler.
@@ -72,17 +75,42 @@ CALLED = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux", "local":
 _WHOLE = {"slurm": "--exclusive", "pbs": "-l place=scatter:exclhost", "lsf": "-x", "flux": "--exclusive"}
 _QUEUE = {"slurm": "--partition=", "pbs": "-q ", "lsf": "-q ", "flux": "--queue="}
 _ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
+#: Slurm's options by the keys of their questions.
+_SLURM = {"qos": "--qos=", "constraint": "--constraint=", "gres": "--gres="}
 
 
-def files(facts: Facts, answers: Mapping[str, Answer]) -> dict[str, str]:
-    """Return the files of a site, by their paths below ``config``: the system's own is the last."""
-    name = str(answers["name"].value)
-    scopes = {f"systems/{name}/spack/{path}": text for path, text in _scopes(facts).items()}
+def guesses(text: str) -> list[dict[str, Any]]:
+    """Return what is marked as a guess in a file: its line, the name that it gives a value to, and the reason."""
+    found = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("# guess: "):
+            at = next((at for at in range(number, len(lines)) if not lines[at].lstrip().startswith("#")), number)
+            key = re.match(r"""\s*["']?([\w-]+)""", lines[at])
+            found.append({"line": at + 1, "key": key[1] if key else "", "why": line.partition("# guess: ")[2]})
+    return found
+
+
+def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, str]:
+    """Return the files of a site, by their paths below ``config``: the system's own is the last.
+
+    :param spack: whether programs built by Spack are wanted, too.
+    """
+    name = str(answers.system["name"].value)
+    facts = replace(facts, mpis=chosen(facts, answers))
+    scopes = {f"systems/{name}/spack/{path}": text for path, text in _scopes(facts).items()} if spack else {}
     return {
         **scopes,
         f"references/{name}.yaml": _rendered("references.yaml.jinja", name=name),
-        f"systems/{name}.py": _system(facts, answers),
+        f"systems/{name}.py": _system(facts, answers, spack=spack),
     }
+
+
+def chosen(facts: Facts, answers: Answers) -> tuple[Mpi, ...]:
+    """Return the MPIs that are to be measured."""
+    families = answers.system["mpi"].value if "mpi" in answers.system else ()
+    assert isinstance(families, tuple)
+    return tuple(mpi for mpi in facts.mpis if mpi.family in families)
 
 
 def wheels(facts: Facts) -> tuple[str, ...]:
@@ -100,38 +128,39 @@ def _rendered(template: str, **values: object) -> str:
     return environment.get_template(template).render(values)
 
 
-def _system(facts: Facts, answers: Mapping[str, Answer]) -> str:
-    defaults = {"queue": "", "account": None, "nodes": 1, "link_gbits": None, "nics": 1}
-    queue = answers.get("queue", Answer("")).value
+def _system(facts: Facts, answers: Answers, *, spack: bool) -> str:
     link = f", {facts.links[0].kind}" if facts.links else ""
     return _rendered(
         "system.py.jinja",
         facts=facts,
         scheduler=facts.scheduler,
-        answers={key: Answer(value) for key, value in defaults.items()} | dict(answers),
-        title=f"{answers['name'].value}: {CALLED[facts.scheduler]}{link}",
+        answers={"mpi": Answer(()), "account": Answer(None)} | answers.system,
+        title=f"{answers.system['name'].value}: {CALLED[facts.scheduler]}{link}",
         explained="slurm" if facts.scheduler == "local" else facts.scheduler,
-        built=any(map(_has_scope, facts.mpis)),
+        built=spack and any(map(_has_scope, facts.mpis)),
+        spack=spack,
         suites=sorted({suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}),
         wheels=wheels(facts),
-        wheels_pmi=_wheels_pmi(facts),
         hostnames=_hostnames(facts),
-        partitions=_partitions(facts, answers),
-        gpus=next((one.gpus for one in facts.queues if one.name == queue), ""),
+        partitions=[part for name in answers.queues for part in _partitions(facts, answers, name, spack=spack)],
         variables=_variables,
     )
 
 
-def _partitions(facts: Facts, answers: Mapping[str, Answer]) -> list[dict[str, Any]]:
-    """Return the partitions, one for each way in which MPIs are started."""
+def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> list[dict[str, Any]]:
+    """Return the partitions of a queue, one for each way in which MPIs are started."""
     styles = _STYLES[facts.scheduler]
     groups: dict[str, list[Mpi]] = {} if facts.mpis else {next(iter(styles)): []}
     for mpi in facts.mpis:
         groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), next(iter(styles))), []).append(mpi)
-    queue, account = (answers.get(key, Answer(None)).value for key in ("queue", "account"))
+    defaults = {"nodes": 1, "link_gbits": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
+    own = {key: Answer(value) for key, value in defaults.items()} | answers.queues[queue]
+    account = answers.system.get("account", Answer(None)).value
+    options = [f"{option}{own[key].value}" for key, option in _SLURM.items() if own[key].value]
     # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
-    name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", str(queue))) if queue else "compute"
+    name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue)) if queue else "compute"
     name = "node" if facts.scheduler == "local" else name
+    wheels_pmi = [] if facts.mpis else _launch_variables(_wheels_pmi(facts))
     found = []
     for managed, mpis in groups.items():
         whole = facts.scheduler in _WHOLE and styles[managed].launcher != "jsrun"
@@ -139,8 +168,9 @@ def _partitions(facts: Facts, answers: Mapping[str, Answer]) -> list[dict[str, A
             *([_WHOLE[facts.scheduler]] if whole else []),
             *([f"{_QUEUE[facts.scheduler]}{queue}"] if queue else []),
             *([f"{_ACCOUNT[facts.scheduler]}{account}"] if account else []),
+            *options,
         ]
-        built = [f"{mpi.family}-spack" for mpi in mpis if _has_scope(mpi)]
+        built = [f"{mpi.family}-spack" for mpi in mpis if spack and _has_scope(mpi)]
         environs = [
             *(_literal(mpi.name) for mpi in mpis),
             *([f"*({_literal(built)} if SPACK else [])"] if built else []),
@@ -152,6 +182,9 @@ def _partitions(facts: Facts, answers: Mapping[str, Answer]) -> list[dict[str, A
                 "style": styles[managed],
                 "access": access,
                 "environs": environs,
+                "answers": own,
+                "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
+                "variables": [["SLURM_KILL_BAD_EXIT", "1"], *wheels_pmi] if facts.scheduler == "slurm" else [],
             }
         )
     return found
@@ -163,12 +196,14 @@ def _variables(mpi: Mpi) -> list[list[str]]:
     if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
         library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
         variables += [["PATH", f"{mpi.prefix}/bin:$PATH"], ["LD_LIBRARY_PATH", library]]
-    return [*variables, *([key, value] for key, value in _launch_variables(mpi).items())]
+    return [*variables, *_launch_variables(mpi.pmi, mpi.pmi_library)]
 
 
-def _launch_variables(mpi: Mpi) -> dict[str, str]:
-    variables = {"SLURM_MPI_TYPE": mpi.pmi, "I_MPI_PMI_LIBRARY": mpi.pmi_library}
-    return {name: value for name, value in variables.items() if value}
+def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:
+    """Return the variables for a value of `srun --mpi`; generic_slurm.py says why PMIx gets a fence."""
+    fence = "ring" if pmi.startswith("pmix") else ""
+    variables = {"SLURM_MPI_TYPE": pmi, "SLURM_PMIX_FENCE": fence, "I_MPI_PMI_LIBRARY": library}
+    return [[name, value] for name, value in variables.items() if value]
 
 
 def _hostnames(facts: Facts) -> str:
@@ -199,14 +234,14 @@ def _scopes(facts: Facts) -> dict[str, str]:
     found = {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)}
     for mpi in filter(_has_scope, facts.mpis):
         spec = f"{mpi.family}@{mpi.version}"
-        external = {"spec": spec, **({"modules": [mpi.module]} if mpi.module else {"prefix": mpi.prefix})}
+        external = {"spec": spec, **({"modules": [*mpi.needs, mpi.module]} if mpi.module else {"prefix": mpi.prefix})}
         packages = {"mpi": {"require": [spec]}, mpi.family: {"buildable": False, "externals": [external]}}
         found[f"{mpi.family}/packages.yaml"] = (
             "# guess: the release that the module or `mpirun` names, with no variants\n"
             + yaml.safe_dump({"packages": packages}, sort_keys=False)
         )
-        if variables := _launch_variables(mpi):
-            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": variables}})
+        if variables := _launch_variables(mpi.pmi, mpi.pmi_library):
+            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": dict(variables)}})
     return found
 
 

@@ -27,6 +27,9 @@ BLOCKING_WAIT = {
     "intel-oneapi-mpi": {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "100"},
 }
 
+# NVIDIA's HPC-X is an Open MPI.
+BLOCKING_WAIT["hpcx-mpi"] = BLOCKING_WAIT["openmpi"]
+
 
 def no_wheel(name: str) -> str | None:
     """Return why there is no wheel of a part for this machine; None if there is one."""

@@ -260,8 +260,19 @@ def test_no_list_of_mpi_types():
         slurm.mpi_types("slurm_load_ctl_conf error")
 
 
+def test_sockets_of_one_core_are_doubted():
+    flat, real = slurm.queues("a|up|4|128|1|idle|n\nb|up|4|2|1|idle|n\n")
+    assert "128 sockets of one core" in flat.doubt and real.doubt == ""
+
+
+def test_features_and_qos_of_partitions():
+    listed, limits = "a*|up|4|1|2|idle|n\nb|up|4|1|2|idle|n\n", "PartitionName=b AllowQos=long,gpu State=UP\n"
+    one, two = slurm.queues(listed, limits, "a*|x,ib\na*|y\nb|x\n")
+    assert (one.features, one.qos, two.features, two.qos) == (("x,ib", "y"), (), ("x",), ("long", "gpu"))
+
+
 def test_settings_topology_and_accounts():
     assert slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
     assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
     assert slurm.leaf_switches("No topology information available") == 0
-    assert slurm.accounts("a\n\nb\na\n") == ["a", "b"]
+    assert slurm.associations("a|x,y\n\nb|\na|y\nc\n") == (["a", "b", "c"], ["x", "y"])

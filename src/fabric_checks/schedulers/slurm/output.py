@@ -190,12 +190,13 @@ _GROUP = re.compile(
 )
 
 
-def queues(text: str, limits: str = "") -> list[Queue]:
+def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
     """Return the partitions that ``sinfo --noheader --format=SINFO`` lists, with their nodes that take jobs.
 
     One in maintenance is among these, and one that reboots: that ends by itself.
 
-    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job.
+    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job, and its QOS.
+    :param features: the lines of ``sinfo --noheader --format=%P|%f``.
     :raises OutputError: for a line in another format.
     """
     groups: dict[str, list[re.Match[str]]] = {}
@@ -207,10 +208,21 @@ def queues(text: str, limits: str = "") -> list[Queue]:
             raise OutputError(f"not a group of nodes as requested with {SINFO}: {quoted(line)}", number)
         groups.setdefault(group["name"], []).append(group)
     most = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?MaxNodes=(\d+)(?: |$)", limits, re.MULTILINE))
-    return [_queue(name, found, most.get(name)) for name, found in groups.items()]
+    qos = dict(re.findall(r"^PartitionName=(\S+) (?:.* )?AllowQos=(?!ALL\b)([\w.,-]+)", limits, re.MULTILINE))
+    kinds = [line.strip().partition("|") for line in features.splitlines()]
+    return [
+        _queue(
+            name,
+            found,
+            most.get(name),
+            features=tuple(kind for each, _, kind in kinds if each.rstrip("*") == name),
+            qos=tuple(filter(None, qos.get(name, "").split(","))),
+        )
+        for name, found in groups.items()
+    ]
 
 
-def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queue:
+def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None, **more: tuple[str, ...]) -> Queue:
     working = [
         group for group in listed if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
     ]
@@ -218,6 +230,8 @@ def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queu
     in_service, total = (sum(int(group["nodes"]) for group in of) for of in (working, listed))
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
     gres = [group["gres"].strip() for group in listed]
+    # A node that is configured by its CPUs alone, which may be threads.
+    flat = next((group["sockets"] for group in groups if int(group["sockets"]) > 2 and group["cores"] == "1"), "")
     return Queue.of_cores(
         name,
         in_service,
@@ -228,6 +242,8 @@ def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None) -> Queu
         takes_jobs=any(group["state"] == "up" for group in groups),
         most_nodes=int(most) if most else None,
         gpus=next((each for each in gres if each not in ("(null)", "N/A", "")), ""),
+        doubt=f"Slurm has a node as {flat} sockets of one core, which may be threads" if flat else "",
+        **more,
     )
 
 
@@ -274,6 +290,11 @@ def leaf_switches(text: str) -> int:
     return sum(bool(re.match(r"SwitchName=\S+ Level=0 ", line)) for line in text.splitlines())
 
 
-def accounts(text: str) -> list[str]:
-    """Return the accounts of ``sacctmgr --noheader --parsable2 show associations format=account``, each once."""
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+def associations(text: str) -> tuple[list[str], list[str]]:
+    """Return the accounts and the QOS of a user, each once.
+
+    :param text: of ``sacctmgr --noheader --parsable2 show associations format=account,qos``.
+    """
+    rows = [line.strip().partition("|") for line in text.splitlines()]
+    accounts = dict.fromkeys(account for account, _, _ in rows if account)
+    return list(accounts), list(dict.fromkeys(name for _, _, qos in rows for name in qos.split(",") if name))
