@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, cut
 
 #: The most lines of a build log, or of Spack's own error, in a message.
 MOST_LINES = 4
@@ -168,18 +168,12 @@ def explain(output: str, exit_code: int) -> str:
     package = (INSTALLING.findall(output[: shown.start()] if shown else output) or [""])[-1]
     head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
     evidence = _evidence(cause, output, log) + [f"build log: {path}" for path in named[-1:]]
-    return "\n".join([head, *(f"  {shortened(line)}" for line in evidence), f"To do: {cause.remedy}"])
+    return "\n".join([head, *(f"  {cut(line, LINE_LENGTH)}" for line in evidence), f"To do: {cause.remedy}"])
 
 
 def distinct_lines(text: str) -> list[str]:
     """Return the lines of a text without their indentation, each once, in order; no blank ones."""
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
-
-
-def shortened(line: str) -> str:
-    """Return a line, cut in its middle to a readable length: an address is long, and the reason follows it."""
-    head = LINE_LENGTH // 2 - 5
-    return line if len(line) <= LINE_LENGTH else f"{line[:head]} ... {line[head + 5 - LINE_LENGTH :]}"
 
 
 def _read(log: Path) -> str:
