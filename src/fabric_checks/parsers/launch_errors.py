@@ -132,7 +132,8 @@ KNOWN = (
     ),
     LaunchError(
         r"(?:Open MPI failed to TCP connect|unable to complete a TCP connection)[\s\S]{0,200}?"
-        r"Local host: *(?P<node>\S+)|connect\(\) to \S+ failed|_tcp\w*: [^\n]*(?:No route to host|Connection (?:refused|timed out))",
+        r"Local host: *(?P<node>\S+)|connect\(\) to \S+ failed"
+        r"|_tcp\w*: [^\n]*(?:No route to host|Connection (?:refused|timed out))",
         "two nodes cannot reach each other by TCP",
         "check firewall and routes, and name the network: `--mca btl_tcp_if_include`, `oob_tcp_if_include`",
     ),
@@ -229,8 +230,9 @@ KNOWN = (
     LaunchError(
         r"(?:could not (?:access\s+or execute|find) an executable|unable to find the specified executable file"
         r"|system couldn't find the executable)[\s\S]{0,500}?^Executable: *(?P<file>\S+)"
-        r"|Application name: +(?P<file__>\S+)|execvp? error on file (?P<file_>\S+)|execve\(\): (?P<file___>\S+): No such file"
-        r"|unable to execute (?P<file____>\S+):|\b(?P<file_____>[\w./+-]{1,200}): command not found",
+        r"|Application name: +(?P<file__>\S+)|execvp? error on file (?P<file_>\S+)"
+        r"|execve\(\): (?P<file___>\S+): No such file|unable to execute (?P<file____>\S+):"
+        r"|\b(?P<file_____>[\w./+-]{1,200}): command not found",
         "the program {file} is missing on a node, or cannot be executed",
         "see whether the software is on a file system that all nodes mount, and its environment is loaded in the job",
     ),
