@@ -69,7 +69,7 @@ def test_nothing_is_claimed_of_harmless_lines(text):
             * 74
             + "\nMPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n"
             "You may or may not see output from other processes, depending on\nexactly when Open MPI kills them.\n",
-            "the program stopped: Cannot open input script in.lj: No such file",
+            "it failed; the first error in err is 'ERROR on proc 0: Cannot open input script in.lj: No such file",
         ),
         (
             "[n1:7:0:7] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))\n"

@@ -17,7 +17,7 @@ _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
 _LOG = re.compile(
     r"(?:\[\d{9,}\.\d+\] \[\S+:\d+ *:\d+\] +\S+:\d+ +UC\w+ |libfabric:\d+:\d*:?\w*:\w+:"
     r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End)"
-    r"|==== backtrace |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S+:\d).*"
+    r"|==== backtrace |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
 )
 
 
