@@ -28,7 +28,7 @@ def public_texts():
         yield pytest.param(cause, nodes, text, id=source)
 
 
-@pytest.mark.parametrize(("cause", "nodes", "text"), public_texts())
+@pytest.mark.parametrize(("cause", "nodes", "text"), list(public_texts()))
 def test_a_public_text_gives_cause_nodes_and_remedy(cause, nodes, text):
     message = launch_errors.known(text)
     assert message.startswith(cause)
