@@ -166,8 +166,8 @@ KNOWN = (
         "see `module spider` on a node, and correct the modules of the environment in the system's file",
     ),
     (
-        r"(?:could not (?:access\s+or execute|find) an executable|unable to find the specified executable file"
-        r"|system couldn't find the executable)[\s\S]{0,500}?^Executable: *(?P<file>\S+)"
+        r"(?:could not\s+(?:access(?:\s+or execute)?|find) an executable|unable to find the specified executable file"
+        r"|system couldn't find the executable)[\s\S]{0,500}?^ *Executable: *(?P<file>\S+)"
         r"|Application name: +(?P<file__>\S+)|execvp? error on file (?P<file_>\S+)"
         r"|execve\(\): (?P<file___>\S+): No such file|unable to execute (?P<file____>\S+):"
         r"|\b(?P<file_____>[\w./+-]{1,200}): command not found",
