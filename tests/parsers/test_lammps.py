@@ -57,6 +57,18 @@ def test_wrong_physics(golden):
         lammps.require_thermo(output, {"Temperature": 1.0}, 1e-5)
 
 
+def test_thermo_output_in_yaml(golden):
+    """In the form of lammps/lammps#3799."""
+    text = golden("lammps/22Jul2025/lj.2.txt")
+    head, *rows = re.search(r"(?m)^ +Step .*\n(?:[ \d].*\n)+", text)[0].splitlines()
+    yaml = "---\nkeywords: [" + "".join(f"'{name}', " for name in head.split()) + "]\ndata:\n"
+    yaml += "".join(f"  - [{', '.join(row.split())}, ]\n" for row in rows) + "...\n"
+    other = text.replace("\n".join([head, *rows]) + "\n", yaml)
+    assert other != text and lammps.parse(other, 2) == lammps.parse(text, 2)
+    with pytest.raises(OutputError, match="a thermo row of 6 columns was expected, found"):
+        lammps.parse(re.sub(r"(?m)^(  - .*), \S+, \]$", r"\1, ]", other), 2)
+
+
 def test_the_unit_of_the_rate_does_not_matter(golden):
     """LAMMPS prints katom-step/s for slow runs and Matom-step/s for fast ones."""
     slow = golden("lammps/22Jul2025/rhodo.2.txt")

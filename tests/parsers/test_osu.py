@@ -80,6 +80,21 @@ def test_lines_around_the_table_do_not_matter(golden):
     assert osu.parse(text, "bcast", powers_of_two(0, MiB)).rows[0].line == 5
 
 
+def test_columns_that_the_titles_lack_are_those_of_f():
+    head = "# OSU MPI Broadcast Latency Test v5.9\n# Size       Avg Latency(us)\n"
+    row = osu.parse(f"{head}1   1.50   1.40   1.60   1000\n", "bcast", [1]).rows[0]
+    assert row.values == {"latency_us": 1.5, "min_latency_us": 1.4, "max_latency_us": 1.6, "iterations": 1000}
+    for cells in ("1   1.50   1.40", "1   1.50   1.55   1.60   1000", "1   1.50   1.40   1.60   x"):
+        with pytest.raises(OutputError, match=r"line 3: (a row of 2 columns was|min_latency_us .* not in this order)"):
+            osu.parse(f"{head}{cells}\n", "bcast", [1])
+
+
+def test_a_crash_behind_the_titles_is_no_wrong_title():
+    text = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)[n01:1] *** Process received signal ***\n"
+    with pytest.raises(OutputError, match="^the last 1 of 1 rows are missing, from size_B 1 on$"):
+        osu.parse(text, "bw", [1])
+
+
 def test_a_table_of_varied_windows_is_refused(golden):
     with pytest.raises(OutputError, match="the output ends before the line of column titles|column titles"):
         osu.parse(golden("osu/7.4/osu_mbw_mr.vary.txt"), "mbw_mr", powers_of_two(1, 4096))

@@ -8,12 +8,27 @@ from fabric_checks.parsers import plain
 from tests.parsers import corpus
 
 WHOLE = {parser: next(iter(outputs())) for parser, outputs in corpus.OUTPUTS.items()}
+#: In the forms of openucx/ucx#4742 and pmodels/mpich#6433, and of ompi's and UCX's handlers of signals.
+LOG = """\
+[1700000000.000001] [n01:1234 :0]          ib_md.c:100  UCX  WARN  a message
+[1700000000.000001] [n01:1234:0]        parser.c:1911 UCX  INFO  UCX_* env variables: UCX_TLS=tcp
+libfabric:53673:1693359811::cxi:mr:cxip_map_cache():313<warn> n1: Failed to acquire mapping
+"""
+SIGNAL = """[n01:12345] *** Process received signal ***
+[n01:12345] Signal: Segmentation fault (11)
+[n01:12345] [ 0] /lib64/libpthread.so.0(+0x12cf0)[0x7f]
+[n01:12345:0:12345] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))
+==== backtrace (tid:  12345) ====
+ 0 0x00000000000557b9 ucs_debug_print_backtrace()  ???:0
+[n01:12345] *** End of error message ***"""
 MARKS = {
     "a byte-order mark": lambda text: "\ufeff" + text,
     "lines of Windows": lambda text: text.replace("\n", "\r\n"),
     "colours": lambda text: "".join(f"\x1b[01;32m\x1b[K{line}\x1b[0m\n" for line in text.splitlines()),
     "Open MPI 4's tags": lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
     "Open MPI 5's tags": lambda text: "".join(f"[prterun-n1-9@1,0]<stdout>: {line}\n" for line in text.splitlines()),
+    "a log of UCX and libfabric": lambda text: "".join(LOG + line for line in text.splitlines(keepends=True)),
+    "a signal": lambda text: text.rstrip("\n") + f"{SIGNAL}\n",
 }
 
 

@@ -2,6 +2,7 @@
 """A case's facts of its job's end, of a program that failed, and of records that cannot be written."""
 
 import logging
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -25,7 +26,7 @@ def case(scheduler=None, stage=None, **attributes):
         stderr="rfm_job.err",
         stdout="rfm_job.out",
         time_limit=600.0,
-        last_error_line=lambda: "; the last line is 'x'",
+        with_cause=lambda what: f"{what}; the last line is 'x'",
         **attributes,
     )
     check._text_of = lambda name: RecordMixin._text_of(check, name)
@@ -103,22 +104,14 @@ def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
     check.require_records()
 
 
-@pytest.mark.parametrize(
-    ("err", "out", "start"),
-    [
-        (CUT, "a table", ": MPICH could not start, which is not the fault of a node: "),
-        ("a\nboom\n----\n", "a table", "; the last line of rfm_job.err is 'boom'"),
-        ("", "a table\n", "; the last line of rfm_job.out is 'a table'"),
-        (None, None, ""),
-    ],
-)
-def test_a_known_cause_precedes_the_last_line(tmp_path, err, out, start):
-    for name, text in (("rfm_job.err", err), ("rfm_job.out", out)):
-        if text is not None:
-            (tmp_path / name).write_text(text)
-    found = RecordMixin.last_error_line(case(stage=tmp_path))
-    assert found.startswith(start)
-    assert start or not found
+def test_a_failure_is_explained_by_the_files_of_its_job(tmp_path):
+    (tmp_path / "rfm_job.out").write_text("a table\n")
+    explained = partial(RecordMixin.with_cause, case(stage=tmp_path))
+    assert explained("it failed") == "it failed; the last line of rfm_job.out is 'a table'"
+    (tmp_path / "rfm_job.err").write_text(CUT)
+    assert explained("it failed").startswith("MPICH could not start, ") and explained("it failed").endswith(
+        "(it failed)"
+    )
 
 
 @pytest.mark.parametrize(

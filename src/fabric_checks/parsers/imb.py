@@ -2,10 +2,10 @@
 """Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1, IMB-NBC, IMB-RMA and IMB-P2P.
 
 Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
-then a line of column titles and a row for each message size. A sample that outlasts ``-time`` prints
-``time-out.`` instead of its values. Most benchmarks of IMB-RMA print two such blocks: each operation completed on
-its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize"
-ends a whole output.
+then a line of column titles and a row for each message size; a program with ``-DCHECK`` adds a column ``defects``. A
+sample that outlasts ``-time`` prints ``time-out.`` instead of its values, others ``out-of-mem.`` or ``int-overflow``.
+Most benchmarks of IMB-RMA print two such blocks: each operation completed on its own ("MODE: NON-AGGREGATE"), and many
+completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize" ends a whole output.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ _COLUMNS = {
     "t_pure[usec]": "communication_us",
     "t_CPU[usec]": "compute_us",
     "overlap[%]": "overlap_percent",
+    "defects": "defects",
 }
 #: The formats of a table, after the size where there is one.
 _TIMES = "#repetitions t_min[usec] t_max[usec] t_avg[usec]"
@@ -73,6 +74,13 @@ _TIME_AND_RATES = f"{_TIME_AND_BANDWIDTH} Msg/sec"
 _RATES = "#repetitions Mbytes/sec Msg/sec"
 _OVERLAP = "#repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec] overlap[%]"
 _PASSIVE = "#repetitions t_pure[usec] t_ovrl[usec]"
+#: What replaces the values of a row, and why.
+_WHY = {
+    "time-out.": "the sample exceeded its time limit; raise -time",
+    "out-of-mem.": "its buffers need more memory than -mem allows; raise -mem, or ask for smaller messages",
+    "int-overflow": "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes",
+}
+_GAVE_UP = re.compile(rf"\s({'|'.join(map(re.escape, _WHY))})")
 #: Columns that hold whole numbers.
 _WHOLE = ("repetitions", "message_rate_per_s")
 
@@ -84,9 +92,10 @@ class ImbOutput:
     :param version: the version of IMB, such as ``2021.11``, or None where the output does not have it.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
-        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (from the bytes and the
-        time of the slowest process, not rounded as printed; as printed in IMB-P2P), ``message_rate_per_s``; of IMB-NBC
-        ``overall_us`` (communication and work), ``communication_us``, ``compute_us`` and ``overlap_percent``.
+        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (as printed, or from
+        the bytes and the time of the slowest process where that has more digits), ``message_rate_per_s``; of IMB-NBC
+        ``overall_us`` (communication and work), ``communication_us``, ``compute_us`` and ``overlap_percent``; of a
+        program with ``-DCHECK`` also ``defects``.
     :param rows: one for each message size; the barriers' only row has size 0.
     """
 
@@ -113,8 +122,8 @@ def parse(
     :param processes: the number of processes that must have taken part.
     :param program: the name of the program, a key of :data:`PARTS`; some benchmarks are in two of them.
     :param mode: :data:`AGGREGATE` or :data:`NON_AGGREGATE` for benchmarks of IMB-RMA that have both.
-    :raises OutputError: if the output is not whole, is another program's, timed out, or holds values that are
-        not positive.
+    :raises OutputError: if the output is not whole, is another program's, timed out, has defects, or holds values
+        that are not positive.
     """
     text = plain.cleaned(text)
     lines = text.splitlines()
@@ -132,8 +141,13 @@ def parse(
     for name in names:
         if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
             require_positive(rows, name, from_size_B=1)
-        elif name not in ("bandwidth_MBps", "overlap_percent"):
+        elif name not in ("bandwidth_MBps", "overlap_percent", "defects"):
             require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
+    if wrong := next((row for row in rows if row.values.get("defects")), None):
+        raise OutputError(
+            f"IMB's own check (-DCHECK) found wrong data at {wrong.size_B} B: defects {wrong.values['defects']:g}",
+            wrong.line,
+        )
     if "min_time_us" in names:
         require_order(rows, "min_time_us", "time_us", "max_time_us")
     if "message_rate_per_s" in names:
@@ -201,10 +215,11 @@ def _require_overlap(rows: Sequence[Row]) -> None:
 
 
 def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
-    """Replace the printed bandwidth, which has two decimals only, by bytes over time; the two must agree.
+    """Return the row with bytes over time for the printed bandwidth where that is more exact; the two must agree.
 
-    IMB counts what one process sends and receives (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the
-    time of the slowest process, in units of 10^6 bytes/s.
+    Both have two decimals, so the larger number has more digits. IMB counts what one process sends and receives
+    (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the time of the slowest process, in units of 10^6
+    bytes/s.
     """
     if benchmark not in _MESSAGES:
         return row
@@ -218,7 +233,7 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
             row.line,
         )
     # A time of 0.00 is that of an operation on no bytes.
-    return Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us if time_us else 0.0})
+    return row if printed >= time_us else Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
 
 
 def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
@@ -230,7 +245,7 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str 
             found.append(match[1])
             if match[1].lower() == benchmark.lower():
                 count, of_mode = _above_columns(lines, index)
-                found[-1] += f" on {count} processes"
+                found[-1] += f" on {count} processes" + (f", mode {of_mode}" if of_mode else "")
                 if (count, of_mode) == (processes, mode):
                     fitting.append(index)
     if len(fitting) == 1:
@@ -240,9 +255,8 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str 
             f"{len(fitting)} blocks of {benchmark} on {processes} processes where one was expected", fitting[1] + 1
         )
     if found:
-        raise OutputError(
-            f"no block of {benchmark} on {processes} processes; the output has {', '.join(map(quoted, found))}"
-        )
+        wanted = f"{benchmark} on {processes} processes" + (f", mode {mode}" if mode else "")
+        raise OutputError(f"no block of {wanted}; the output has {', '.join(map(quoted, found))}")
     for number, line in enumerate(lines, 1):
         if line.startswith("# !! Benchmark"):
             raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", number)
@@ -274,7 +288,7 @@ def _find_columns(lines: Sequence[str], start: int, wanted: Sequence[str]) -> tu
                 f"another block begins before the column titles of the first, with {quoted(line)}", number
             )
         if titles and titles[0] in ("#bytes", "#repetitions"):
-            if titles != list(wanted):
+            if titles not in (list(wanted), [*wanted, "defects"]):
                 raise OutputError(
                     f"the column titles {quoted(' '.join(titles))} are not this benchmark's, which are "
                     f"{quoted(' '.join(wanted))}",
@@ -292,11 +306,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
         fields = line.split()
         if not fields or fields[0].startswith("#"):
             break  # a blank line ends the block
-        if any(field.startswith("time-out.") for field in fields):
-            raise OutputError(
-                f"IMB gave up at {quoted(fields[0])} B (time-out.): the sample exceeded its time limit; raise -time",
-                number,
-            )
+        if gave_up := _GAVE_UP.search(line):
+            raise OutputError(f"IMB gave up at {quoted(fields[0])} B ({gave_up[1]}): {_WHY[gave_up[1]]}", number)
         cells = cells_of(line.strip(), columns, number)
         size_B = whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))

@@ -23,6 +23,8 @@ _PERFORMANCE = re.compile(
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>[0-9]{1,15}) -+")
 _MULTI_ITEM = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>\S+)")
+_YAML_TITLE = re.compile(r"^keywords: \['Step', .*\]\s*$")
+_YAML_ROW = re.compile(r"^\s+- \[.*\]\s*$")
 _SECTION = re.compile(r"^(?P<name>\w+)\s*\|(?P<cells>.*)\|\s*(?P<percent>\S+)\s*$")
 _LAST_LINE = re.compile(r"^Total wall time: \d+:\d\d:\d\d\s*$")
 
@@ -149,9 +151,15 @@ def _require_times(section: re.Match[str], share: float, loop_time: float, line:
 
 
 def _thermo(lines: Sequence[str], steps: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Read the first and the last thermo output, in lines of columns or in the style "multi"."""
+    """Read the first and the last thermo output, in lines of columns or in the styles "multi" and "yaml"."""
     title = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].split()[:1] == ["Step"]), None)
-    if title is not None:
+    keywords = next((i for i in range(len(lines) - 1, -1, -1) if _YAML_TITLE.match(lines[i])), None)
+    if keywords is not None:
+        # The words of the columns and of a row are the same lines without the marks of YAML.
+        plain_lines = [re.sub(r"^\s*(?:keywords:|-) \[|', '|[',\]]", " ", line) for line in lines]
+        rows = [i for i in range(keywords + 1, len(lines)) if _YAML_ROW.match(lines[i])] or [keywords]
+        first, last = (_row(plain_lines, keywords, each) for each in (rows[0], rows[-1]))
+    elif title is not None:
         rows = [i for i in range(title + 1, len(lines)) if not lines[i].startswith("WARNING")] or [title]
         first, last = (_row(lines, title, each) for each in (rows[0], rows[-1]))
     else:

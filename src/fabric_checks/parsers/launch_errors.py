@@ -1,23 +1,284 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Known launch failures that are not the fault of a node, by the standard error of the job."""
+"""Why a program failed, by what launchers, MPI libraries and the system printed: cause, suspect node, remedy."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-#: Patterns of lines of standard error, each with its cause.
+from fabric_checks.core.errors import cut, quoted
+from fabric_checks.core.text import names_text, one_line
+
+#: The node that begins a line of Open MPI, UCX or MVAPICH; the pattern of what it printed follows.
+_HERE = r"(?:\[(?P<node>[A-Za-z][\w.-]{0,253}):(?:mpi_rank_)?\d+[^\]\n]{0,40}\][^\n]{0,200}?)?"
+#: What follows the time limit is the effect of being killed.
+_TIME_LIMIT = re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT")
+
+
+#: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in the cause.
 KNOWN = (
+    # The process manager
     (
-        re.compile(r"\bmpi/pmi2: (?:request not begin with 'cmd='|invalid client request)"),
-        "MPICH could not start, which is not the fault of a node: Slurm's PMI takes 1024 bytes a line and cut a "
-        "longer one (MPICH's issue 6924); an MPICH with PMIx, under `srun --mpi=pmix`, has no such limit",
+        r"\bmpi/pmi2: (?:request not begin with 'cmd='|invalid client request)",
+        "MPICH could not start, which is not the fault of a node: Slurm's PMI cuts lines of over 1024 bytes",
+        "use an MPICH with PMIx, under `srun --mpi=pmix`, which has no such limit (MPICH's issue 6924)",
+    ),
+    (
+        r"(?:OMPI|Open MPI) was not built with slurm'?s? PMI|direct launched using \"srun\"",
+        "Open MPI cannot talk to the process manager of this srun",
+        "take `srun --mpi=pmix` and an Open MPI that was built with PMIx, or the launcher `mpirun`",
+    ),
+    (
+        r"can ?not load PMIx library|cannot create (?:MPI )?context for mpi/\w+|cannot find mpi plugin"
+        r"|invalid MPI type|Couldn't (?:find|load) (?:the )?specified plugin name for mpi/",
+        "Slurm has no plugin for the MPI type that was asked for, or cannot load it on this node",
+        "take a type of `srun --mpi=list` that works, or have libpmix installed on all nodes",
+    ),
+    (
+        r"Framework: *psec\s+Component: *munge|pmix_psec_base_open failed",
+        "PMIx cannot use the security of the host (munge), as in a container without it",
+        "set PMIX_MCA_psec=native, or mount /run/munge and install libmunge there",
+    ),
+    (
+        r"inet_listen_socket_setup:[^\n]*bind(?:\(\))? failed|bind failed port \d+ listen_sock",
+        "the port of Cray's PMI is in use by another step on the same node",
+        "give each step PMI_CONTROL_PORT of its own, or run one at a time",
+    ),
+    (
+        r"PMI2?_(?:Init|Job_GetId|Get_\w+|KVS_\w+)\b[^\n]*(?:failed|returned)|PMI2 init failed|PMII_singinit"
+        r"|write_line error; fd=-?\d+ buf=:cmd=",
+        "MPI cannot talk to its process manager (PMI)",
+        "launch with the launcher of the same MPI, or with the type of `srun --mpi=list` that it was built for",
+    ),
+    (
+        r"PMIX ERROR: (?:UNREACH|UNPACK|NOT-|OUT-OF-RESOURCE|INIT)|pmix_init failed|PMIX_ERR_\w+",
+        "the PMIx of MPI and that of the launcher do not fit each other",
+        "build both with the same PMIx, or launch with the `mpirun` of this MPI",
+    ),
+    (
+        r"(?:this (?:test|benchmark|program) requires|must be run with) (?:exactly |at least )?(?:two|\d+) process",
+        "the program sees fewer processes than were launched: each is a world of its own, rank 0 of 1",
+        "launch with the launcher of the MPI that the program was built with",
+    ),
+    # The network
+    (
+        r"OFI (?:fi_)?(?:addrinfo|getinfo|fabric|domain)\(?\)? ?fail|fi_getinfo failed|OFI get address vector map",
+        "libfabric has no provider that MPI can use",
+        "see `fi_info`; name a provider with FI_PROVIDER, or load the network's libfabric",
+    ),
+    (
+        _HERE + r"(?:no (?:active messages|usable|remote \w+|auxiliary|copy across memory types) transport|"
+        r"UCX +ERROR.*no usable transports|network device '?[^'\n]*'? is not available|failed to create UCP worker"
+        r"|destination is unreachable|failed to resolve UCX endpoint)",
+        "UCX has no transport to the other process",
+        "compare UCX_TLS and UCX_NET_DEVICES with `ucx_info -d` on all nodes, and see whether their links are up",
+    ),
+    (
+        r"\b(?P<node>\w[\w-]{0,62})[.:][\w.:]{0,80}?:? ?PSM\d? can't open (?:hfi|nic|efa)\w* unit|"
+        r"PSM\d? was unable to open an endpoint|hfi_wait_for_device|/dev/(?:hfi1|ipath)\S* device failed to appear"
+        r"|OFI (?:endpoint|ep) \w+ failed|create_(?:vni|vci)_context",
+        "the adapter cannot be opened: it is missing, its link is down, or all its contexts are taken",
+        "see `fi_info`, `opainfo` or `ibstat` there, and `ulimit -l`; FI_PROVIDER=tcp does without it",
+    ),
+    (
+        r"(?:\[(?P<node>[A-Za-z][\w.-]*)\] - Abort[^\n]*)?GTL library is not linked",
+        "Cray MPICH is to handle GPU memory, but its GPU transport layer (GTL) is not linked",
+        "load the accelerator's module (craype-accel-...) before compiling, or set MPICH_GPU_SUPPORT_ENABLED=0",
+    ),
+    (
+        r"cxil_map: write error|cxil_map\(\) failed|cxip_\w+\(\):\d+<\w+>.*?failed to (?:map|acquire mapping)",
+        "the Slingshot adapter cannot map the memory of a message",
+        "raise `ulimit -l`; for GPU buffers set FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD=0 or MPICH_GPU_SUPPORT_ENABLED=1",
+    ),
+    (
+        r"to the fork\(\) system call|(?:RDMAV|FI_EFA)_FORK_SAFE",
+        "the program forked, and EFA's memory would not be safe",
+        "set FI_EFA_FORK_SAFE=1 and RDMAV_FORK_SAFE=1",
+    ),
+    (
+        _HERE + r"(?:Transport retry count exceeded|RETRY EXCEEDED ERROR|remote (?:access|operation) error on"
+        r"|Local (?:protection|QP operation) (?:error )?on|got completion with error)",
+        "a message was not answered by the other end of an InfiniBand or RoCE connection",
+        "look at the links of the job's nodes and at the switch between; for RoCE at PFC and the GID index",
+    ),
+    (
+        _HERE + r"(?:(?:ibv_|mlx5dv_|UCX +ERROR).*Cannot allocate memory|locked memory|RLIMIT_MEMLOCK)",
+        "memory or queues cannot be registered with the adapter: locked memory is limited, or too many ranks use it",
+        "set `ulimit -l unlimited` on the nodes, for slurmd (LimitMEMLOCK=infinity) too, or run fewer processes a node",
+    ),
+    (
+        r"(?:failed to TCP connect|unable to complete a TCP connection)[\s\S]{0,200}?Local host: *(?P<node>\S+)"
+        r"|connect\(\) to \S+ failed|_tcp\w*: [^\n]*(?:No route to host|Connection (?:refused|timed out))",
+        "two nodes cannot reach each other by TCP",
+        "check firewall and routes, and name the network: `--mca btl_tcp_if_include`, `oob_tcp_if_include`",
+    ),
+    (
+        r"(?:Read|Write) -1, expected \d+, errno = 1\b|process_vm_(?:readv|writev)\W[^\n]*(?:not permitted|EPERM)",
+        "processes on a node may not read each other's memory, as in a container",
+        "allow ptrace (--cap-add SYS_PTRACE), or set OMPI_MCA_btl_vader_single_copy_mechanism=none, UCX_TLS=^cma",
+    ),
+    # Nodes and daemons
+    (
+        r"lost communication with [\s\S]{0,200}?(?:Remote daemon *: \S+ on node|hostname:) +(?P<node>[\w.-]+)",
+        "Open MPI lost its daemon on a node",
+        "see whether the node is up, whether its memory was exhausted, and whether the network between drops packets",
+    ),
+    (
+        r"(?:failed on node (?P<node>[\w.-]+): )?(?:Invalid job credential|Job credential (?:exp|rev|repl))",
+        "a node did not accept Slurm's job credential",
+        "compare its clock, munge key, slurm.conf and Slurm version with the controller's",
+    ),
+    (
+        r"Task launch for \S+ failed on node (?P<node>[\w.-]+)|Node failure on (?P<node_>[\w.-]+)"
+        r"|ON (?P<node__>[\w.-]+) CANCELLED AT \S+ DUE TO NODE FAILURE",
+        "a node failed or could not be reached",
+        "see `scontrol show node` and its slurmd log",
+    ),
+    (
+        r"Host key verification failed|(?:ssh|kex)_exchange_identification|Permission denied \(\S*publickey"
+        r"|ssh: (?:connect to host |Could not resolve hostname )(?P<node>[\w.-]+)[^\n]*",
+        "the launcher cannot log in to a node by ssh",
+        "make `ssh NODE true` work without a question from the first node, or launch by the scheduler",
+    ),
+    (
+        r"unable to (?:reliably )?(?:start|run) (?:one or more daemons|(?:bstrap_)?proxy(?: on (?P<node>[\w.-]+))?)"
+        r"|unable to connect from \"[^\"]*\" to \"(?P<node_>[^\"]*)\"|daemon on node (?P<node__>[\w.-]+) (?:fail|died)"
+        r"|unexpectedly died|HYDU_sock_connect",
+        "the launcher's daemon could not start on a node, or died",
+        "see whether the MPI and its libraries are at the same path there, and whether a firewall is between",
+    ),
+    (
+        r"oom[-_]kill|out of memory|exceeded (?:step |job )?memory limit",
+        "the memory of the job or of a node was exhausted",
+        "ask for more (`--mem=0`), or run fewer processes on a node",
+    ),
+    (
+        r"shm_open\([^\n]*failed|not enough space (?:for|on|in) /dev/shm|/dev/shm[^\n]*No space left"
+        r"|Signal: Bus error|Caught signal 7|srun: error: (?P<node>[\w.-]+): tasks? \S+: Bus error",
+        "the shared memory of a node (/dev/shm) is full or too small",
+        "remove what was left there, or give the container a larger one (--shm-size)",
+    ),
+    # The program
+    (
+        r"Unable to locate a modulefile for '(?P<file>[^'\n]+)"
+        r"|module\(s\) (?:are unknown|exist but cannot be loaded as requested):\s*\"?(?P<file_>[^\"\n]+)",
+        "a module cannot be loaded: {file}",
+        "see `module spider` on a node, and correct the modules of the environment in the system's file",
+    ),
+    (
+        r"(?:could not\s+(?:access(?:\s+or execute)?|find) an executable|unable to find the specified executable file"
+        r"|system couldn't find the executable)[\s\S]{0,500}?^ *Executable: *(?P<file>\S+)"
+        r"|Application name: +(?P<file__>\S+)|execvp? error on file (?P<file_>\S+)"
+        r"|execve\(\): (?P<file___>\S+): No such file|unable to execute (?P<file____>\S+):"
+        r"|\b(?P<file_____>[\w./+-]{1,200}): command not found",
+        "the program {file} is missing on a node, or cannot be executed",
+        "see whether the software is on a file system that all nodes mount, and its environment is loaded in the job",
+    ),
+    (
+        r"loading shared libraries: (?P<file>[^:\s]+)|\b(?P<file_>lib[\w.+-]{1,80}\.so[.\d]{0,20}): cannot open shared",
+        "the library {file} is not found on a node",
+        "load the modules that the program was built with, or set LD_LIBRARY_PATH for the nodes as well",
+    ),
+    (
+        _HERE + r"\*\*\* An error occurred in (?P<call>(?!MPI_Init)\w+)[\s\S]{0,400}?\*\*\* (?P<code>MPI_ERR_\w+): "
+        r"(?P<text>[^\n]+)",
+        "{call} failed with {code}: {text}",
+        "run the case with another MPI or release: it is an error of the program or of MPI",
+    ),
+    (
+        r"error stack:\s*(?:\w+\(\d+\)[. ]*:.*\n\s*){0,20}?\w+\(\d+\)[. ]*: *(?P<text>\S.*)$(?!\s*\w+\(\d+\)[. ]*:)",
+        "MPI failed: {text}",
+        "see the lines before it, and the MPI's settings in the environment of the job",
+    ),
+    (
+        _HERE + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa|Ille)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
+        r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa|Ille)[\w ]+))",
+        "the program crashed: {text}",
+        "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",
     ),
 )
+_PATTERNS = [re.compile(pattern, re.IGNORECASE | re.MULTILINE) for pattern, _, _ in KNOWN]
+
+#: What launchers print of a job that already failed: effects, and advice.
+_FAREWELL = re.compile(
+    r"^(?:srun|slurmstepd\S*): (?:error: )?(?:.*\btasks? [-\d,\[\]]+: |\*\*\* (?:STEP|JOB)|Terminating"
+    r"|Job step aborted|forcing|Timed out waiting|Force Terminated|launch/slurm|Application launch failed"
+    r"|First task exited)|primary job +terminated normally|a non-zero exit code|job has been aborted|(?:mpi"
+    r"|prte)run (?:noticed|detected)|thus causing|process name: \[\[|exit code: |^=  |MPI_ABORT was invoked"
+    r"|with errorcode|invoking MPI_ABORT|you may or may not see|when (?:Open MPI|PRTE) kills|proc: \[\["
+    r"|exiting improperly|MPI_Finalize|MPI_ERRORS_ARE_FATAL|potentially your (?:MPI )?job"
+    r"|MPI will try to terminate|reported by process|^In: PMI_Abort|on communicator |on a NULL communicator"
+    r"|local abort before|^(?:\[unset\]: )?aborting job|^YOUR APPLICATION|^\[(?:proxy:|mpiexec@)|^\s*\(Other MPI"
+    r"|more processes? ha(?:s|ve) sent help message|orte_base_help_aggregate|^make(?:\[\d+\])?: |mpi4py.run",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(
+    r"error|fail|fatal|abort|cannot|can't|could not|unable|not (?:be )?found|not enough|no such|denied|invalid|illegal"
+    r"|refused|unreachable|exception|undefined|segmentation|assertion|killed|terminated|panic|missing|not available",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(r"\bwarn(?:ing)?\b|\binfo\b|\bdebug\b|^\s*#|^\s*-->|^[+$] ", re.IGNORECASE)
+#: The exception of Python that ended a program.
+_EXCEPTION = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", re.MULTILINE)
+#: So much of the beginning and the end of an output is searched.
+_SEARCHED = 100_000
+_LONG_LINE = re.compile(r"[^\n]{2000,}")
+
+
+def explained(what: str, texts: Mapping[str, str]) -> str:
+    """Return a message about a failure with its cause: a known one before it, or else the first printed error.
+
+    :param what: what failed, in words; :param texts: what the job printed, by name of the file, standard error first.
+    """
+    for text in texts.values():
+        if cause := known(text):
+            return f"{cause} ({what})"
+    for name, text in texts.items():
+        if line := first_error(text):
+            return f"{what}; the first error in {name} is {quoted(line.strip(), 200)}"
+    for farewells in (False, True):
+        for name, text in texts.items():
+            if found := _lines(text, farewells=farewells):
+                return f"{what}; the last line of {name} is {quoted(found[-1].strip(), 200)}"
+    return what
 
 
 def known(text: str) -> str | None:
-    """Return the cause of a failed launch; None if it is unknown.
+    """Return the first known cause in what a job printed, suspect nodes, the remedy, and the line, or None."""
+    text = _before_the_limit(text)
+    matches = [(rank, match) for rank, pattern in enumerate(_PATTERNS) if (match := pattern.search(text))]
+    # A pattern over several lines ends where the cause is. Of those in one line the first of the table counts.
+    found = [(text.rfind("\n", 0, match.end() - 1) + 1, rank) for rank, match in matches]
+    if not found:
+        return None
+    begin, rank = min(found)
+    _, cause, remedy = KNOWN[rank]
+    groups = [
+        {name.rstrip("_"): one_line(value).strip() for name, value in match.groupdict().items() if value}
+        for match in _PATTERNS[rank].finditer(text)
+    ]
+    nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
+    cause = re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), cause)
+    where = f" (node{'s' if len(nodes) > 1 else ''} {names_text(nodes)})" if nodes else ""
+    line = text[begin:].partition("\n")[0].strip()
+    return f"{cause}{where}; {remedy}; it printed {quoted(line, 120)}"
 
-    :param text: the standard error of the job.
-    """
-    return next((cause for pattern, cause in KNOWN if pattern.search(text)), None)
+
+def first_error(text: str) -> str | None:
+    """Return the first line that reports an error and is not only a launcher's farewell; None if there is none."""
+    text = _before_the_limit(text)
+    if exception := _EXCEPTION.search(text):
+        return exception[1]
+    return next((line for line in _lines(text) if _ERROR.search(line) and not _HARMLESS.search(line)), None)
+
+
+def _lines(text: str, *, farewells: bool = False) -> list[str]:
+    """Return the lines that say something, with a launcher's farewell or without; rules of dashes are none."""
+    found = [line for line in text.splitlines() if any(map(str.isalnum, line))]
+    return [line for line in found if farewells or not _FAREWELL.search(line)]
+
+
+def _before_the_limit(text: str) -> str:
+    text = text if len(text) <= 2 * _SEARCHED else f"{text[:_SEARCHED]}\n{text[-_SEARCHED:]}"
+    text = _LONG_LINE.sub(lambda line: cut(line[0], 1000), text)
+    return _TIME_LIMIT.split(text, maxsplit=1)[0]

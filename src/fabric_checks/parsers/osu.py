@@ -163,6 +163,7 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     program = "osu" if title["osu"] else "osu-py"
     position, columns = _find_columns(lines, start, program, benchmark)
     _require_one_table(lines, position, columns, program, benchmark)
+    columns = _with_unnamed(lines[position:], columns)
     rows = _read_rows(lines, position, columns, len(sizes_B))
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
         raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
@@ -323,6 +324,13 @@ def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple
         names = tuple("bandwidth_MBps" if name == "latency_us" else name for name in names)
     osu_columns.require(names, _kind(benchmark), has_sizes=_has_sizes(program, benchmark), line_number=line_number)
     return names
+
+
+def _with_unnamed(lines: Sequence[str], columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns with those of ``-f``, whose titles some builds lack, if the first row has three more cells."""
+    first: list[str] = next((cells for line in lines if (cells := line.split()) and cells[0][0] != "#"), [])
+    unnamed = columns[-1:] == ("latency_us",) and len(first) == len(columns) + 3 and all(map(_CELL.fullmatch, first))
+    return (*columns, "min_latency_us", "max_latency_us", "iterations") if unnamed else columns
 
 
 def _has_sizes(program: str, benchmark: str) -> bool:

@@ -13,12 +13,18 @@ _COLOUR = re.compile(r"\x1b\[(?:[0-9;:]*m|K)")
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
 _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
+#: What UCX, libfabric and the handlers of signals of Open MPI and UCX print, also behind the beginning of a line.
+_LOG = re.compile(
+    r"(?:\[\d{9,}\.\d+\] \[\S+:\d+ *:\d+\] +\S+:\d+ +UC\w+ |libfabric:\d+:\d*:?\w*:\w+:"
+    r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End)"
+    r"|==== backtrace |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
+)
 
 
 def cleaned(text: str) -> str:
-    """Return an output without byte-order marks, colours and Open MPI's tags, its lines ended by a line feed each.
+    """Return an output without byte-order marks, colours, Open MPI's tags and what network libraries log.
 
-    The lines keep their numbers.
+    Each line is ended by a line feed. The lines keep their numbers, but those of the log are not counted.
     """
     text = text.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
     text = _NO_LINE_END.sub("?", text)
@@ -26,7 +32,7 @@ def cleaned(text: str) -> str:
         text = _COLOUR.sub("", text)
     if "]<std" in text:
         text = _without_tags(text)
-    return text
+    return re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text) if _LOG.search(text) else text
 
 
 def label_of(text: str, first: str) -> str:

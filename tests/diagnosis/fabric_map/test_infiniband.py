@@ -17,6 +17,16 @@ Ca\t2 "H-03"\t# "n2 mlx5_0"
 [1](4)\t"S-01"[8]\t# lid 13 lmc 0 "leaf" lid 7 4xEDR
 [2](3)\t"S-01"[9]\t# lid 12 lmc 0 "leaf" lid 7 4xEDR
 """
+#: An adapter of two ports, at a switch each; its second port is described first.
+TWO_PORTS = """\
+Switch\t36 "S-0a"\t# "a" lid 1
+[1]\t"H-02"[2]\t# "n1 HCA-1" lid 12
+Switch\t36 "S-0b"\t# "b" lid 2
+[1]\t"H-02"[1]\t# "n1 HCA-1" lid 11
+Ca\t2 "H-02"\t# "n1 HCA-1"
+[1]\t"S-0b"[1]\t# lid 11 lmc 0 "b" lid 2
+[2]\t"S-0a"[1]\t# lid 12 lmc 0 "a" lid 1
+"""
 TABLE = "Unicast lids [0x0-0xc] of switch Lid 7 guid 0x{} (leaf):\n0x000b 004 : (n1)\n0x000c 009 : (n2)\n"
 
 
@@ -37,6 +47,43 @@ def test_cables_and_the_lid_of_the_first_port():
 def test_a_cable_with_one_end_is_refused():
     with pytest.raises(OutputError, match="is not"):
         infiniband.parse_ibnetdiscover(NET)
+
+
+def named(*descriptions):
+    """Return the output for a switch with an adapter of each description."""
+    ports = "".join(f'[{n}]\t"H-{n}"[1]\t# "{name}" lid {n}\n' for n, name in enumerate(descriptions, 1))
+    own = "".join(f'Ca\t1 "H-{n}"\t# "{name}"\n[1]\t"S-0"[{n}]\t# lid {n}\n' for n, name in enumerate(descriptions, 1))
+    return infiniband.parse_ibnetdiscover(f'Switch\t36 "S-0"\t# "leaf" lid 99\n{ports}{own}')
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MT4129 ConnectX7   Mellanox Technologies",
+        "localhost",
+        "ubuntu mlx5_0",
+        "localhost HCA-1",
+        "ConnectX-6",
+        "",
+        "mlx5_0",
+    ],
+)
+def test_an_adapter_that_names_no_host_is_left_out_with_a_doubt(name):
+    known = infiniband.of_fabric(
+        named("n1 mlx5_0", name, "ubuntu-7 HCA-1", "Mellanox Technologies Aggregation Node", name)
+    )
+    assert known.hosts == ("n1", "ubuntu-7")
+    assert known.warnings == (f"2 adapters without the name of a host, as in {name!r}: left out",)
+    with pytest.raises(OutputError, match="^1 adapter without the name of a host, .*: no adapter names its host; have"):
+        infiniband.of_fabric(named(name))
+
+
+def test_hosts_with_several_ports_count_once_each_and_are_at_the_first():
+    known = infiniband.of_fabric(named("n1 mlx5_0", "n1 mlx5_1", "n1 mlx5_2", "n2 HCA-1", "n2 HCA-2"))
+    assert known.hosts == ("n1", "n2") and known.warnings == ("2 hosts with several ports, only the first is used: n1",)
+    two = infiniband.of_fabric(infiniband.parse_ibnetdiscover(TWO_PORTS))
+    assert two.warnings == ("1 host with several ports, only the first is used: n1",)
+    assert [two.switches[at] for at in two.at] == ["b"]
 
 
 def test_tables_are_read_and_a_torn_one_is_refused():

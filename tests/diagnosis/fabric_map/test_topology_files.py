@@ -11,6 +11,7 @@ from fabric_twins.model.routing import routes
 from lab.faults import fabric
 from tests.diagnosis.fabric_map import printed
 
+DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"\n[1]\t"H-1"[1]\t# "n1"\n'
 SHAPES = [("fat tree 2", 16, "d-mod-k"), ("fat tree 3", 32, "random"), ("dragonfly", 32, "d-mod-k")]
 
 
@@ -65,13 +66,36 @@ def test_torn_output_is_refused_with_its_line():
 
 
 @pytest.mark.parametrize(
+    "warning",
+    [
+        "ibwarn: [1234] _do_madrpc: send failed; Invalid argument",
+        "ibwarn: [99] mad_rpc: _do_madrpc failed; dport (DR path slid 0; dlid 0; 0,1,3)",
+        "src/query_smp.c:228; umad (DR path slid 0; dlid 0; 0,1,19 Attr 0x15:0) bad status 110; Connection timed out",
+        "src/ibnetdiscover.c:1; send failed; -22",
+    ],
+)
+def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
+    wiring, ways, _ = drawn(*SHAPES[0])
+    net, lfts = printed.ibnetdiscover(wiring), printed.dump_lfts(wiring, ways)
+    texts = [("net", f"{warning}\n{net}"), ("lfts", lfts.replace("\n", f"\n{warning}\n", 3))]
+    known = topology_files.of_texts(texts)
+    assert len(known.hosts) == 16 and known.has_routes
+    assert known.warnings == (
+        "net: 1 warning of the InfiniBand tools skipped: a part of the fabric may be missing",
+        "lfts: 3 warnings of the InfiniBand tools skipped: a part of the fabric may be missing",
+    )
+    assert not topology_files.of_texts([("net", net), ("lfts", lfts)]).warnings
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("hello", "not a known form of topology"),
         ('Switch\t36 "S-1"\t# "a"\nrubbish\n', "line 2: not a line of ibnetdiscover output: 'rubbish'"),
         ('Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n', "line 2: the cable from S-1 port 1 to S-2 port 1 is not"),
         ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is beyond what a switch has"),
-        ('Ca\t1 "H-1"\t# "n1 mlx5_0"\n', "there is no switch in it"),
+        ('Ca\t1 "H-1"\t# "n1 mlx5_0"\n', "it has 1 adapter and no switch: the link of this host is down; run ibnet"),
+        (DIRECT, "it has 2 adapters and no switch: adapters that are connected directly have no topology"),
         (
             "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
             "do not show cables",

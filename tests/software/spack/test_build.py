@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from dataclasses import asdict
+from functools import partial
 
 import pytest
 
@@ -53,6 +54,19 @@ def test_the_result_of_a_build_is_described_in_full(tape, package, mpi, monkeypa
     assert json.loads((folder / BUILT).read_text()) == asdict(built)
     for name in PACKAGES[package].files("@3.4.3 names:=is"):
         assert (folder / VIEW / name).exists()
+
+
+@pytest.mark.parametrize(("variant", "external"), [("+rocm", False), ("+rocm", True), ("+cuda", False)])
+def test_a_variant_that_the_pinned_recipe_cannot_build_is_refused(tape, variant, external):
+    own = ", externals: [{spec: osu-micro-benchmarks@7.5.1+rocm, prefix: /opt/osu}]" if external else ""
+    put(tape.site / "packages.yaml", f"packages:\n  {OSU.name}: {{require: '@7.5.1{variant}'{own}}}\n")
+    scopes = Scopes(LOCAL / "mpich", tape.site, COMMON)
+    prepare = partial(Environment.prepared, OSU, scopes, tape.folder / "env", tape.variables, lambda line: None)
+    if variant == "+rocm" and not external:
+        with pytest.raises(SpackError, match=r"^osu-micro-benchmarks \+rocm: the pinned recipe does not pass"):
+            prepare()
+    else:
+        assert variant in prepare().asked.requirement
 
 
 def test_an_environment_is_a_copy_with_rendered_scopes(tape):

@@ -138,9 +138,24 @@ def test_status_127_is_a_missing_spack():
 def test_an_unknown_failure_shows_its_error_or_its_end():
     message = explain("a\nb\nc\nd\ne\n==> Error: the moon is full\n", 3)
     assert message.startswith(
-        "Spack: it failed, exit status 3\n  ==> Error: the moon is full\nTo do: run the same command by hand"
+        "Spack: it failed, exit status 3\n  the moon is full\nTo do: run the same command by hand"
     )
     assert "\n  b\n  c\n  d\n  e\n" in explain("a\nb\nc\nd\ne\n", 3)
+
+
+def test_all_lines_of_an_unknown_error_are_shown():
+    message = explain("==> Warning: a detail\n==> Error: the moon is full\n  of cheese\n  by night\n==> Updating\n", 3)
+    assert message.splitlines()[1:4] == ["  the moon is full", "  of cheese", "  by night"]
+
+
+@pytest.mark.parametrize("line", ["/usr/bin/ld: cannot find -lcuda", "ld: cannot find -lnvidia-ml: No such file"])
+def test_a_driver_library_that_the_linker_lacks_is_known(played, line):
+    message = played(
+        "install.build-error", log=f"libtool: link: mpicc -o osu_bw\n{line}\ncollect2: error: ld returned 1\n"
+    )
+    assert message.startswith("Spack: the linker lacks the library of the GPU's driver (intel-mpi")
+    assert line in message and "lib64/stubs" in message
+    assert "driver" not in played("install.build-error", log="/usr/bin/ld: cannot find -lcudart\n").splitlines()[0]
 
 
 def test_a_truncated_transcript_gives_a_message():

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.fabric_map.names import plain
 from fabric_checks.parsers.plain import cleaned
@@ -33,6 +34,15 @@ _PORT = re.compile(
     r"\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s*(?:#(.*))?"
 )
 _IGNORED = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|Chassis .*")
+#: What the tools themselves report where a part of the fabric did not answer.
+_WARNING = re.compile(r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE)
+#: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
+_AGGREGATION = re.compile(r"Aggregation Node", re.IGNORECASE)
+_NAMELESS = re.compile(
+    r"\s*(?:(?:localhost|ubuntu|debian|HCA-\d+|mlx\d_\d+|MT\d{4,}|ConnectX\S*|Mellanox|NVIDIA)(?:\s.*)?"
+    r"|.*Mellanox Technologies.*)?",
+    re.IGNORECASE,
+)
 _LID = re.compile(r"\blid ([0-9]{1,5})\b")
 
 _TABLE = re.compile(r"Unicast lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch .*?guid 0x([0-9a-f]{1,16}) \(.*\):?")
@@ -83,6 +93,11 @@ def is_forwarding(text: str) -> bool:
     return re.search(r"(?m)^Unicast lids \[", text) is not None
 
 
+def without_warnings(text: str) -> tuple[str, int]:
+    """Return an output of the tools without their warnings, each of which leaves an empty line, and their number."""
+    return _WARNING.subn("", text)
+
+
 def parse_ibnetdiscover(text: str) -> Fabric:
     """Read the output of ``ibnetdiscover``.
 
@@ -114,7 +129,14 @@ def parse_ibnetdiscover(text: str) -> Fabric:
         else:
             raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number)
     if not any(device.is_switch for device in devices.values()):
-        raise OutputError("there is no switch in it; give the whole output")
+        if not devices:
+            raise OutputError("there is no switch in it; give the whole output")
+        seen = f"it has {count_text(len(devices), 'adapter')} and no switch: "
+        raise OutputError(
+            f"{seen}adapters that are connected directly have no topology"
+            if ends
+            else f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
+        )
     return Fabric(devices, _links(ends))
 
 
@@ -182,15 +204,16 @@ def _require_end(torn: int) -> None:
 def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
     """Return the map of a fabric.
 
-    A host with several adapters is at the switch of its first one, of which the map warns.
+    A host with several ports is at the switch of its first one, of which the map warns, as of adapters that name no
+    host; these and the aggregation nodes of switches are left out.
 
     :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
-    :raises OutputError: if the tables are not of this fabric.
+    :raises OutputError: if the tables are not of this fabric, or no adapter names its host.
     """
     switches = [device for device in fabric.devices.values() if device.is_switch]
     number = {device.key: position for position, device in enumerate(switches)}
     names = _names(switches)
-    switch_of: dict[str, int] = {}
+    switch_of: dict[str, dict[int, int]] = {}  # by adapter and port
     arcs: list[tuple[int, int]] = []
     arc_at: dict[tuple[int, int], int] = {}
     cables: list[str] = []
@@ -200,28 +223,39 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
             arc_at[a, link.a_port], arc_at[b, link.b_port] = len(arcs), len(arcs) + 1
             arcs += [(a, b), (b, a)]
             cables.append(f"{names[a]} port {link.a_port} to {names[b]} port {link.b_port}")
-        for adapter, other in ((link.a, link.b), (link.b, link.a)):
+        for adapter, port, other in ((link.a, link.a_port, link.b), (link.b, link.b_port, link.a)):
             if adapter not in number and other in number:
-                switch_of.setdefault(adapter, number[other])
+                switch_of.setdefault(adapter, {})[port] = number[other]
     hosts: dict[str, Device] = {}
-    several = []
-    for key in [key for key in fabric.devices if key in switch_of]:
-        device = fabric.devices[key]
-        name = plain(device.name) or key
-        if hosts.setdefault(name, device) is not device:
-            several.append(name)
-    warnings = [f"{len(several)} hosts have several adapters; only the first is used: {several[0]}"] if several else []
+    several: dict[str, None] = {}
+    adapters = [fabric.devices[key] for key in fabric.devices if key in switch_of]
+    adapters = [device for device in adapters if not _AGGREGATION.search(device.name)]
+    nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
+    for device in adapters:
+        if device.name not in nameless:
+            name = plain(device.name)
+            if hosts.setdefault(name, device) is not device or len(switch_of[device.key]) > 1:
+                several[name] = None
+    warnings = []
+    if nameless:
+        found = f"{count_text(len(nameless), 'adapter')} without the name of a host, as in {quoted(nameless[0])}"
+        if not hosts:
+            raise OutputError(f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)")
+        warnings.append(f"{found}: left out")
+    if several:
+        with_several = count_text(len(several), "host")
+        warnings.append(f"{with_several} with several ports, only the first is used: {next(iter(several))}")
     following = None
     if tables is not None:
         following, missing = _next_arcs(switches, tables, [device.lid for device in hosts.values()], arc_at)
         if missing:
-            warnings.append(f"{missing} of {len(switches)} switches have no forwarding table")
+            warnings.append(f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table")
     starts, ends = np.array(arcs, dtype=np.int64).reshape(-1, 2).T
     return FabricMap(
         "the tools of InfiniBand",
         tuple(hosts),
         names,
-        np.array([switch_of[device.key] for device in hosts.values()], dtype=np.int64),
+        np.array([of[min(of)] for device in hosts.values() for of in (switch_of[device.key],)], dtype=np.int64),
         starts,
         ends,
         tuple(cables),

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map import infiniband, slurm_topology
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 
@@ -32,7 +34,12 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     fabric: infiniband.Fabric | None = None
     tables: dict[str, dict[int, int]] = {}
     of_slurm: FabricMap | None = None
-    for name, text in texts:
+    doubts = []
+    for name, printed in texts:
+        text, warned = infiniband.without_warnings(printed)
+        if warned:
+            lines = count_text(warned, "warning")
+            doubts.append(f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing")
         try:
             if infiniband.is_forwarding(text):
                 tables |= infiniband.parse_forwarding(text)
@@ -48,7 +55,8 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
         except OutputError as error:
             raise OutputError(f"{name}: {error}") from None
     if fabric is not None:
-        return infiniband.of_fabric(fabric, tables or None)
+        found = infiniband.of_fabric(fabric, tables or None)
+        return replace(found, warnings=(*found.warnings, *doubts))
     if tables:
         raise OutputError(
             f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"

@@ -52,8 +52,9 @@ class EvidenceMixin(RegressionTestPlugin):
     ``config/systems``. Without it, a job on Slurm runs ``scontrol show topology``. A file that is malformed, or has no
     node of the job, is not used, and a finding of the record explains it, as for nodes that it lacks.
 
-    Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`); before the
-    phase ``run``, ``placement_probe`` and ``ports_program``, the paths of the two programs.
+    Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`), ``current_layout`` and ``launches``
+    (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe`` and ``ports_program``, the paths of the two
+    programs.
     """
 
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
@@ -97,9 +98,9 @@ class EvidenceMixin(RegressionTestPlugin):
         try:
             found = placement_parser.parse(path.read_text(errors="replace"))
         except OSError as error:
-            raise SanityError(f"placement probe: {path}: {error.strerror}") from None
+            raise SanityError(self.with_cause(f"placement probe: {path}: {error.strerror}")) from None
         except OutputError as error:
-            raise SanityError(f"placement probe: {path}: {error}{self.last_error_line()}") from None
+            raise SanityError(self.with_cause(f"placement probe: {path}: {error}")) from None
         facts = self.facts
         facts.mpi, facts.compiler = found.mpi, found.compiler
         facts.nodelist = list(dict.fromkeys(rank.node for rank in found.ranks))

@@ -127,7 +127,7 @@ class LaunchesMixin(RegressionTestPlugin):
             try:
                 texts[layout] = path.read_text(errors="replace")
             except OSError as error:
-                raise SanityError(f"{path}: {error.strerror}{self.last_error_line()}") from None
+                raise SanityError(self.with_cause(f"{path}: {error.strerror}")) from None
         return texts | {self.launches[-1]: last}
 
     @contextmanager

@@ -15,7 +15,7 @@ from reframe.core.exceptions import EnvironError, LoggingError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
@@ -182,7 +182,7 @@ class RecordMixin(RegressionTestPlugin):
         ending = why_failed(self.job) if why_failed else None
         if ending:
             self.facts.node_faults = dict(ending.node_faults) or None
-            raise SanityError(ending.text + self.last_error_line())
+            raise SanityError(self.with_cause(ending.text))
 
     def _output(self) -> str | None:
         """Return the output folder relative to the results; None in a dry run, or outside of the results."""
@@ -199,7 +199,7 @@ class RecordMixin(RegressionTestPlugin):
         # The probe ends the job if it fails, so its message goes before the job's exit status.
         self.verify_placement()
         if self.job.exitcode:
-            raise SanityError(f"the program ended with exit status {self.job.exitcode}{self.last_error_line()}")
+            raise SanityError(self.with_cause(f"the program ended with exit status {self.job.exitcode}"))
         return self.take_values()
 
     def read_dependencies(self):
@@ -217,7 +217,7 @@ class RecordMixin(RegressionTestPlugin):
             self.values = self.recorded_values(self.measure(text))
             self._declare_more()
         except OutputError as error:
-            raise SanityError(f"{path}: {error}{self.last_error_line()}") from None
+            raise SanityError(self.with_cause(f"{path}: {error}")) from None
         self.hold_to_ports(text)
         self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}
@@ -239,18 +239,13 @@ class RecordMixin(RegressionTestPlugin):
     def _value(self, name: str) -> float:
         return float(self.values[name])
 
-    def last_error_line(self) -> str:
-        """Return the known cause of a launch error, or else the last printed line, for a message."""
+    def with_cause(self, what: str) -> str:
+        """Return a message about a failure with its cause, as far as the job's output has it."""
         from fabric_checks.parsers import launch_errors
 
-        if cause := launch_errors.known(self._text_of(str(self.stderr))):
-            return f": {cause}"
-        for name in (str(self.stderr), str(self.stdout)):
-            # Launchers end their messages with rules of dashes.
-            lines = [line for line in self._text_of(name).splitlines() if any(map(str.isalnum, line))]
-            if lines:
-                return f"; the last line of {name} is {quoted(lines[-1], 200)}"
-        return ""
+        return launch_errors.explained(
+            what, {str(name): self._text_of(str(name)) for name in (self.stderr, self.stdout)}
+        )
 
     def _text_of(self, name: str) -> str:
         """Return the text of a file in the stage folder; nothing if it does not exist."""

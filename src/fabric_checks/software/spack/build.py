@@ -81,10 +81,13 @@ class Environment:
 
         :param scopes: those of the MPI, the site and the collection, as they are in the clone.
         :param variables: usually ``os.environ``.
-        :raises SpackError: if Spack is missing, or a scope is missing or wrong.
+        :raises SpackError: if Spack is missing, a scope is missing or wrong, or asks for what cannot be built.
         """
         refuse_credentials(variables)
         asked = scopes.asked(package)
+        for variant, why in package.broken.items():
+            if variant in asked.requirement and not scopes.setting(package.name, "externals")[0]:
+                raise SpackError(f"{package.name} {variant}: {why}")
         folder.mkdir(parents=True, exist_ok=True)
         for stale in (LOCK, BUILT, CONCRETIZE_LOG, INSTALL_LOG):
             (folder / stale).unlink(missing_ok=True)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, cut
 
 #: The most lines of a build log, or of Spack's own error, in a message.
 MOST_LINES = 4
@@ -16,7 +16,7 @@ MOST_LINES = 4
 LINE_LENGTH = 200
 
 #: An error of Spack with its continuation lines. `spack mirror` only warns of each source that it cannot fetch.
-ERROR = re.compile(r"^==> (?:Error|Warning): (.*(?:\n(?!==> |\[\+\]).*)*)", re.MULTILINE)
+ERROR = re.compile(r"^==> (?:Error|Warning): .*(?:\n(?!==> |\[\+\]).*)*", re.MULTILINE)
 INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
 COMPLAINT = re.compile(
@@ -134,6 +134,13 @@ CAUSES = (
         "install it: Spack needs it to relocate packages from a build cache; or use a mirror with sources only",
     ),
     Cause(
+        "the linker lacks the library of the GPU's driver",
+        r"cannot find -l(?:cuda|nvidia-ml)\b",
+        "build on a node with the driver, or link the toolkit's stub: `packages: all: require: "
+        "ldflags=-LCUDA/lib64/stubs` in the site's scope",
+        in_log=True,
+    ),
+    Cause(
         "Spack is too old",
         r"path_override_env_var.*(?:unexpected|not allowed)|newer version of Spack|unsupported.*lockfile",
         "1.1 or later is needed; name another with SPACK_ROOT",
@@ -168,18 +175,12 @@ def explain(output: str, exit_code: int) -> str:
     package = (INSTALLING.findall(output[: shown.start()] if shown else output) or [""])[-1]
     head = f"Spack: {cause.name}{f' ({package})' if package else ''}, exit status {exit_code}"
     evidence = _evidence(cause, output, log) + [f"build log: {path}" for path in named[-1:]]
-    return "\n".join([head, *(f"  {shortened(line)}" for line in evidence), f"To do: {cause.remedy}"])
+    return "\n".join([head, *(f"  {cut(line, LINE_LENGTH)}" for line in evidence), f"To do: {cause.remedy}"])
 
 
 def distinct_lines(text: str) -> list[str]:
     """Return the lines of a text without their indentation, each once, in order; no blank ones."""
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
-
-
-def shortened(line: str) -> str:
-    """Return a line, cut in its middle to a readable length: an address is long, and the reason follows it."""
-    head = LINE_LENGTH // 2 - 5
-    return line if len(line) <= LINE_LENGTH else f"{line[:head]} ... {line[head + 5 - LINE_LENGTH :]}"
 
 
 def _read(log: Path) -> str:
@@ -208,7 +209,7 @@ def _evidence(cause: Cause, output: str, log: str) -> list[str]:
         return _complaints(log)[:MOST_LINES]
     for error in ERROR.findall(output):
         if cause.is_shown_by(error):
-            return distinct_lines(error)[:MOST_LINES]
+            return distinct_lines(error.partition(": ")[2])[:MOST_LINES]
     lines = [*distinct_lines(output), *distinct_lines(log)]
     return [line for line in lines if cause.is_shown_by(line)][:2] or lines[-MOST_LINES:]
 

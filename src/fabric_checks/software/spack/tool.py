@@ -15,11 +15,12 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from fabric_checks.core.errors import quoted
+from fabric_checks.core.errors import cut, quoted
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.core.text import names_text
 from fabric_checks.software import installed
 from fabric_checks.software.spack.failure import (
+    LINE_LENGTH,
     MOST_LINES,
     NO_GIT,
     NO_REPOSITORY,
@@ -27,7 +28,6 @@ from fabric_checks.software.spack.failure import (
     SpackError,
     distinct_lines,
     explain,
-    shortened,
 )
 from fabric_checks.software.stacks import WHEEL_MPIS
 
@@ -159,7 +159,7 @@ class Spack:
             raise SpackError(f"{self.program}: `spack python` answered {quoted(last)}, which is not JSON") from None
         if builtin is None or NO_REPOSITORY.is_shown_by("\n".join(before)):
             # Spack only warns, continues without the recipes, and takes an interrupted clone for a complete one.
-            evidence = [f"  {shortened(line)}" for line in before[-MOST_LINES:]]
+            evidence = [f"  {cut(line, LINE_LENGTH)}" for line in before[-MOST_LINES:]]
             raise SpackError("\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"]))
         require_packages(Path(builtin))
         return release
