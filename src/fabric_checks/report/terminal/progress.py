@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fabric_checks.core import console
+from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import duration_text, one_line
 
 #: Where lines cannot be rewritten there is one in so many seconds.
@@ -28,9 +30,13 @@ _KEPT = 2000
 class State:
     """The progress of a run, from the lines that ReFrame prints.
 
+    :param passes: how often it goes through all cases, see :func:`passes_of`.
+    :param done: the passes that are behind it; :param ended: the cases of this one that are.
     :param lines: the first lines that it printed; :param messages: its warnings and errors.
     """
 
+    passes: int = 1
+    done: int = 0
     cases: int = 0
     ended: int = 0
     failed: int = 0
@@ -47,6 +53,8 @@ class State:
         elif found := _ENDED.match(line):
             name = _name(found["case"])
             self.running.pop(name, None)
+            # ReFrame counts each pass from 1.
+            self.done += int(found["number"]) < self.ended
             self.ended, self.cases = int(found["number"]), int(found["of"])
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
         elif _MESSAGE.match(line) and "skipping " not in line:  # skipped files are among the faults of the session
@@ -62,9 +70,10 @@ class State:
 
     def remaining_s(self, elapsed_s: float) -> float | None:
         """Estimate the time that remains in seconds, at the pace so far; None before a third of the cases has ended."""
-        if not self.ended or 3 * self.ended < self.cases:
+        ended, cases = self.done * self.cases + self.ended, self.passes * self.cases
+        if not ended or 3 * ended < cases:
             return None
-        return elapsed_s * (self.cases - self.ended) / self.ended
+        return elapsed_s * (cases - ended) / ended
 
     def text(self, elapsed_s: float) -> str:
         """Return the progress as one line."""
@@ -72,6 +81,7 @@ class State:
             return f"choosing cases, {duration_text(elapsed_s)}"
         left = self.remaining_s(elapsed_s)
         parts = [
+            *([f"pass {self.done + 1} of {self.passes}"] if self.passes > 1 else []),
             # ReFrame prints the number of cases only with the first that ends.
             f"{self.ended} of {self.cases} done" if self.ended else "begun",
             *([f"{self.failed} failed"] if self.failed else []),
@@ -80,6 +90,19 @@ class State:
             self.running_text(),
         ]
         return ", ".join(part for part in parts if part)
+
+
+def passes_of(line: Sequence[str]) -> int:
+    """Return how often a command line of ReFrame goes through its cases: by its last --reruns, or else by its level."""
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    options.add_argument("--mode", default="")
+    options.add_argument("--reruns", type=int)
+    try:
+        found = options.parse_known_args(list(line))[0]
+    except argparse.ArgumentError:
+        return 1  # ReFrame itself refuses it
+    level = LEVELS.get(found.mode)
+    return 1 + found.reruns if found.reruns is not None else level.passes if level else 1
 
 
 def _name(case: str) -> str:
