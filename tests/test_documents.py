@@ -21,7 +21,11 @@ READERS = (
 
 
 def test_the_readme_is_read_in_a_few_minutes():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 150
+    # A stranger runs it, its tests, and the checks on a system of their own before anything else.
+    for command in ("    ci/run", "    ci/test", "    fabric-checks init", "    reframe -c checks"):
+        assert any(line.startswith(command) for line in lines[:60]), command
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
@@ -46,21 +50,12 @@ def test_the_sums_of_the_page_are_those_of_the_tables():
 
 
 def test_totals_are_those_of_the_page():
-    """README and the page on trust have the counts of the page of the trials."""
+    """The page on trust has the counts of the page of the trials; the README names the page and no number."""
     counted, page = (
         (ROOT / folder / "detection.md").read_text().split("## In total\n")[1] for folder in ("lab", "docs")
     )
     assert counted.strip().splitlines()[0] == page.strip().splitlines()[0]
-    faulty, named, wrong, healthy, blamed = re.search(
-        r"([\d,]+) runs with faults: ([\d,]+) named rightly.* (\d+) with something else blamed.* "
-        r"([\d,]+) healthy runs: (\d+) blamed",
-        counted,
-    ).groups()
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    words = {"0": "none", "1": "one", "2": "two", "3": "three"}
-    assert f"In {named} of {faulty} runs on simulated fabrics" in readme
-    assert f"in {words.get(wrong, wrong)} something else was blamed" in readme
-    assert f"; of {healthy} healthy runs, {blamed} blamed somebody:" in readme
+    healthy, blamed = re.search(r"([\d,]+) healthy runs: (\d+) blamed", counted).groups()
     trust = " ".join((ROOT / "docs/trust.md").read_text().split())
     assert f"of {healthy} healthy runs there {blamed} blamed somebody" in trust
 

@@ -103,7 +103,7 @@ systems = [
         # Regular expressions of the names of the hosts on which this is the system without being asked for: its login
         # nodes, such as "login[0-9]+[.]yours[.]example". This one matches no name.
         "hostnames": ["(?!)"],
-        # Where `environs` are modules, which command loads them: lmod, tmod4, tmod32, spack. nomod: none.
+        # Where `environs` are modules, which command loads them: lmod, envmod, spack. nomod: none.
         "modules_system": "nomod",
         "partitions": [partition("pmi2"), partition("pmix")],
     }

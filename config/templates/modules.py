@@ -15,7 +15,7 @@ systems = [
         "descr": "One line for readers of a report",
         # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
         "hostnames": ["login[0-9]+[.]yours[.]example"],
-        # The kind of your `module` command: tmod4 (Environment Modules 4 and later), lmod, tmod32, spack, or nomod.
+        # The kind of your `module` command: envmod (tmod4 before ReFrame 4.10), lmod, spack, or nomod.
         "modules_system": "lmod",
         "partitions": [
             {
