@@ -58,7 +58,7 @@ def test_an_estimate_is_by_durations_or_else_by_those_in_other_layouts():
     assert "node-minutes: about 11.33" in text and "10 jobs in 5 passes" in text
     assert "recorded durations of 5 jobs; for 5 jobs, the longest of the case in another layout" in text
     found, text = estimated(PAST, CASE, PlannedCase("s", "p", "e", "B", 1))
-    assert found.unknown_jobs == 1 and "node-minutes: 0.667, and 1 job that never ran" in text
+    assert found.unknown_jobs == 1 and "node-minutes: 0.667, without 1 job that never ran" in text
 
 
 def test_without_history_a_cost_is_unknown_and_it_says_what_to_run():

@@ -38,7 +38,7 @@ def _sum(estimate: Estimate, minutes: float) -> str:
     """Return a sum, whether it is an estimate, and of how many jobs it is not."""
     if estimate.unknown_jobs == estimate.jobs:
         return "unknown"
-    without = f", and {count_text(estimate.unknown_jobs, 'job')} that never ran" if estimate.unknown_jobs else ""
+    without = f", without {count_text(estimate.unknown_jobs, 'job')} that never ran" if estimate.unknown_jobs else ""
     return f"{'about ' if estimate.similar_jobs else ''}{value_text(minutes)}{without}"
 
 

@@ -54,7 +54,7 @@ class State:
             name = _name(found["case"])
             self.running.pop(name, None)
             # ReFrame counts each pass from 1.
-            self.done += int(found["number"]) < self.ended
+            self.done += int(found["number"]) <= self.ended
             self.ended, self.cases = int(found["number"]), int(found["of"])
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
         elif _MESSAGE.match(line) and "skipping " not in line:  # skipped files are among the faults of the session
