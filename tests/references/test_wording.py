@@ -68,9 +68,3 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         "hash 3bcdefg, hash 4bcdefg; give a range of dates",
         "5 series: 1 new, 1 loosened, 3 refused",
     ]
-
-
-def test_one_metric_that_is_refused_is_named_alone(tmp_path):
-    (line, counts) = wording.report(proposed(tmp_path, [record()]), held_back=False)
-    assert line == "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 1 pass, but 5 are needed"
-    assert counts == "1 series: 1 refused"
