@@ -2,7 +2,7 @@
 """Every command of README and docs: run in the order of the pages, in a clean clone with an empty home, or why not.
 
 A command is a line of an indented block that begins with a program, with the lines that continue it. It has to end with
-exit status 0.
+exit status 0; with --fail-on, whose values are of this machine, with 0 or 3, as its page says.
 """
 
 import datetime
@@ -139,5 +139,6 @@ def test_the_commands_of_a_page_work_in_their_order(clone, page):
             cwd=clone, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GUARD_S, check=False,
         )  # fmt: skip
         print(f"$ {line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        assert done.returncode == 0, f"{page}: {command}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        expected = (0, 3) if "--fail-on" in command else (0,)
+        assert done.returncode in expected, f"{page}: {command}: {done.returncode}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
