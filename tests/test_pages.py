@@ -38,7 +38,7 @@ NOT_RUN = {
     "RingTest": "test_adding_a_benchmark.py follows that page",
     "--stack modules": "modules of a site: software/test_modules_stack.py",
     "--stack spack|spack build|ci/mirror|--mirror": "Spack and its sources, from the network: software/spack",
-    "twins( |$)|=twins|[= ]cbc( |$)|system=cbc|twin predict|rotate-story": "SimGrid or minutes of computing: twins",
+    "twins( |$)|=twins|[= ]cbc( |$)|system=cbc|large-cluster|rotate-story": "SimGrid or minutes of computing: twins",
     "minicluster|ci/cluster|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
     "--reservation|--mode vet": "Slurm: cluster/test_vet.py, schedulers",
     "findings acknowledge": "a finding of that site: cli/test_findings.py",
