@@ -90,7 +90,6 @@ def test_every_page_is_followed_and_every_exception_is_of_some_command():
     pages = {str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
     assert {page for page in pages if page != "CHANGELOG.md" and commands(page)} <= set(PAGES)
     every = [command for page in PAGES for command in commands(page)]
-    assert len(every) > 80
     assert [pattern for pattern in NOT_RUN if not any(re.search(pattern, each) for each in every)] == []
     assert sum(why_not(each) is None for each in every) > 30
 
@@ -125,17 +124,15 @@ def clone(tmp_path_factory):
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_work_in_their_order(clone, page):
     """A shell for each command: it has sourced what the page has sourced before."""
-    left_out = ("FABRIC_", "RFM_", "PYTHONPATH", "SLURM_")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    env = {name: os.environ[name] for name in os.environ if not name.startswith(("FABRIC_", "RFM_", "PYTHONPATH"))}
     env |= {"HOME": str(clone.parent / "home"), "FABRIC_PYTHON": getattr(sys, "_base_executable", sys.executable)}
-    sourced = ". ci/env.sh > /dev/null && "
     for command in commands(page):
         if why := why_not(command):
             print(f"not run: {command}: {why}")
             continue
         line = here(command)
         done = subprocess.run(
-            ["bash", "-c", f"{sourced if line.startswith(('fabric-checks', 'reframe')) else ''}{line}"],
+            ["bash", "-c", f". ci/env.sh > /dev/null && {line}" if re.match("fabric-checks|reframe", line) else line],
             cwd=clone, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GUARD_S, check=False,
         )  # fmt: skip
         print(f"$ {line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

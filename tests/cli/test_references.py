@@ -149,7 +149,6 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"files": 1, "faults": []})
     missing = invoke("check", "--system", "nowhere")
     assert missing.exit_code == 1 and "every system needs a reference file" in missing.stdout
-    # Of all files, these two; by default the one of the system at hand.
     assert invoke("check", "--all").stdout.splitlines()[-1].startswith("2 files: ")
     monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
     assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"
