@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tests that take long: they have the mark ``long``, and ``ci/test --all`` runs them, not ``ci/test``.
 
-A module or a folder is here if shorter tests of ``ci/test`` hold the same.
+A module or a folder is here if shorter tests of ``ci/test`` hold the same. In test_pages.py only the walk has the mark.
 """
 
 from pathlib import Path

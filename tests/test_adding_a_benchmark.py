@@ -127,7 +127,7 @@ def test_it_is_compared_and_references_are_proposed(copy, results):
     perflogs = results / "perflogs"
     text = command(copy, results, "compare", f"a={perflogs},session={first}", f"b={perflogs},session={second}")
     assert "RingTest" in text and "hop_time" in text
-    text = command(copy, results, "references", "propose", "--system", "local", "--min-runs", "2")
+    text = command(copy, results, "references", "propose", "--system", "local", "--min-passes", "2")
     assert "+RingTest:" in text and "hop_time: [" in text
 
 

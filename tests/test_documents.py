@@ -13,18 +13,15 @@ PAGES = (
     ROOT / "CONTRIBUTING.md",
     *(page for folder in ("docs", "lab") for page in sorted((ROOT / folder).glob("*.md"))),
 )
-#: Pages for whom they are, each of which the README names.
-READERS = (
-    *("operators", "acceptance", "buyers", "adding-a-system", "adding-a-benchmark"),
-    *("rotate-story", "what-if", "trust", "checks", "software", "vet", "applications", "replay", "decisions"),
-)
 
 
-def test_the_readme_is_read_in_a_few_minutes():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+def test_a_stranger_runs_it_its_tests_and_a_system_of_their_own_first():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    for command in ("    ci/run", "    ci/test", "    fabric-checks init", "    reframe -c checks"):
+        assert any(line.startswith(command) for line in lines[:60]), command
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda page: page.name)
 def test_a_page_for_users_has_at_most_150_lines(page):
     assert len(page.read_text().splitlines()) <= 150
 
@@ -46,21 +43,12 @@ def test_the_sums_of_the_page_are_those_of_the_tables():
 
 
 def test_totals_are_those_of_the_page():
-    """README and the page on trust have the counts of the page of the trials."""
+    """The page on trust has the counts of the page of the trials; the README names the page and no number."""
     counted, page = (
         (ROOT / folder / "detection.md").read_text().split("## In total\n")[1] for folder in ("lab", "docs")
     )
     assert counted.strip().splitlines()[0] == page.strip().splitlines()[0]
-    faulty, named, wrong, healthy, blamed = re.search(
-        r"([\d,]+) runs with faults: ([\d,]+) named rightly.* (\d+) with something else blamed.* "
-        r"([\d,]+) healthy runs: (\d+) blamed",
-        counted,
-    ).groups()
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    words = {"0": "none", "1": "one", "2": "two", "3": "three"}
-    assert f"In {named} of {faulty} runs on simulated fabrics" in readme
-    assert f"in {words.get(wrong, wrong)} something else was blamed" in readme
-    assert f"; of {healthy} healthy runs, {blamed} blamed somebody:" in readme
+    healthy, blamed = re.search(r"([\d,]+) healthy runs: (\d+) blamed", counted).groups()
     trust = " ".join((ROOT / "docs/trust.md").read_text().split())
     assert f"of {healthy} healthy runs there {blamed} blamed somebody" in trust
 
@@ -76,9 +64,9 @@ def test_the_screen_of_the_readme_is_one_that_was_printed():
     assert without_numbers("\n".join(lines)) in without_numbers((ROOT / "README.md").read_text())
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_the_readme_names_a_page_for_each_reader(name):
-    assert f"](docs/{name}.md)" in (ROOT / "README.md").read_text()
+def test_the_readme_names_every_page():
+    linked = re.findall(r"\]\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text())
+    assert {page.name for page in ROOT.glob("docs/*.md")} == set(linked)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -109,6 +109,13 @@ def test_a_missing_program_fails_and_says_so(run):
     assert "/nonexistent/osu_latency" in done.reasons[0]
 
 
+def test_a_known_fault_of_a_release_is_named_where_it_fails(run):
+    done = run("-n", "OsuConcurrentLatency.*latency_mt%", PLAYBACK_COMMAND="/bin/false", PLAYBACK_OSU="7.4")
+    (reason,) = done.reasons
+    assert "the program ended with exit status 1" in reason
+    assert "; a known fault of OSU 7.4's own latency_mt: it ends without MPI_Finalize" in reason
+
+
 def test_ranks_that_did_not_start_fail(run):
     """Without a parallel launcher there is one rank where two were asked for."""
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), PLAYBACK_LAUNCHER="local")

@@ -3,13 +3,16 @@
 
 from dataclasses import dataclass, replace
 
-from reframe.core.builtins import run_after
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_after, sanity_function
+from reframe.core.exceptions import SanityError
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import ProgramMixin
+from fabric_checks.software.suites.osu import known_fault
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
@@ -56,6 +59,17 @@ class OsuProgram(ProgramMixin, FabricCheck):
     def command(self):
         """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to know."""
         return [self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)]
+
+    @sanity_function
+    def validate(self):
+        """Name the fault that this release is known for, if the program failed where its placement is right."""
+        try:
+            return sn.evaluate(super().validate())
+        except SanityError as error:
+            fault = known_fault(self.program["program"], self.program["version"], self.benchmark)
+            if not (fault and self.job.exitcode and self.ranks):
+                raise
+            raise SanityError(f"{error}; {fault}") from None
 
 
 class OsuCheck(OsuProgram):

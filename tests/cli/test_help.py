@@ -95,7 +95,7 @@ echo "${{COMPREPLY[@]}}"
 
 
 @pytest.mark.parametrize(
-    ("words", "completed"), [("his", "history"), ("new", ""), ("references propose --min", "--min-runs")]
+    ("words", "completed"), [("his", "history"), ("new", ""), ("references propose --min", "--min-passes")]
 )
 def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):
     script = COMPLETE.format(words=f"fabric-checks {words}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fabric_checks.cli import references
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import runs
@@ -46,9 +47,8 @@ def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(fo
     results = write(tmp_path / "results", [record(day) for day in range(6)])
     done = invoke("propose", results, "--system", "yours")
     assert done.exit_code == 0, done.output
-    assert (
-        done.stdout.startswith("--- a/") and "+        latency_8B: [1.3, null, 0.02, us]  # from 6 runs" in done.stdout
-    )
+    assert done.stdout.startswith("--- a/")
+    assert "+        latency_8B: [1.3, null, 0.02, us]  # from 6 passes in 6 runs" in done.stdout
     assert done.stderr == "1 series: 1 new\n"
     assert "OsuLatency" not in (folder / "yours.yaml").read_text()
     written = invoke("propose", results, "--system", "yours", "--write")
@@ -62,14 +62,14 @@ def test_json_has_all_of_it(folder, tmp_path):
     new, refused = content["proposals"]
     assert (new["action"], new["reference"]) == ("new", [1.3, None, 0.02, "us"])
     assert (len(new["history"]["values"]), new["derived"]["decided_by"]) == (6, "minimum")
-    assert (refused["action"], refused["why"], refused["reference"]) == ("refused", "1 runs, but 5 are needed", None)
+    assert (refused["action"], refused["why"], refused["reference"]) == ("refused", "1 pass, but 5 are needed", None)
 
 
 def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):
     results = write(tmp_path / "results", [record(day) for day in range(3)])
     done = invoke("propose", results, "--system", "yours")
     assert done.exit_code == 1 and done.stdout == ""
-    line = "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 3 runs, but 5 are needed"
+    line = "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 3 passes, but 5 are needed"
     assert done.stderr.splitlines() == [line, "1 series: 1 refused"]
 
 
@@ -140,7 +140,7 @@ def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
     )
     assert any("missing: " in line and "Streaming on local:node with mpich" in line for line in lines)
     assert not any("missing: " in line and "Osu" in line for line in lines)
-    assert lines[-1] == f"1 file, {len(lines) - 1} faults"
+    assert lines[-1] == f"{folder / 'local.yaml'}: {len(lines) - 1} faults"
 
 
 def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
@@ -149,8 +149,11 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"files": 1, "faults": []})
     missing = invoke("check", "--system", "nowhere")
     assert missing.exit_code == 1 and "every system needs a reference file" in missing.stdout
+    assert invoke("check", "--all").stdout.splitlines()[-1].startswith("2 files: ")
+    monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
+    assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"
     monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(folder / "none"))
-    assert "there is no reference file" in str(invoke("check").exception)
+    assert "there is no reference file" in str(invoke("check", "--all").exception)
 
 
 def test_an_unknown_system_is_one_line():

@@ -11,7 +11,7 @@ from fabric_checks.records.cost import Plan, PlannedCase
 from fabric_checks.report.terminal import cost_table
 from tests.builders import SESSION, failed, load, record, write
 
-CASE = PlannedCase("s", "p", "e", "A %layout=4x2", nodes=4, limit_s=600.0)
+CASE = PlannedCase("s", "p", "e", "A %layout=4x2", nodes=4)
 NAME = "A %layout=4x2 @s:p+e"
 
 
@@ -40,20 +40,31 @@ def test_a_case_without_values_or_time_tells_no_duration(loaded):
     assert cost.durations(loaded([early], ran(elapsed_s=None))) == {}
 
 
-def test_an_estimate_is_by_durations_or_else_by_time_limits():
-    other, endless = (PlannedCase("s", "p", "e", "B", 1, limit_s) for limit_s in (60.0, None))
-    found = cost.estimate(Plan("s", 5, (CASE, other)), {NAME: 10.0})
-    assert (found.jobs, found.nodes, found.timed_jobs, found.bounded_jobs, found.untimed_jobs) == (10, 4, 5, 5, 0)
-    assert found.node_minutes == pytest.approx(5 * (40 + 60) / 60, abs=1e-3)
-    assert found.job_minutes == pytest.approx(5 * (10 + 60) / 60, abs=1e-3)
-    text = "\n".join(map(str, cost_table.estimated(found)))
-    assert "node-minutes: at most 8.33" in text and "10 jobs in 5 passes" in text
-    unknown = cost.estimate(Plan("s", 1, (CASE, endless)), {NAME: 10.0})
-    assert unknown.untimed_jobs == 1 and "node-minutes: 0.667, without 1 job" in "\n".join(
-        map(str, cost_table.estimated(unknown))
-    )
-    nothing = cost.estimate(Plan("s", 1, (endless,)), {})
-    assert "node-minutes: unknown" in "\n".join(map(str, cost_table.estimated(nothing)))
+PAST = {NAME: 10.0, "A %layout=2x1 @s:p+e": 12.0}
+
+
+def estimated(past, *cases, passes=1):
+    """Return the estimate of cases, and its lines as one text."""
+    found = cost.estimate(Plan("s", passes, cases), past)
+    return found, "\n".join(map(str, cost_table.estimated(found)))
+
+
+def test_an_estimate_is_by_durations_or_else_by_those_in_other_layouts():
+    wider = PlannedCase("s", "p", "e", "A %layout=8x2", nodes=8)
+    found, text = estimated(PAST, CASE, wider, passes=5)
+    assert (found.jobs, found.nodes, found.timed_jobs, found.similar_jobs, found.unknown_jobs) == (10, 8, 5, 5, 0)
+    assert found.node_minutes == pytest.approx(5 * (40 + 8 * 12) / 60, abs=1e-3)
+    assert found.job_minutes == pytest.approx(5 * (10 + 12) / 60, abs=1e-3)
+    assert "node-minutes: about 11.33" in text and "10 jobs in 5 passes" in text
+    assert "recorded durations of 5 jobs; for 5 jobs, the longest of the case in another layout" in text
+    found, text = estimated(PAST, CASE, PlannedCase("s", "p", "e", "B", 1))
+    assert found.unknown_jobs == 1 and "node-minutes: 0.667, without 1 job that never ran" in text
+
+
+def test_without_history_a_cost_is_unknown_and_it_says_what_to_run():
+    _, text = estimated({}, CASE)
+    assert "node-minutes: unknown" in text and "at most" not in text.partition("in a job")[2]
+    assert "none of these cases has run; `ci/run --mode smoke` first gives durations" in text
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path):

@@ -31,8 +31,8 @@ def test_the_comment_says_where_a_reference_is_from(path):
     apply(path, write=True)
     line = next(line for line in path.read_text().splitlines() if "bandwidth_8B" in line)
     assert line == (
-        "          bandwidth_8B: [900.0, -0.02, null, MB/s]  # from 5 runs 2026-11-01 to 2026-11-05, bound by minimum "
-        "(sigma 0 %), 2 nodes n1 n2, osu 7.5.2, MPICH 4.2.3, gcc 12.2.0, hash abcdef1"
+        "          bandwidth_8B: [900.0, -0.02, null, MB/s]  # from 5 passes in 5 runs 2026-11-01 to 2026-11-05, bound "
+        "by minimum (sigma 0 %), 2 nodes n1 n2, osu 7.5.2, MPICH 4.2.3, gcc 12.2.0, hash abcdef1"
     )
 
 
@@ -45,7 +45,7 @@ def test_what_is_looser_is_written_only_if_allowed(path):
     assert not shown.held_back and "LOOSENED: was [1.3, null, 0.02, us]" in shown.difference
     allowed = apply(path, 1.5, write=True, allow_looser=True)
     assert not allowed.held_back
-    assert "latency_8B: [1.5, null, 0.02, us]  # accepted; from 5 runs" in path.read_text()
+    assert "latency_8B: [1.5, null, 0.02, us]  # accepted; from 5 passes in 5 runs" in path.read_text()
 
 
 def test_a_second_time_nothing_changes(path):

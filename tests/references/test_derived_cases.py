@@ -46,12 +46,6 @@ def test_between_nodes_the_rule_counts_where_there_is_no_entry(cases):
     assert values["bandwidth_8B"].no_reference == "not of interest"
 
 
-def test_within_a_node_it_does_not(cases):
-    check = cases["bw", "1x2"]
-    assert not any(value.evidence or value.reference_source for value in check.facts.metrics.values())
-    assert check.facts.metrics["bandwidth_4194304B"].no_reference == "not of interest"
-
-
 def test_the_record_says_that_it_is_derived(cases):
     check = cases["bw", "2x1"]
     values = {"x:bandwidth_4194304B": (1700.0, 1800.0, -0.05, None, "MB/s", "fail")}

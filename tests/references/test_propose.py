@@ -4,6 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.references.propose import within_line_rate
 from tests.references.records import STANDING, bandwidth, proposed, record
 
 
@@ -43,13 +44,36 @@ def test_of_what_should_be_large_the_lower_side_is_bounded_and_parameters_are_ke
 def test_too_few_runs_are_refused_however_many_records_they_left(proposal):
     again = [record(0), *runs(4)]
     found = proposal(again)
-    assert (found.action, found.why) == ("refused", "4 runs, but 5 are needed")
-    assert proposal(again, min_runs=4).action == "new"
+    assert (found.action, found.why) == ("refused", "4 passes, but 5 are needed")
+    assert proposal(again, min_passes=4).action == "new"
 
 
-def test_a_run_counts_once(proposal):
-    found = proposal([*runs(4, 1.0), *(record(4, value) for value in (9.0, 9.0, 1.0, 1.0, 1.0))])
-    assert found.history.values == (1.0,) * 5
+def passes(count, value=1.3, **changes):
+    """Return the records of one run that goes through its cases several times."""
+    return [record(0, value, time=f"2026-11-01T03:{number:02}:00+00:00", **changes) for number in range(count)]
+
+
+def test_each_pass_of_a_run_counts_and_a_record_of_two_sources_counts_once(proposal):
+    found = proposal([*passes(5), *passes(5)])
+    assert (found.action, found.history.values, found.history.runs) == ("new", (1.3,) * 5, 1)
+
+
+def test_passes_of_few_runs_make_nothing_stricter(proposal):
+    found = proposal(passes(30), "[1.3, null, 0.5, us]")
+    assert (found.action, found.why) == ("kept", "would be stricter after 1 run, but 20 are needed")
+
+
+@pytest.mark.parametrize(
+    ("value", "nics", "action"), [(900.0, 1, "new"), (300.0, 1, "refused"), (300.0, 4, "new"), (300.0, None, "refused")]
+)
+def test_what_the_links_cannot_carry_is_not_proposed(tmp_path, value, nics, action):
+    """The records know the rate of a link (1000 and 125 MB/s), and the system's file the number of adapters."""
+    link_MBps = 1000.0 if value == 900.0 else 125.0
+    found = proposed(tmp_path, runs(5, value, bandwidth, link_MBps=link_MBps))
+    extras = {"link_MBps": link_MBps} | ({"nics": nics} if nics else {})
+    (found,) = within_line_rate(found, lambda: {"yours:compute": extras})
+    assert found.action == action
+    assert action == "new" or found.why.startswith("unreachable: 294 MB/s is beyond the line rate of 2x1, 250 MB/s")
 
 
 def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(proposal):

@@ -20,7 +20,7 @@ def load(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", ":2: not valid YAML"),
+        ("a: [", ":[12]: not valid YAML"),
         ("- a", "the top level must be a mapping"),
         ("A: 3", "A: must be a mapping with an \\$index"),
         ("A: {t: [1, null, 1, us]}", "A: must be a mapping with an \\$index"),

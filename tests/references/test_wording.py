@@ -14,7 +14,7 @@ def comment(tmp_path, records, text="no_reference: [{why: none}]\n"):
 
 def test_runs_of_one_day_name_it_once(tmp_path):
     records = [record(0, session=f"20261101T00000{number}Z-aaaa") for number in range(5)]
-    assert comment(tmp_path, records).startswith("from 5 runs 2026-11-01, bound by ")
+    assert comment(tmp_path, records).startswith("from 5 passes in 5 runs 2026-11-01, bound by ")
 
 
 def test_the_versions_are_the_latest_and_how_many_others_there_were(tmp_path):
@@ -42,7 +42,7 @@ def test_runs_that_missed_a_reference_are_counted(tmp_path):
     missed = [record(day, 1.4, result="fail", case_result="fail") for day in (5, 6)]
     found = proposed(tmp_path, [*(record(day) for day in range(5)), *missed])
     assert "2 of them missed a reference" in wording.comment(found[0])
-    assert "warning: 1 of the proposals use values of runs that missed a reference" in wording.report(
+    assert "warning: 1 of the proposals use values of passes that missed a reference" in wording.report(
         found, held_back=False
     )
 
@@ -62,15 +62,9 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         "[1.0, null, 0.02, us] becomes [1.3, null, 0.02, us]"
     )
     assert rest[1:] == [
-        "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2 more: 2 runs, "
+        "refused: OsuBandwidth %benchmark=bw %layout=2x1 @yours:compute+mpich-cray: bandwidth_8B and 2 more: 2 passes, "
         "but 5 are needed",
         "warning: one reference from several versions: OsuBandwidth of hash 0bcdefg, hash 1bcdefg, hash 2bcdefg, "
         "hash 3bcdefg, hash 4bcdefg; give a range of dates",
         "5 series: 1 new, 1 loosened, 3 refused",
     ]
-
-
-def test_one_metric_that_is_refused_is_named_alone(tmp_path):
-    (line, counts) = wording.report(proposed(tmp_path, [record()]), held_back=False)
-    assert line == "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 1 runs, but 5 are needed"
-    assert counts == "1 series: 1 refused"

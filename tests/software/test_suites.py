@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The features of each suite by the release and the parts that are installed."""
 
+from fabric_checks.core.paths import ROOT
 from fabric_checks.software.programs import environment
 from fabric_checks.software.suites import PACKAGES, imb, lammps, ls_dyna, npb, osu
 
@@ -15,6 +16,18 @@ def test_features_of_osu_follow_from_its_release():
     assert older.features == ("osu", "osu_c", "osu_7_3") and older.without == {"osu_7_4": "OSU 7.3 is older than 7.4"}
     assert set(osu.installed("/apps/osu", "7.2").without) == {"osu_7_3", "osu_7_4"}
     assert osu.installed("/apps/osu", "5.9").description["smallest_message_B"] == 0
+
+
+def test_a_fault_of_osu_is_known_of_its_release_alone():
+    assert osu.known_fault("osu", "7.4.1", "bw_fan_in").endswith("bw_fan_in: it crashes from four nodes on")
+    for other in (("osu", "7.5.2", "bw_fan_in"), ("osu", "7.4", "bw"), ("osu-py", "7.4", "bw_fan_in")):
+        assert osu.known_fault(*other) == ""
+
+
+def test_the_page_names_each_known_fault():
+    page = (ROOT / "docs/software.md").read_text()
+    for release, benchmark in osu.KNOWN_FAULTS:
+        assert f"{release}, `{benchmark}`" in page
     assert "osu_cuda" in osu.installed("/apps/osu", "7.5", ("cuda",)).features
 
 

@@ -14,10 +14,12 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import choosing
+from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text
+from fabric_checks.nightly.service import configuration
 from fabric_checks.references import audit, cases, edit, propose, reference_file, wording
 from fabric_checks.references.propose import Limits
 from fabric_checks.references.reference_file import ReferenceFile
@@ -28,14 +30,15 @@ Examples:
   fabric-checks references propose --system yours            the diff, for review
   fabric-checks references propose --system yours --write    put it into config/references/yours.yaml
   fabric-checks references propose .fabric/results@2026-11-01.. --system yours --check OsuLatency
-  fabric-checks references propose --system yours --min-runs 10 --write --allow-looser
+  fabric-checks references propose --system yours --min-passes 10 --write --allow-looser
 """
 
 _CHECK = """
 \b
 Examples:
-  fabric-checks references check                     all files
-  fabric-checks references check --system yours      one of them
+  fabric-checks references check                     the file of the system at hand
+  fabric-checks references check --system yours      that of another
+  fabric-checks references check --all               all files, which takes minutes
 """
 
 
@@ -59,7 +62,11 @@ def _shown(path: Path) -> Path:
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
 @click.option(
-    "--min-runs", type=click.IntRange(min=1), default=5, show_default=True, help="Propose nothing from fewer runs."
+    "--min-passes",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Propose nothing from fewer passes of runs; the level acceptance makes five.",
 )
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
@@ -70,7 +77,7 @@ def propose_command(
     system: str,
     checks: str | None,
     metrics: str | None,
-    min_runs: int,
+    min_passes: int,
     write: bool,
     allow_looser: bool,
     as_json: bool,
@@ -78,9 +85,9 @@ def propose_command(
     """Propose references from the results in SOURCES, as a diff against config/references/SYSTEM.yaml.
 
     A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
-    median of the runs. The bound on the worse side is as far from it as the worst run, three robust standard
-    deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that failed before they
-    were complete are not used; values of runs that missed a reference are, and the report counts them.
+    median of all passes of all runs. The bound on the worse side is as far from it as the worst pass, three robust
+    standard deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that failed before they
+    were complete are not used; values that missed a reference are, and the report counts them.
 
     The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
     records could not be read.
@@ -89,8 +96,10 @@ def propose_command(
     name = str(_shown(path))
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
-    limits = Limits(min_runs)
-    proposals = propose.propose(frame, edit.load_or_new(path), limits)
+    found = propose.propose(frame, edit.load_or_new(path), Limits(min_passes))
+    proposals = propose.within_line_rate(
+        found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
+    )
     outcome = edit.apply(path, proposals, write=write, allow_looser=allow_looser, name=name)
     report = [
         *(f"warning: {fault}" for fault in loaded.faults),
@@ -114,9 +123,10 @@ def propose_command(
 
 
 @command.command("check", epilog=_CHECK)
-@click.option("--system", "systems", multiple=True, help="A system; may be repeated.  [default: all that have a file]")
+@system_option
+@click.option("--all", "every", is_flag=True, help="All systems that have a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
-def check_command(systems: tuple[str, ...], as_json: bool) -> None:
+def check_command(system: str | None, *, every: bool, as_json: bool) -> None:
     """Report the faults of the reference files; exit status 1 if there are any.
 
     It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither
@@ -124,7 +134,9 @@ def check_command(systems: tuple[str, ...], as_json: bool) -> None:
     rate. `references propose` shows bounds that the history of runs contradicts.
     """
     folder = _folder()
-    paths = [folder / f"{system}.yaml" for system in systems] or sorted(folder.glob("*.yaml"))
+    if not every:
+        system = (system or str(configuration(None)["name"])).partition(":")[0]
+    paths = sorted(folder.glob("*.yaml")) if every else [folder / f"{system}.yaml"]
     if not paths:
         raise ReferenceError(
             f"{folder}: there is no reference file *.yaml here; set RFM_REFERENCE_PREFIX to use another folder"
@@ -136,11 +148,14 @@ def check_command(systems: tuple[str, ...], as_json: bool) -> None:
             files.append(reference_file.load(path))
         except ReferenceError as error:
             faults.append(str(error))
+    if every:
+        console.error(f"the checks of {count_text(len(files), 'system')} are loaded, which takes minutes")
     faults += _faults_of_cases(files)
     if as_json:
         console.print_json(json.dumps({"files": len(paths), "faults": faults}, indent=1))
     else:
-        console.print(*faults, f"{count_text(len(paths), 'file')}, {count_text(len(faults), 'fault')}")
+        files_text = str(paths[0]) if len(paths) == 1 else count_text(len(paths), "file")
+        console.print(*faults, f"{files_text}: {count_text(len(faults), 'fault')}")
     if faults:
         raise SystemExit(1)
 

@@ -37,7 +37,7 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
     if reservation := reservations.asked_for():
         _require(reservation, line)
     folder, session = paths.results(), session_id()
-    state = progress.State()
+    state = progress.State(passes=progress.passes_of(line))
 
     errors: list[str] = []
     with progress.shown(state) as follow:

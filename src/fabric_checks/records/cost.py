@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Costs of runs: estimated from the durations of earlier cases or their time limits, and measured from records."""
+"""Costs of runs: estimated from the durations of earlier cases, and measured from records."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ COLUMNS = (
 )
 #: How many runs of a case the medians are of: the latest.
 LATEST = 9
+#: The layout in the name of a case.
+_LAYOUT = re.compile(r" %layout=\S+")
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,6 @@ class PlannedCase:
     """A case that ReFrame would run, with the names that its records have.
 
     :param nodes: of the allocation; 1 for a simulation.
-    :param limit_s: the time after which its job is ended, None if nothing ends it.
     """
 
     system: str
@@ -37,7 +39,6 @@ class PlannedCase:
     environ: str
     test: str
     nodes: int
-    limit_s: float | None
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class Estimate:
 
     :param nodes: the most that a job has.
     :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times. Both are of the
-        jobs with a recorded duration or a time limit.
-    :param timed_jobs: jobs of cases with recorded durations; :param bounded_jobs: with time limits only.
+        ``timed_jobs``, of cases with recorded durations, and of the ``similar_jobs``, of cases that ran only in other
+        layouts.
     """
 
     system: str
@@ -100,22 +101,26 @@ class Estimate:
     node_minutes: float
     job_minutes: float
     timed_jobs: int
-    bounded_jobs: int
+    similar_jobs: int
 
     @property
-    def untimed_jobs(self) -> int:
+    def unknown_jobs(self) -> int:
         """Return how many jobs have neither, so that the sums lack them."""
-        return self.jobs - self.timed_jobs - self.bounded_jobs
+        return self.jobs - self.timed_jobs - self.similar_jobs
 
 
 def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
-    """Estimate the cost of a run: of each case its duration, or else its time limit.
+    """Estimate the cost of a run: of each case its duration, or else the longest that it had in another layout.
 
     :param past: how long cases took in seconds, see :func:`durations`.
     """
-    durations_s = [past.get(case_name(asdict(case)), case.limit_s) for case in plan.cases]
+    names = [case_name(asdict(case)) for case in plan.cases]
+    longest: dict[str, float] = {}
+    for name, time_s in past.items():
+        longest[_LAYOUT.sub("", name)] = max(time_s, longest.get(_LAYOUT.sub("", name), 0))
+    durations_s = [past.get(name, longest.get(_LAYOUT.sub("", name))) for name in names]
     known = [(case.nodes, time_s) for case, time_s in zip(plan.cases, durations_s, strict=True) if time_s is not None]
-    timed = sum(case_name(asdict(case)) in past for case in plan.cases)
+    timed = sum(name in past for name in names)
     return Estimate(
         plan.system,
         plan.passes,
@@ -124,7 +129,7 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
         node_minutes=round(plan.passes * sum(nodes * time_s for nodes, time_s in known) / 60, 3),
         job_minutes=round(plan.passes * sum(time_s for _, time_s in known) / 60, 3),
         timed_jobs=timed * plan.passes,
-        bounded_jobs=(len(known) - timed) * plan.passes,
+        similar_jobs=(len(known) - timed) * plan.passes,
     )
 
 

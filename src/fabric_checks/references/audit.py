@@ -15,10 +15,8 @@ from typing import Any
 import yaml
 
 from fabric_checks.core.errors import ReferenceError, quoted
-from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import names_text, value_text
-from fabric_checks.records.record import limit
+from fabric_checks.core.text import names_text
 from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.cases import Case
 from fabric_checks.references.lookup import Keys
@@ -159,28 +157,14 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
             and not _is_published(file, case, metric.name)
         ):
             yield f"{context}: bounds only too good values ({metric.better} is better); give the other bound too"
-        ceiling = _ceiling_MBps(case)
-        asked = value if lower is None else limit(value, lower)
-        if unit == line_rate.UNIT and ceiling and asked is not None and asked > ceiling:
-            yield (
-                f"{context}: unreachable: {value_text(asked)} MB/s is beyond the line rate of {case.layout}, "
-                f"{value_text(ceiling)} MB/s by link_MBps and nics; fix whichever is wrong"
-            )
+        if why := line_rate.why_unreachable(value, lower, unit, case.layout, case.extras):
+            yield f"{context}: {why}"
 
 
 def _is_published(file: ReferenceFile, case: Case, metric: str) -> bool:
     """Return whether the value is from a publication, which may be poor; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
     return evidence is not None and evidence.kind in ("said", "fitted")
-
-
-def _ceiling_MBps(case: Case) -> float | None:
-    """Return an upper bound on any bandwidth of a case, in MB/s: all links of all nodes, one process on each."""
-    layout = Layout.of(case.layout)
-    link = case.extras.get("link_MBps")
-    if layout.nodes == 1 or layout.ppn > 1 or not link:
-        return None  # within a node no link is used
-    return float(layout.nodes * case.extras.get("nics", 1) * link)
 
 
 def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]) -> Iterator[str]:

@@ -27,7 +27,7 @@ from fabric_checks.references.propose import Proposal
 from fabric_checks.references.reference_file import ReferenceFile
 
 #: The start of a comment of ours; the next proposal replaces it.
-_MARK = re.compile(r"(?:;\s*)?from \d+ runs .*$")
+_MARK = re.compile(r"(?:;\s*)?from \d+ (?:runs?|pass(?:es)?) .*$")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from typing import Any
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
+from fabric_checks.core.text import value_text
+from fabric_checks.records.record import limit
 
 #: The keys of an item that are no patterns.
 KEYS = ("share_of_line_rate", "lower", "upper")
@@ -118,3 +120,23 @@ def references(
         source = f"derived: {match.share:g} x {nics} NIC{'' if nics == 1 else 's'} x {link_MBps:g} MB/s"
         found[metric.name] = FromLineRate((value, match.lower, match.upper, UNIT), source)
     return found
+
+
+def why_unreachable(value: float, lower: float | None, unit: str, layout: str, extras: Mapping[str, Any]) -> str:
+    """Return why a reference asks for more than the links carry, or nothing.
+
+    The bound is all links of all nodes, with one process on each; within a node no link is used.
+
+    :param lower: the share by which a result may be below the value; :param extras: as for :func:`references`.
+    """
+    shape, link_MBps = Layout.of(layout), extras.get("link_MBps")
+    if unit != UNIT or shape.nodes == 1 or shape.ppn > 1 or not link_MBps:
+        return ""
+    asked = value if lower is None else limit(value, lower)
+    ceiling = float(shape.nodes * extras.get("nics", 1) * link_MBps)
+    if asked is None or asked <= ceiling:
+        return ""
+    return (
+        f"unreachable: {value_text(asked)} MB/s is beyond the line rate of {layout}, {value_text(ceiling)} MB/s by "
+        "link_MBps and nics; fix whichever is wrong"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.text import count_text
 from fabric_checks.records.record import SERIES, case_name, limit
 from fabric_checks.records.series import records_by_series
-from fabric_checks.references import lookup
+from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.derive import LEAST_SHARE, Derived, derive
 from fabric_checks.references.lookup import Slot
 from fabric_checks.references.reference_file import ReferenceFile
@@ -24,7 +25,7 @@ from fabric_checks.references.reference_file import ReferenceFile
 COLUMNS = (
     *SERIES,
     "parameters",
-    *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist"),
+    *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist", "link_MBps"),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
 )
 #: Versions, in addition to the program's, that a report names if they differ between runs.
@@ -37,31 +38,34 @@ _NO_CHANGE = 0.005
 class Limits:
     """Hold the conditions for a proposal.
 
-    :param min_runs: the least number of runs; :param min_runs_to_tighten: the least number for a bound to become
-        stricter.
+    :param min_passes: the least number of passes, each of which `compare` counts, too; :param min_runs_to_tighten: the
+        least number of runs for a bound to become stricter: passes of one run are more alike than runs.
     :param least_share: the least distance of a bound from its reference, as a share of it.
     """
 
-    min_runs: int = 5
+    min_passes: int = 5
     min_runs_to_tighten: int = 20
     least_share: float = LEAST_SHARE
 
 
 @dataclass(frozen=True)
 class History:
-    """Hold the runs of one series.
+    """Hold the history of one series.
 
-    :param values: one for each run, in order: the median, if a run measured it several times.
-    :param failed: the number of runs in which the case missed a reference.
+    :param values: one for each pass of each run, in order.
+    :param runs: the number of runs that these passes are of.
+    :param failed: the number of passes in which the case missed a reference.
     :param first: and :param last: the days of the first and the last run.
     :param versions: all versions of program, mpi, compiler and hash, the latest last.
     """
 
     values: tuple[float, ...]
+    runs: int
     failed: int
     first: str
     last: str
     nodes: tuple[str, ...]
+    link_MBps: float | None
     versions: Mapping[str, tuple[str, ...]]
 
 
@@ -110,10 +114,36 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = No
     return _apart(found)
 
 
+def within_line_rate(
+    proposals: Sequence[Proposal], extras_of: Callable[[], Mapping[str, Mapping[str, Any]]]
+) -> list[Proposal]:
+    """Refuse references that ask for more than the links carry, as `references check` does.
+
+    :param extras_of: returns the extras of each partition by its full name, at the cost of loading the checks: it is
+        called only where one adapter a node, which is all that records know, is not enough.
+    """
+
+    def why(each: Proposal, extras: Mapping[str, Any]) -> str:
+        if each.reference is None:
+            return ""
+        value, lower, _, unit = each.reference
+        return line_rate.why_unreachable(value, lower, unit, each.series["layout"], extras)
+
+    if not any(why(each, {"link_MBps": each.history.link_MBps}) for each in proposals):
+        return list(proposals)
+    extras = extras_of()
+    reasons = [why(each, extras.get(f"{each.series['system']}:{each.series['partition']}", {})) for each in proposals]
+    return [
+        replace(each, action="refused", reference=None, why=reason) if reason else each
+        for each, reason in zip(proposals, reasons, strict=True)
+    ]
+
+
 def _history(records: Sequence[Mapping[str, Any]]) -> History:
-    runs: dict[str, list[Mapping[str, Any]]] = {}
+    # Two sources may have the same records.
+    passes: dict[Any, list[Mapping[str, Any]]] = {}
     for record in records:
-        runs.setdefault(record["session"] or str(record["time"]), []).append(record)
+        passes.setdefault((record["session"], record["time"]), []).append(record)
     days = [f"{record['time']:%Y-%m-%d}" for record in records if record["time"] is not None] or ["unknown"]
     nodes = dict.fromkeys(str(node) for record in records for node in json.loads(record["nodelist"] or "[]"))
     programs = (f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records)
@@ -122,11 +152,13 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
         for name, column in _VERSIONS.items()
     }
     return History(
-        tuple(median(record["value"] for record in run) for run in runs.values()),
-        sum(any(record["case_result"] == "fail" for record in run) for run in runs.values()),
+        tuple(median(record["value"] for record in found) for found in passes.values()),
+        len({record["session"] or record["time"] for record in records}),
+        sum(any(record["case_result"] == "fail" for record in found) for found in passes.values()),
         days[0],
         days[-1],
         tuple(nodes),
+        records[-1]["link_MBps"],
         versions,
     )
 
@@ -139,8 +171,10 @@ def _of_series(
     try:
         slot = lookup.slot(file.entries, records[-1])
         proposal = replace(proposal, slot=slot)
-        if len(history.values) < limits.min_runs:
-            raise ReferenceError(f"{len(history.values)} runs, but {limits.min_runs} are needed")
+        if len(history.values) < limits.min_passes:
+            raise ReferenceError(
+                f"{count_text(len(history.values), 'pass', 'passes')}, but {limits.min_passes} are needed"
+            )
         derived = derive(history.values, records[-1]["better"], limits.least_share)
     except ReferenceError as error:
         return replace(proposal, why=str(error))
@@ -167,9 +201,9 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: L
     least = _NO_CHANGE * abs(old[0])
     if max(abs(worse), abs(outward)) <= least:
         return replace(proposal, action="unchanged")
-    runs = len(proposal.history.values)
+    runs = proposal.history.runs
     if outward < -least and runs < limits.min_runs_to_tighten:
-        why = f"would be stricter after {runs} runs, but {limits.min_runs_to_tighten} are needed"
+        why = f"would be stricter after {count_text(runs, 'run')}, but {limits.min_runs_to_tighten} are needed"
         return replace(proposal, action="kept", why=why)
     return replace(proposal, action="loosened" if max(worse, outward) > least else "changed", reference=new)
 

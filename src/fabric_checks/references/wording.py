@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fabric_checks.core.text import names_text, value_text
+from fabric_checks.core.text import count_text, names_text, value_text
 from fabric_checks.records.record import case_name
 from fabric_checks.references.propose import Proposal
 
@@ -19,7 +19,8 @@ def comment(proposal: Proposal) -> str:
     """Return the comment on the source of a reference."""
     history, derived = proposal.history, proposal.derived
     days = history.first if history.first == history.last else f"{history.first} to {history.last}"
-    parts = [f"from {len(history.values)} runs {days}"]
+    passes = count_text(len(history.values), "pass", "passes")
+    parts = [f"from {passes} in {count_text(history.runs, 'run')} {days}"]
     if derived:
         parts.append(f"bound by {derived.decided_by} (sigma {value_text(100 * derived.sigma_share)} %)")
     if history.failed:
@@ -83,7 +84,7 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
     lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
     failed = sum(each.history.failed > 0 for each in proposals if each.reference)
     if failed:
-        lines.append(f"warning: {failed} of the proposals use values of runs that missed a reference")
+        lines.append(f"warning: {failed} of the proposals use values of passes that missed a reference")
     counts = {
         action: sum(each.action == action for each in proposals)
         for action in ("new", "changed", "loosened", "unchanged", "kept", "refused")

@@ -28,14 +28,12 @@ def planned(case: TestCase) -> PlannedCase:
     """Return the facts about a case before its set-up."""
     check, partition = case.check, case.partition
     is_simulated = SIMULATED in partition.features
-    is_bounded = not partition.extras.get("launcher_bounds_time")
     return PlannedCase(
         system=check.current_system.name,
         partition=partition.name,
         environ=case.environ.name,
         test=check.display_name,
         nodes=1 if is_simulated else math.ceil(check.num_tasks / check.num_tasks_per_node),
-        limit_s=float(check.time_limit) if is_bounded and check.time_limit else None,
     )
 
 

@@ -19,27 +19,27 @@ def estimated(estimate: Estimate) -> list[Text]:
     head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
     if not estimate.jobs:
         return [plain(head), plain("no case matches the selection; ci/run -l lists the cases")]
-    node_minutes, job_minutes = _sum(estimate, estimate.node_minutes), _sum(estimate, estimate.job_minutes)
+    known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
+    if estimate.similar_jobs:
+        known += f"; for {count_text(estimate.similar_jobs, 'job')}, the longest of the case in another layout"
+    if estimate.unknown_jobs == estimate.jobs:
+        known = "nothing: none of these cases has run; `ci/run --mode smoke` first gives durations"
     lines = [
         head,
         f"  nodes:        at most {estimate.nodes} in a job",
-        f"  node-minutes: {node_minutes}",
-        f"  job minutes:  {job_minutes} (one after the other, without waiting in a queue)",
-        f"  based on:     recorded durations of {count_text(estimate.timed_jobs, 'job')}, time limits (upper bounds) "
-        f"of {count_text(estimate.bounded_jobs, 'job')}",
+        f"  node-minutes: {_sum(estimate, estimate.node_minutes)}",
+        f"  job minutes:  {_sum(estimate, estimate.job_minutes)} (one after the other, without waiting in a queue)",
+        f"  based on:     {known}",
     ]
-    if estimate.untimed_jobs:
-        lines.append(f"  unknown:      {count_text(estimate.untimed_jobs, 'job')} without record and time limit")
     return [plain(line) for line in lines]
 
 
 def _sum(estimate: Estimate, minutes: float) -> str:
-    """Return a sum, and whether it is only a bound."""
-    if estimate.untimed_jobs == estimate.jobs:
+    """Return a sum, whether it is an estimate, and of how many jobs it is not."""
+    if estimate.unknown_jobs == estimate.jobs:
         return "unknown"
-    if estimate.untimed_jobs:
-        return f"{value_text(minutes)}, without {count_text(estimate.untimed_jobs, 'job')}"
-    return f"{'at most ' if estimate.bounded_jobs else ''}{value_text(minutes)}"
+    without = f", without {count_text(estimate.unknown_jobs, 'job')} that never ran" if estimate.unknown_jobs else ""
+    return f"{'about ' if estimate.similar_jobs else ''}{value_text(minutes)}{without}"
 
 
 def listed(costs: Sequence[Cost]) -> Table:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fabric_checks.core import console
+from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import duration_text, one_line
 
 #: Where lines cannot be rewritten there is one in so many seconds.
@@ -28,10 +30,14 @@ _KEPT = 2000
 class State:
     """The progress of a run, from the lines that ReFrame prints.
 
+    :param passes: how often it goes through all cases, see :func:`passes_of`.
+    :param done: the passes that are behind it; :param ended: the cases of this one that are.
     :param lines: the first lines that it printed; :param messages: its warnings and errors.
     :param built: how many of the ended cases are builds; :param begun_s: when the first other case began.
     """
 
+    passes: int = 1
+    done: int = 0
     built: int = 0
     begun_s: float | None = None
     cases: int = 0
@@ -53,6 +59,9 @@ class State:
         elif found := _ENDED.match(line):
             name = _name(found["case"])
             self.running.pop(name, None)
+            # ReFrame counts each pass from 1.
+            if int(found["number"]) <= self.ended:
+                self.done, self.built = self.done + 1, 0
             self.built += _is_fixture(name)
             self.ended, self.cases = int(found["number"]), int(found["of"])
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
@@ -72,10 +81,11 @@ class State:
 
         Builds do not count, nor does their time: they are first, and the slowest.
         """
-        ended, left = self.ended - self.built, self.cases - self.ended
-        if ended <= 0 or 2 * ended < left:
+        of_pass = self.cases - self.built
+        ended, cases = self.done * of_pass + self.ended - self.built, self.passes * of_pass
+        if ended <= 0 or 3 * ended < cases:
             return None
-        return (elapsed_s - (self.begun_s or 0.0)) * left / ended
+        return (elapsed_s - (self.begun_s or 0.0)) * (cases - ended) / ended
 
     def text(self, elapsed_s: float) -> str:
         """Return the progress as one line."""
@@ -83,6 +93,7 @@ class State:
             return f"choosing cases, {duration_text(elapsed_s)}"
         left = self.remaining_s(elapsed_s)
         parts = [
+            *([f"pass {self.done + 1} of {self.passes}"] if self.passes > 1 else []),
             # ReFrame prints the number of cases only with the first that ends.
             f"{self.ended} of {self.cases} done" if self.ended else "begun",
             *([f"{self.failed} failed"] if self.failed else []),
@@ -91,6 +102,19 @@ class State:
             self.running_text(),
         ]
         return ", ".join(part for part in parts if part)
+
+
+def passes_of(line: Sequence[str]) -> int:
+    """Return how often a command line of ReFrame goes through its cases: by its last --reruns, or else by its level."""
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    options.add_argument("--mode", default="")
+    options.add_argument("--reruns", type=int)
+    try:
+        found = options.parse_known_args(list(line))[0]
+    except argparse.ArgumentError:
+        return 1  # ReFrame itself refuses it
+    level = LEVELS.get(found.mode)
+    return 1 + found.reruns if found.reruns is not None else level.passes if level else 1
 
 
 def _name(case: str) -> str:

@@ -13,6 +13,12 @@ _NO_ROCM = (
     "the pinned recipe does not pass --enable-rocm (spack-packages, pull request 5613): no buffer could be in GPU "
     "memory; name an installation of your own under `packages: osu-micro-benchmarks: externals:` in the site's scope"
 )
+#: Faults of OSU's own programs, by release and benchmark; docs/software.md lists them.
+KNOWN_FAULTS = {
+    ("7.4", "latency_mt"): "it ends without MPI_Finalize, which launchers take for a failure",
+    ("7.4", "bw_fan_in"): "it crashes from four nodes on",
+    ("7.4", "bw_fan_out"): "it crashes from four nodes on",
+}
 
 
 def installed(prefix: str, version: str, devices: tuple[str, ...] = ()) -> Program:
@@ -36,6 +42,15 @@ def installed(prefix: str, version: str, devices: tuple[str, ...] = ()) -> Progr
         takes_sizes=True,
         smallest_message_B=1 if release >= (7,) else 0,
     )
+
+
+def known_fault(program: str, version: str, benchmark: str) -> str:
+    """Return the known fault of a benchmark in a release, as part of a sentence; nothing if there is none.
+
+    :param program: the name in results; the Python ports do not have the faults of OSU's own programs.
+    """
+    fault = KNOWN_FAULTS.get((".".join(map(str, release_of(version)[:2])), benchmark))
+    return f"a known fault of OSU {version}'s own {benchmark}: {fault}" if fault and program == "osu" else ""
 
 
 def python_ports(command: str, version: str, why_not: str) -> Program:
