@@ -9,7 +9,7 @@ from reframe.core.runtime import runtime
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.internals import parameter_values
-from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
+from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered, why_left_out
 from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 
 
@@ -25,7 +25,7 @@ def check(*, compare=True):
 
     def register(cls):
         # Where no layout fits, `layouts` has warned; ReFrame would call it an error.
-        if not offered(*cls.needed()) or not parameter_values(cls)["layout"]:
+        if why_left_out(cls):
             return cls
         for each in map(offered_part, (cls, *on_device(cls))):
             rfm.simple_test(each)

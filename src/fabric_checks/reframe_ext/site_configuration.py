@@ -43,7 +43,10 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         prefix, session = _prefix(), session_id()
         # ReFrame selects the first system whose host name patterns match, so one that matches any machine is the last.
         systems = sorted(found["systems"], key=_matches_any_machine)
+        has_others = _names_other_files(folder / "settings.py")
         for system in systems:
+            if has_others and _matches_any_machine(system):
+                system["hostnames"] = []  # the system is one of the other files', in whichever order they are named
             for partition in system["partitions"]:
                 ask_for_nodes(partition)
                 partition["environs"] = environments_for(system["name"], partition["environs"], found["environments"])
@@ -105,6 +108,19 @@ def _matches_any_machine(system: Data) -> bool:
     return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
 
 
+def _names_other_files(own: Path) -> bool:
+    """Return whether ReFrame is given this configuration together with another one, as a site's own."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("-C", "--config-file", action="append")
+    try:
+        given = parser.parse_known_args(sys.argv[1:])[0].config_file
+    except argparse.ArgumentError:
+        given = None  # ReFrame itself reports that the option lacks a value
+    names = given or os.environ.get("RFM_CONFIG_FILES", "").split(os.pathsep)
+    are_own = [Path(name).resolve() == own for name in names if name]
+    return any(are_own) and (not all(are_own) or "RFM_CONFIG_PATH" in os.environ)
+
+
 def _prefix() -> Path:
     """Return the folder of results: ReFrame's --prefix or RFM_PREFIX, or else below the clone or its home.
 
@@ -121,7 +137,7 @@ def _prefix() -> Path:
 
 def _logging(prefix: Path, session: str) -> Data:
     # The report names its log files, by which it is found for a session.
-    log = prefix / "logs" / f"{session}.log" if _can_write(prefix) else os.devnull
+    log = prefix / "logs" / f"{session}.log" if can_write(prefix / "logs") else os.devnull
     return {
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
         "handlers": [
@@ -138,19 +154,19 @@ def _logging(prefix: Path, session: str) -> Data:
     }
 
 
-def _can_write(folder: Path) -> bool:
-    """Return whether the folder of results can be written; a run needs that, and a clone may be another user's.
+def can_write(folder: Path) -> bool:
+    """Return whether a folder of results can be written; a run needs that, and a clone may be another user's.
 
     :raises ConfigError: if it cannot, and this is a run.
     """
     try:
-        (folder / "logs").mkdir(parents=True, exist_ok=True)
-        fault = None if os.access(folder / "logs", os.W_OK) else os.strerror(errno.EACCES)
+        folder.mkdir(parents=True, exist_ok=True)
+        fault = None if os.access(folder, os.W_OK) else os.strerror(errno.EACCES)
     except OSError as error:
         fault = error.strerror
     if fault and any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run|--dry-run", word) for word in sys.argv[1:]):
         raise ConfigError(
-            f"results cannot be written to {folder} ({fault}): name a folder of your own with --prefix FOLDER or "
-            "FABRIC_RESULTS"
+            f"results cannot be written to {folder.parent} ({fault}): name a folder of your own with --prefix FOLDER "
+            "or FABRIC_RESULTS"
         )
     return fault is None
