@@ -23,15 +23,15 @@ from fabric_checks.reframe_ext.site_configuration import can_write
 from fabric_checks.software.stacks import selected_stack
 
 PAGE = "docs/own-settings.md"
-#: The scheduler of this collection for each of ReFrame's, and what a run with ReFrame's lacks.
-_WHY = "why a job failed: it was cancelled, lost a node, ran over its time or could never start"
+#: For each of ReFrame's schedulers that of this collection, and what a run with ReFrame's goes without.
+_MUTE = "a failed case does not say that its job was cancelled, lost a node, ran over its time or could not start"
 LACKS = {
-    "slurm": ("fabric-slurm", f"{_WHY}; and sacct has to answer"),
-    "squeue": ("fabric-slurm", _WHY),
-    "pbs": ("fabric-pbs", f"{_WHY}; and qstat has to answer"),
-    "pbspro": ("fabric-pbs", f"{_WHY}; and qstat has to answer"),
-    "flux": ("fabric-flux", f"nodes and cores: each job gets one core, so only one host is measured; and {_WHY}"),
-    "lsf": ("fabric-lsf", "jobs on machines without jsrun"),
+    "slurm": ("fabric-slurm", f"{_MUTE}, and a session ends if sacct fails"),
+    "squeue": ("fabric-slurm", _MUTE),
+    "pbs": ("fabric-pbs", f"{_MUTE}, and a session ends if qstat fails"),
+    "pbspro": ("fabric-pbs", f"{_MUTE}, and a session ends if qstat fails"),
+    "flux": ("fabric-flux", f"each job gets one core, so that only one host is measured, and {_MUTE}"),
+    "lsf": ("fabric-lsf", "jobs ask for nodes as only machines with jsrun take it"),
 }
 #: What a partition lacks without some of its extras.
 OPTIONAL = {
@@ -59,6 +59,11 @@ def _adopt(_context: object) -> None:
         internals.log_results_by(_perflog_handler, PerflogHandler)
     except FabricError as error:
         raise ConfigError(str(error)) from None
+    if runtime().get_option("general/0/stagedir_hashes") is False:  # an option of ReFrame 4.11
+        runtime().site_config.add_sticky_option("general/stagedir_hashes", True)
+        getlogger().warning(
+            "stage folders keep their hashes: names without them have spaces, which job scripts do not quote"
+        )
     for note in notes():
         getlogger().warning(note)
 
@@ -118,7 +123,7 @@ def notes() -> Iterator[str]:
         scheduler = partition.scheduler.registered_name
         if scheduler in LACKS and scheduler not in said:
             ours, lack = LACKS[scheduler]
-            yield f"{partition.fullname}: ReFrame's own {scheduler!r} lacks {lack}; {ours!r} has it: {PAGE}"
+            yield f"{partition.fullname}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see {PAGE}"
         said.add(scheduler)
 
 

@@ -43,7 +43,10 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         prefix, session = _prefix(), session_id()
         # ReFrame selects the first system whose host name patterns match, so one that matches any machine is the last.
         systems = sorted(found["systems"], key=_matches_any_machine)
-        has_others = _names_other_files(folder / "settings.py")
+        is_first, has_others = _named(folder / "settings.py")
+        if not is_first:  # the environments of the other files are theirs, also those that have names of ours
+            for environment in found["environments"]:
+                environment.setdefault("target_systems", [system["name"] for system in systems])
         for system in systems:
             if has_others and _matches_any_machine(system):
                 system["hostnames"] = []  # the system is one of the other files', in whichever order they are named
@@ -108,8 +111,8 @@ def _matches_any_machine(system: Data) -> bool:
     return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
 
 
-def _names_other_files(own: Path) -> bool:
-    """Return whether ReFrame is given this configuration together with another one, as a site's own."""
+def _named(own: Path) -> tuple[bool, bool]:
+    """Return whether this is the first configuration that ReFrame is given, and whether there are others."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("-C", "--config-file", action="append")
     try:
@@ -118,7 +121,9 @@ def _names_other_files(own: Path) -> bool:
         given = None  # ReFrame itself reports that the option lacks a value
     names = given or os.environ.get("RFM_CONFIG_FILES", "").split(os.pathsep)
     are_own = [Path(name).resolve() == own for name in names if name]
-    return any(are_own) and (not all(are_own) or "RFM_CONFIG_PATH" in os.environ)
+    if not any(are_own):
+        return True, False  # another file or program reads it
+    return are_own[0], not all(are_own) or "RFM_CONFIG_PATH" in os.environ
 
 
 def _prefix() -> Path:

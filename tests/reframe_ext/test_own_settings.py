@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run by a site's own settings goes without is said once; tests/test_own_reframe.py runs with such settings."""
+
+import logging
+import re
+from types import SimpleNamespace
+
+import pytest
+import reframe.core.logging as rfm_logging
+from reframe.core.exceptions import PerformanceError
+from reframe.core.pipeline import RegressionTest
+
+from fabric_checks.reframe_ext import internals, own_settings
+
+
+def partition(name, scheduler, **extras):
+    kind = SimpleNamespace(registered_name=scheduler)
+    return SimpleNamespace(name=name, fullname=f"ada:{name}", scheduler=kind, extras=extras)
+
+
+@pytest.fixture
+def notes(monkeypatch, tmp_path):
+    """Return a function that returns the notes on a system with these partitions."""
+    monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path))
+    system = SimpleNamespace(system=SimpleNamespace(name="ada"))
+    monkeypatch.setattr(own_settings, "runtime", lambda: system)
+
+    def found(*partitions):
+        monkeypatch.setattr(own_settings.layout, "partitions", lambda: partitions)
+        return list(own_settings.notes())
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "ours"), [("slurm", "slurm"), ("squeue", "slurm"), ("pbspro", "pbs"), ("flux", "flux")]
+)
+def test_the_loss_with_a_scheduler_of_reframe_is_said_once(notes, scheduler, ours):
+    (line,) = notes(*(partition(name, scheduler, references="/x.yaml") for name in ("a", "b")))
+    assert line.startswith(f"ada:a: with ReFrame's own {scheduler!r}, ") and f"; 'fabric-{ours}' is for that" in line
+
+
+def test_nothing_is_said_of_schedulers_and_references_that_are_there(notes, tmp_path):
+    assert notes(partition("a", "fabric-slurm"), partition("b", "local")) == [
+        f"no references: there is no {tmp_path}/ada.yaml: values are recorded and not judged"
+    ]
+    (tmp_path / "ada.yaml").touch()
+    assert notes(partition("a", "fabric-slurm"), partition("b", "local")) == []
+
+
+WRONG = """
+      failed to meet reference(s): last=5 us, expected 1 (l=-inf, u=1.1)
+      reference(s) met unexpectedly:
+        last=1 MB/s, expected 1 (l=0.9, u=inf)
+        last=2 1, expected 2 (l=1.9, u=inf)"""
+
+
+@pytest.mark.parametrize(
+    ("version", "named"), [("4.10.1", ["b", "a", "c"]), ("4.10.3", ["last"] * 3), ("4.9.3", ["last"] * 3)]
+)
+def test_missed_references_are_named_where_reframe_misnames_them(monkeypatch, version, named):
+    def judge(self):
+        raise PerformanceError(WRONG)
+
+    monkeypatch.setattr(internals.reframe, "VERSION", version)
+    monkeypatch.setattr(RegressionTest, "check_performance", judge)
+    internals.name_missed_references()
+    values = {"p:a": [1, "xpass"], "p:b": [5, "fail"], "p:c": [2, "xpass"], "p:last": [9, "pass"]}
+    with pytest.raises(PerformanceError) as caught:
+        RegressionTest.check_performance(SimpleNamespace(perfvalues=values))
+    assert re.findall(r"(\w+)=\d \S+, expected", str(caught.value)) == named
+
+
+@pytest.mark.parametrize("multiline", [False, True])
+def test_each_case_is_logged_once_whatever_the_configuration_logs(monkeypatch, multiline):
+    class Ours(logging.Handler):
+        seen = 0
+
+        def emit(self, record):
+            self.seen += 1
+
+    configured, ours = rfm_logging.Logger("configured", rfm_logging.INFO), Ours()
+    monkeypatch.setattr(rfm_logging, "_perf_logger", configured)
+    monkeypatch.setattr(rfm_logging.LoggerAdapter, "log_result", rfm_logging.LoggerAdapter.log_result)
+    monkeypatch.setattr(internals.rt, "runtime", lambda: SimpleNamespace(get_option=lambda _: multiline))
+    if multiline:
+        configured.addHandler(ours)
+    internals.log_results_by(lambda: ours, Ours)
+
+    class Check:
+        perfvalues = {f"p:{n}": (1, None, None, None, "us", "pass") for n in range(3)}
+        raw_params = {}
+        loggable_attrs = classmethod(lambda cls: [])
+        is_performance_check = lambda self: True  # noqa: E731
+        info = lambda self: "check"  # noqa: E731
+
+    task = SimpleNamespace(testcase=(None, *2 * [SimpleNamespace(name="x")]), result="pass", succeeded=True)
+    rfm_logging.getperflogger(Check()).log_result(rfm_logging.INFO, task, multiline=multiline)
+    assert ours.seen == 1
