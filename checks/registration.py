@@ -9,7 +9,8 @@ from reframe.core.runtime import runtime
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.internals import parameter_values
-from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered, why_left_out
+from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
+from fabric_checks.reframe_ext.mixins.layout import why_left_out
 from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 
 

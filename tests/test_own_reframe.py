@@ -138,11 +138,6 @@ def test_it_runs_dry(reframe, clone, options):
     assert one == of > 1 and done.returncode == 0, done.stdout
 
 
-def test_it_writes_a_child_pipeline(reframe, clone, tmp_path):
-    done = call(reframe, clone, "-n^OsuBarrier%layout=1x2", f"--ci-generate={tmp_path / 'jobs.yml'}")
-    assert done.returncode == 0 and "OsuBarrier" in (tmp_path / "jobs.yml").read_text(), done.stdout
-
-
 def test_its_job_scripts_are_the_same(reframe, tmp_path, monkeypatch):
     """With the packages of the test environment; its own ReFrame comes first."""
     (packages,) = reframe.parents[1].glob("lib/python3*/site-packages")
@@ -284,15 +279,6 @@ def test_where_nothing_is_set_up(reframe, bare):
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, "-n^HotSpot%layout=1x2$", "-r", path=path)
     assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), done.stdout
-
-
-def test_two_clones_in_one_home(reframe, clone, tmp_path):
-    other = fresh(tmp_path, with_mpis=False)
-    for each in (clone, other, clone):
-        done = call(reframe, each, "-n^OsuBarrier%layout=1x2$", "--dry-run", FABRIC_HOME=str(clone / ".fabric"))
-        assert done.returncode == 0 and f"check search path: (R) '{each}/checks'" in done.stdout, done.stdout
-        assert f"'<builtin>', '{each}/config/settings.py'" in done.stdout
-        assert str(clone / ".fabric/results/stage") in done.stdout
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.12", "3.13", "3.14"])

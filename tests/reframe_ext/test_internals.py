@@ -11,9 +11,8 @@ import time
 import pytest
 import reframe
 import reframe as rfm
-from reframe.core import variables
 from reframe.core.backends import getlauncher, getscheduler
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import parameter
 from reframe.core.exceptions import ConfigError, JobError, SpawnedProcessError
 from reframe.core.logging import LoggerAdapter
 from reframe.core.runtime import runtime
@@ -53,36 +52,6 @@ def test_an_alias_that_nobody_uses_costs_no_walk_over_the_stack(monkeypatch):
         pass
 
     assert (walks(With), walks(Without), walks(Derived)) == (True, False, False)
-
-
-def test_classes_share_the_types_of_variables_and_no_value(monkeypatch):
-    """Where the first part fails, ReFrame no longer copies them, and the replacement can go."""
-    monkeypatch.delattr(variables.TestVar, "__deepcopy__", raising=False)
-
-    class Base(rfm.RunOnlyRegressionTest):
-        words = variable(list, value=["a"])
-
-    class Copied(Base):
-        pass
-
-    assert Copied.var_space["words"].field is not Base.var_space["words"].field
-    internals.copy_only_values_of_variables()
-
-    class Shared(Base):
-        pass
-
-    assert Shared.var_space["words"].field is Base.var_space["words"].field
-    first, second = Shared(), Shared()
-    first.words.append("b")
-    Shared.var_space["words"].default_value.append("c")
-    assert (first.words, second.words, Base().words) == (["a", "b"], ["a"], ["a"])
-
-    class Changed(Base):
-        words = ["d"]
-
-    assert (Changed().words, Base().words, Shared().words) == (["d"], ["a"], ["a"])
-    with pytest.raises(TypeError):
-        second.words = 1
 
 
 def test_the_values_of_parameters():

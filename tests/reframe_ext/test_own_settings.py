@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run by a site's own settings goes without is said once; tests/test_own_reframe.py runs with such settings."""
 
-import logging
 import re
 from types import SimpleNamespace
 
 import pytest
-import reframe.core.logging as rfm_logging
 from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTest
 
@@ -69,31 +67,3 @@ def test_missed_references_are_named_where_reframe_misnames_them(monkeypatch, ve
     with pytest.raises(PerformanceError) as caught:
         RegressionTest.check_performance(SimpleNamespace(perfvalues=values))
     assert re.findall(r"(\w+)=\d \S+, expected", str(caught.value)) == named
-
-
-@pytest.mark.parametrize("multiline", [False, True])
-def test_each_case_is_logged_once_whatever_the_configuration_logs(monkeypatch, multiline):
-    class Ours(logging.Handler):
-        seen = 0
-
-        def emit(self, record):
-            self.seen += 1
-
-    configured, ours = rfm_logging.Logger("configured", rfm_logging.INFO), Ours()
-    monkeypatch.setattr(rfm_logging, "_perf_logger", configured)
-    monkeypatch.setattr(rfm_logging.LoggerAdapter, "log_result", rfm_logging.LoggerAdapter.log_result)
-    monkeypatch.setattr(internals.rt, "runtime", lambda: SimpleNamespace(get_option=lambda _: multiline))
-    if multiline:
-        configured.addHandler(ours)
-    internals.log_results_by(lambda: ours, Ours)
-
-    class Check:
-        perfvalues = {f"p:{n}": (1, None, None, None, "us", "pass") for n in range(3)}
-        raw_params = {}
-        loggable_attrs = classmethod(lambda cls: [])
-        is_performance_check = lambda self: True  # noqa: E731
-        info = lambda self: "check"  # noqa: E731
-
-    task = SimpleNamespace(testcase=(None, *2 * [SimpleNamespace(name="x")]), result="pass", succeeded=True)
-    rfm_logging.getperflogger(Check()).log_result(rfm_logging.INFO, task, multiline=multiline)
-    assert ours.seen == 1

@@ -7,8 +7,8 @@ import json
 import os
 import tempfile
 import textwrap
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from reframe.core.exceptions import ReframeError
@@ -17,7 +17,7 @@ from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
-from fabric_checks.reframe_ext.own_settings import Examined, examined
+from fabric_checks.reframe_ext.own_settings import examined
 
 _EPILOG = """
 \b
@@ -46,26 +46,26 @@ def command(files: tuple[str, ...], system: str | None, *, as_json: bool) -> Non
     except ReframeError as error:
         raise FabricError(f"{', '.join(named)}: {one_line(str(error))}") from None
     if as_json:
-        console.print_json(json.dumps(asdict(found)))
+        console.print_json(json.dumps(found))
     else:
         console.print(*_lines(found))
-    if not found.cases:
-        raise FabricError(f"{found.system}: no check has a case there")
+    if not found["cases"]:
+        raise FabricError(f"{found['system']}: no check has a case there")
 
 
-def _lines(found: Examined) -> list[str]:
+def _lines(found: dict[str, Any]) -> list[str]:
     """Return the lines for people."""
-    lines = [f"system {found.system}, of {', '.join(found.files)}", "", "runs"]
-    for where, suites in found.cases.items():
+    lines = [f"system {found['system']}, of {', '.join(found['files'])}", "", "runs"]
+    for where, suites in found["cases"].items():
         cases = count_text(sum(suites.values()), "case")
         lines.append(f"  {where}: {cases} ({', '.join(f'{suite} {number}' for suite, number in suites.items())})")
-    if found.left_out:
+    if found["left_out"]:
         lines += ["", "does not run"]
-    for reason, checks in found.left_out.items():
+    for reason, checks in found["left_out"].items():
         lines += _wrapped(f"{reason}: {', '.join(checks)}")
-    if found.notes:
+    if found["notes"]:
         lines += ["", "goes without"]
-    for note in found.notes:
+    for note in found["notes"]:
         lines += _wrapped(note)
     return lines
 

@@ -7,7 +7,6 @@ that fails when ReFrame changes that.
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 import re
@@ -23,7 +22,6 @@ from reframe.core.exceptions import CommandLineError, ConfigError, ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
-from reframe.core.variables import TestVar
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
@@ -35,7 +33,6 @@ __all__ = [
     "SlurmScheduler",
     "TestCase",
     "check_of",
-    "copy_only_values_of_variables",
     "end_pbs_job",
     "load_cases",
     "log_results_by",
@@ -68,27 +65,6 @@ def without_deprecated_alias(cls: T) -> T:
     """
     cls._rfm_var_space.vars.pop("variables", None)
     return cls
-
-
-def copy_only_values_of_variables() -> None:
-    """Let classes of checks share the types of the variables that they inherit, and copy their values only.
-
-    Why: for every class ReFrame 4.10 copies each variable of its bases with all that describes it, for which it has no
-    option. That is a tenth of the time that loading our checks takes.
-    """
-
-    def copied(self: TestVar, memo: dict[int, Any]) -> TestVar:
-        new = object.__new__(TestVar)
-        for name in TestVar.__slots__:
-            try:
-                object.__setattr__(new, name, object.__getattribute__(self, name))
-            except AttributeError:
-                continue  # not set yet
-        new._refs = list(self._refs)
-        new._p_default_value = copy.deepcopy(self._p_default_value, memo)
-        return new
-
-    TestVar.__deepcopy__ = copied
 
 
 def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
@@ -231,9 +207,11 @@ class SlurmScheduler(SlurmJobScheduler):
     def reasons_to_cancel(self) -> frozenset[str]:
         """The reasons to wait for which a job is cancelled, in Slurm's words.
 
-        Why: ReFrame makes them of two of its options when it makes the scheduler.
+        Why: ReFrame makes them of two of its options when it makes the scheduler. 4.9 has a list of its own, with
+        reasons that pass by themselves, such as QOSJobLimit; of them it is 4.10's default.
         """
-        return frozenset(self._cancel_reasons)
+        reasons = frozenset(self._cancel_reasons)
+        return reasons if _numbers(reframe.VERSION) >= (4, 10) else reasons & {"ReqNodeNotAvail"}
 
 
 # The whole of ReFrame

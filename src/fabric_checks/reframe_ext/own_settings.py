@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
@@ -127,43 +128,29 @@ def notes() -> Iterator[str]:
         said.add(scheduler)
 
 
-@dataclass(frozen=True)
-class Examined:
-    """The checks on a system.
-
-    :param system: its name; :param files: the configuration files that were read.
-    :param cases: the number of cases, by partition with environment and by folder of checks.
-    :param left_out: the checks without a case, by the reason.
-    :param notes: what a run goes without.
-    """
-
-    system: str
-    files: list[str]
-    cases: dict[str, dict[str, int]]
-    left_out: dict[str, list[str]]
-    notes: list[str]
-
-
-def examined(files: list[str], name: str | None, folder: Path) -> Examined:
+def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]:
     """Load the checks on a system of configuration files; nothing is run.
 
     :param name: the system; None for the one that matches this host.
     :param folder: for ReFrame's files.
+    :returns: the ``system`` and the ``files``, the number of ``cases`` by partition with environment and by folder of
+        checks, the names of those ``left_out`` by the reason, and ``notes`` of what a run goes without.
     :raises ConfigError: if no check could run.
     """
     internals.take_system(files, name, folder)
     adopt()
-    ordered, _ = internals.load_cases(ROOT / "checks")
-    cases: dict[str, dict[str, int]] = {}
-    for case in ordered:
+    cases: dict[str, Counter[str]] = {}
+    for case in internals.load_cases(ROOT / "checks")[0]:
         if not case.check.is_fixture():
-            suites = cases.setdefault(f"{case.partition.fullname} with {case.environ.name}", {})
             suite = Path(inspect.getfile(type(case.check))).parent.name
-            suites[suite] = suites.get(suite, 0) + 1
+            cases.setdefault(f"{case.partition.fullname} with {case.environ.name}", Counter())[suite] += 1
     left_out: dict[str, list[str]] = {}
     for check, reason in layout.LEFT_OUT.items():
         left_out.setdefault(reason, []).append(check)
-    return Examined(runtime().system.name, files, cases, left_out, [*_missing(), *notes()])
+    notes_of_all = [*_missing(), *notes()]
+    return {
+        "system": runtime().system.name, "files": files, "cases": cases, "left_out": left_out, "notes": notes_of_all
+    }  # fmt: skip
 
 
 def _missing() -> Iterator[str]:

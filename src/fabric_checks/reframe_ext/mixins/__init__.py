@@ -6,15 +6,7 @@ The order of their hooks, and what exists by the end of which phase, is the tabl
 
 from fabric_checks.reframe_ext.mixins.evidence import EvidenceMixin
 from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, LaunchesMixin, PpnRatioMixin
-from fabric_checks.reframe_ext.mixins.layout import (
-    LayoutMixin,
-    layouts,
-    layouts_of,
-    offered,
-    partitions,
-    whole_partitions,
-    why_left_out,
-)
+from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, offered, whole_partitions
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.record import RecordMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
@@ -31,7 +23,5 @@ __all__ = [
     "layouts",
     "layouts_of",
     "offered",
-    "partitions",
     "whole_partitions",
-    "why_left_out",
 ]
