@@ -144,7 +144,7 @@ def test_its_job_scripts_are_the_same(reframe, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", f"{packages}:{ROOT}")
     found = job_scripts.dry_run("generic_slurm", tmp_path)
     assert found
-    for where, scripts in job_scripts.by_place(found).items():
+    for where, scripts in job_scripts.by_environment(found).items():
         assert job_scripts.as_text(scripts) == job_scripts.path_of("generic_slurm", where).read_text()
 
 

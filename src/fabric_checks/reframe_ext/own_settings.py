@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reframe.core.exceptions import ConfigError
+from reframe.core.exceptions import ConfigError, ReframeFatalError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
@@ -47,7 +47,11 @@ def adopt() -> None:
 
     :raises ConfigError: if none could run there, with what the site has to add.
     """
-    _adopt(runtime())
+    try:
+        context = runtime()
+    except ReframeFatalError:
+        return  # no ReFrame runs: another program imports a check
+    _adopt(context)
 
 
 @lru_cache(maxsize=1)  # ReFrame imports the package of the checks under several names
