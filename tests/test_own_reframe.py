@@ -255,11 +255,10 @@ def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, 
     assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
     assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
-    # Polars is a dependency of ReFrame 4.10, and pip one of 4.9.
+    # Polars is a dependency of ReFrame since 4.10.
     (missing,) = re.findall(r"^missing Python packages: ((?:polars )?numpy scipy): Rotate needs them to separate", line)
     place = clone / ".fabric/python" / sys.implementation.cache_tag
-    by = rf"(?:uv pip install --python {reframe.parent}/python[0-9.]*|{reframe.parent}/python[0-9.]* -m pip install)"
-    install = rf": {by} --target {place} {missing}$"
+    install = rf" {reframe.parent}/python[0-9.]* -m pip install --target {place} {missing}$"
     assert re.search(install, line)
     assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
     assert list((clone / ".fabric/results/reports").iterdir()) and list((clone / ".fabric/results/output").iterdir())
