@@ -11,6 +11,7 @@ from fabric_checks.core.layouts import Layout
 from fabric_checks.reframe_ext.asking import note_needs
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
+from fabric_checks.reframe_ext.mixins.layout import why_left_out
 from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 
 
@@ -27,7 +28,7 @@ def check(*, compare=True):
     def register(cls):
         note_needs(cls)
         # Where no layout fits, `layouts` has warned; ReFrame would call it an error.
-        if not offered(*cls.needed()) or not parameter_values(cls)["layout"]:
+        if why_left_out(cls):
             return cls
         for each in map(offered_part, (cls, *on_device(cls))):
             rfm.simple_test(each)

@@ -1,48 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one ReFrame configuration: all systems and environments in the folders next to it."""
 
-# ruff: noqa: E402  (the library has to be found before it is imported)
-
-import sys
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+import runpy
 from pathlib import Path
 
-from reframe.core.exceptions import ConfigError
-
 HERE = Path(__file__).resolve().parent
+runpy.run_path(str(HERE / "library.py"))
 
-
-def take_library(name):
-    """Load a package of the clone that this file is in: it is installed nowhere, and a shell may have another's.
-
-    A copy of this folder elsewhere takes the one that Python finds. (sys.path must not grow while ReFrame loads this:
-    it then removes by position what it has appended, and would remove another folder.)
-    """
-    package = HERE.parent / "src" / name / "__init__.py"
-    if name not in sys.modules and package.is_file():
-        spec = spec_from_file_location(name, package)
-        sys.modules[name] = module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    elif find_spec(name) is None:
-        raise ConfigError(f"{HERE}: the library {name} is neither in this clone nor where Python looks")
-    loaded = Path(sys.modules[name].__file__) if name in sys.modules else package
-    if package.is_file() and loaded.resolve() != package:
-        raise ConfigError(f"{HERE}: the library in use belongs to another clone, {loaded.parent}")
-
-
-for library in ("fabric_checks", "fabric_profile", "fabric_twins"):
-    take_library(library)
-
-from fabric_checks.reframe_ext.internals import copy_only_values_of_variables, require_reframe
-
-require_reframe()
-copy_only_values_of_variables()
-
-from fabric_checks.reframe_ext.site_configuration import configuration
-from fabric_checks.schedulers import launchers, reservations  # noqa: F401  (launchers register)
-from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401
-from fabric_checks.schedulers.lsf import scheduler as lsf  # noqa: F401
-from fabric_checks.schedulers.pbs import scheduler as pbs  # noqa: F401
-from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401
+from fabric_checks.reframe_ext.site_configuration import configuration  # noqa: E402  (now it is found)
+from fabric_checks.schedulers import reservations  # noqa: E402
 
 site_configuration = configuration(HERE, reservations.apply)

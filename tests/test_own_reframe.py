@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site's own ReFrame: `reframe -C CLONE/config/settings.py -c CLONE/checks`, from anywhere, with nothing else.
+"""A site's own ReFrame, with our settings or its own: `reframe -C SETTINGS -c CLONE/checks`, from anywhere.
 
-The oldest ReFrame that is promised, the newest there is, and one too old are in virtual environments with their
-dependencies alone; nothing is sourced, and no variable is set. The clone is a fresh one, whose home links the MPIs of
-the tests' own.
+The oldest and the newest ReFrame that are promised, one that misnames metrics, and one too old are in virtual
+environments with their dependencies alone; nothing is sourced, and no variable is set. The clone is a fresh one, whose
+home links the MPIs of the tests' own.
 """
 
 import os
@@ -18,15 +18,15 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.paths import ROOT, home
-from fabric_checks.reframe_ext.internals import OLDEST
+from fabric_checks.reframe_ext.internals import OLDEST, UNTRIED
 from fabric_checks.software import installed
 from tests import homes
 from tests.checks import job_scripts
 from tests.guard import GUARD_S
 
 #: The requirements by name of the version.
-VERSIONS = {"oldest": f"reframe-hpc=={OLDEST}", "newest": "reframe-hpc"}
-TOO_OLD = f"reframe-hpc<{OLDEST}"
+VERSIONS = {"oldest": f"reframe-hpc=={OLDEST}", "newest": f"reframe-hpc<{UNTRIED}"}
+MISNAMING, TOO_OLD = "reframe-hpc==4.10.2", f"reframe-hpc<{OLDEST}"
 #: Messages of pip without a package index.
 NO_INDEX = next(
     signs
@@ -68,12 +68,16 @@ def fresh(folder, with_mpis=True, with_programs=False):
     return clone
 
 
-def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", **variables):
-    """Call a ReFrame as somebody who has nothing set."""
+def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", settings=None, **variables):
+    """Call a ReFrame as somebody who has nothing set.
+
+    :param settings: the files of settings; those of the clone by default.
+    """
+    files = [word for file in settings or [clone / "config/settings.py"] for word in ("-C", file)]
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
     env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
     done = subprocess.run(
-        [*as_user, reframe, "-C", clone / "config/settings.py", "-c", clone / "checks", "--nocolor", *options],
+        [*as_user, reframe, *(files if settings != [] else []), "-c", clone / "checks", "--nocolor", *options],
         env=env, cwd=where, capture_output=True, text=True, timeout=GUARD_S,
     )  # fmt: skip
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
@@ -134,18 +138,13 @@ def test_it_runs_dry(reframe, clone, options):
     assert one == of > 1 and done.returncode == 0, done.stdout
 
 
-def test_it_writes_a_child_pipeline(reframe, clone, tmp_path):
-    done = call(reframe, clone, "-n^OsuBarrier%layout=1x2", f"--ci-generate={tmp_path / 'jobs.yml'}")
-    assert done.returncode == 0 and "OsuBarrier" in (tmp_path / "jobs.yml").read_text(), done.stdout
-
-
 def test_its_job_scripts_are_the_same(reframe, tmp_path, monkeypatch):
     """With the packages of the test environment; its own ReFrame comes first."""
     (packages,) = reframe.parents[1].glob("lib/python3*/site-packages")
     monkeypatch.setenv("PYTHONPATH", f"{packages}:{ROOT}")
     found = job_scripts.dry_run("generic_slurm", tmp_path)
     assert found
-    for where, scripts in job_scripts.by_place(found).items():
+    for where, scripts in job_scripts.by_environment(found).items():
         assert job_scripts.as_text(scripts) == job_scripts.path_of("generic_slurm", where).read_text()
 
 
@@ -157,7 +156,9 @@ OsuLatency:
 """
 
 
-def test_it_names_the_metric_that_misses_its_reference(reframe, clone, tmp_path):
+@pytest.mark.parametrize("version", [*VERSIONS.values(), MISNAMING])
+def test_it_names_the_metric_that_misses_its_reference(version, clone, tmp_path):
+    reframe = make(tmp_path / "venv", version)
     (tmp_path / "local.yaml").write_text(REFERENCES)
     done = call(reframe, clone, "-n^OsuLatency%layout=1x2$", "-r", RFM_REFERENCE_PREFIX=str(tmp_path))
     assert re.search(r"\[ +FAIL \] .* OsuLatency %layout=1x2 ", done.stdout), done.stdout
@@ -170,9 +171,82 @@ def test_one_that_is_too_old_says_so(clone, tmp_path):
     assert done.returncode and re.search(line, done.stdout + done.stderr), done.stdout + done.stderr
 
 
-def test_the_promised_version_is_the_oldest_tested():
-    assert f'"reframe-hpc~={OLDEST}"' in (ROOT / "pyproject.toml").read_text()
-    assert f"ReFrame {OLDEST}" in (ROOT / "README.md").read_text()
+def test_the_promised_versions_are_the_tested():
+    assert f'"reframe-hpc>={OLDEST},<{UNTRIED}"' in (ROOT / "pyproject.toml").read_text()
+    for page in ("README.md", "docs/adding-a-system.md", "docs/own-settings.md"):
+        assert OLDEST in (ROOT / page).read_text(), page
+
+
+SITE = """
+site_configuration = {{
+    "systems": [{{
+        "name": "ada", "hostnames": [{host!r}], "modules_system": "nomod", "prefix": {prefix!r},
+        "partitions": [
+            {{"name": "login", "scheduler": "local", "launcher": "local", "environs": ["builtin"]}},
+            {{"name": "compute", "scheduler": "local", "launcher": "mpirun", "environs": ["mpich"],
+              "extras": {extras}}},
+        ],
+    }}],
+    "environments": [{{"name": "mpich", "cc": "mpicc", "features": {features}}}],
+    "logging": [{{"perflog_multiline": True}}],
+}}
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return a function that writes a site's own settings; their environment has the name of one of ours."""
+
+    def write(host=".*", features=("mpi", "mpicc"), extras="{'nodes': 1, 'cores': 2}"):
+        file, prefix = tmp_path / "site.py", str(tmp_path / "prefix")
+        file.write_text(SITE.format(host=host, prefix=prefix, features=list(features), extras=extras))
+        return file
+
+    return write
+
+
+NO_REFERENCES = (
+    "WARNING: no references: there is no {clone}/config/references/ada.yaml: values are recorded and not judged"
+)
+
+
+@pytest.mark.parametrize("order", ["alone", "first", "last"])
+def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, order):
+    ours = bare / "config/settings.py"
+    settings = {"alone": [site()], "first": [site(), ours], "last": [ours, site()]}[order]
+    options = ("-R", "-r", "-n^HotSpot%layout=1x2$")
+    path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
+    done = call(reframe, bare, *options, path=path, settings=settings, where=tmp_path)
+    assert ran(done) == (2, 2) and "HotSpot %layout=1x2" in done.stdout and "@ada:compute+mpich" in done.stdout
+    before, _, _ = done.stdout.partition("Running 2 check(s)")
+    assert before.count(NO_REFERENCES.format(clone=bare)) == 1, done.stdout
+    records = (tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl").read_text().splitlines()
+    assert len(records) == 12 and all(f"there is no {bare}/config/references/ada.yaml" in each for each in records)
+    assert not (tmp_path / "stage").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "line"),
+    [
+        ({"features": ()}, ["-R"], "the system ada has no environment with an MPI for the checks: give one of builtin"),
+        ({"extras": "{}"}, ["-R"], "ada:compute: the number of cores is unknown; give the partition 'processor' or"),
+        ({}, [], "the checks are in the folders of {clone}/checks: add -R, or `check_search_recursive`"),
+        ({"host": "nosuch"}, ["-R"], "no system of {site} matches this host: choose one with --system NAME"),
+        (None, ["-R"], "ReFrame has its built-in settings only: choose one with --system NAME, or add -C {clone}"),
+    ],
+)  # fmt: skip
+def test_what_a_sites_settings_lack_is_one_line(reframe, bare, site, given, options, line):
+    settings = [] if given is None else [site(**given)]
+    done = call(reframe, bare, *options, "-l", settings=settings)
+    (said,) = done.stderr.splitlines()
+    assert done.returncode == 1 and said.startswith(f"error: {line.format(clone=bare, site=settings and settings[0])}")
+
+
+def test_local_does_not_replace_a_sites_system_that_does_not_match(reframe, bare, site):
+    ours = bare / "config/settings.py"
+    for settings in ([site(host="nosuch"), ours], [ours, site(host="nosuch")]):
+        done = call(reframe, bare, "-l", settings=settings)
+        assert done.returncode == 1 and "matches this host" in done.stderr, done.stdout
 
 
 def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, clone, tmp_path):
@@ -181,10 +255,10 @@ def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, 
     assert len(re.findall(r"\[ +OK \] .* (OsuBarrier|HotSpot) ", done.stdout)) == 2, done.stdout
     assert re.search(r"\[ +FAIL \] .* Rotate ", done.stdout), done.stdout
     (line,) = re.findall(r"Reason: environ error: (.*)", done.stdout)
-    assert line.startswith("missing Python packages: numpy scipy: Rotate needs them to separate slow nodes")
+    # Polars is a dependency of ReFrame since 4.10.
+    (missing,) = re.findall(r"^missing Python packages: ((?:polars )?numpy scipy): Rotate needs them to separate", line)
     place = clone / ".fabric/python" / sys.implementation.cache_tag
-    # The environment has no pip of its own.
-    install = rf": uv pip install --python {reframe.parent}/python[0-9.]* --target {place} numpy scipy$"
+    install = rf" {reframe.parent}/python[0-9.]* -m pip install --target {place} {missing}$"
     assert re.search(install, line)
     assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
     assert list((clone / ".fabric/results/reports").iterdir()) and list((clone / ".fabric/results/output").iterdir())
@@ -205,15 +279,6 @@ def test_where_nothing_is_set_up(reframe, bare):
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, "-n^HotSpot%layout=1x2$", "-r", path=path)
     assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), done.stdout
-
-
-def test_two_clones_in_one_home(reframe, clone, tmp_path):
-    other = fresh(tmp_path, with_mpis=False)
-    for each in (clone, other, clone):
-        done = call(reframe, each, "-n^OsuBarrier%layout=1x2$", "--dry-run", FABRIC_HOME=str(clone / ".fabric"))
-        assert done.returncode == 0 and f"check search path: (R) '{each}/checks'" in done.stdout, done.stdout
-        assert f"'<builtin>', '{each}/config/settings.py'" in done.stdout
-        assert str(clone / ".fabric/results/stage") in done.stdout
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.12", "3.13", "3.14"])

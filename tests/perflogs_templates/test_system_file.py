@@ -20,7 +20,8 @@ def test_handlers_and_storage_of_the_readme_hold_for_their_system_alone(tmp_path
         (config / folder).mkdir(parents=True)
         for file in (TESTS.parent / "config" / folder).glob("*.py"):
             (config / folder / file.name).symlink_to(file)
-    (config / "settings.py").write_text((TESTS.parent / "config/settings.py").read_text())
+    for name in ("settings.py", "library.py"):
+        (config / name).write_text((TESTS.parent / "config" / name).read_text())
     lines = re.findall(
         r"^    ((?:handlers_perflog|storage) = .*)", (TESTS.parent / "perflogs-templates/README.md").read_text(), re.M
     )

@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.core import locks
 from fabric_checks.core.paths import ROOT
-from fabric_checks.reframe_ext.mixins import LayoutMixin, layout
+from fabric_checks.reframe_ext.mixins import LayoutMixin
 from tests.core.test_locks import Holder
 
 
@@ -71,36 +71,3 @@ def test_without_a_lock_or_in_a_dry_run_there_is_no_wait(tmp_path):
     with locks.exclusive(tmp_path / "lock", 0):
         LayoutMixin.wait_for_host(case())
         LayoutMixin.wait_for_host(case(dry_run=True, host_lock=str(tmp_path / "lock")))
-
-
-NONE = "error: the system sys has no environment"
-
-
-@pytest.mark.parametrize(
-    ("listed", "variables", "said"),
-    [
-        (["mpich", "openmpi"], {}, f"{NONE} that -p 'nosuchenv' matches; choose from mpich, openmpi"),
-        (
-            [],
-            {"FABRIC_STACK": "spack", "FABRIC_MPI": "none"},
-            f"{NONE} of the stack 'spack'; list one in the `environs`",
-        ),
-        (
-            [],
-            {"FABRIC_MPI": "none"},
-            f"{NONE}, because FABRIC_MPI is 'none'; choose another --stack, --mpi or --system",
-        ),
-        ([], {}, f"{NONE}; list one in the `environs` of its partitions"),
-    ],
-)
-def test_a_system_without_environments_is_refused_with_the_cause(monkeypatch, listed, variables, said):
-    settings = {"systems/0/partitions": [{"environs": listed}], "general/0/valid_env_names": ["nosuchenv"]}
-    system = SimpleNamespace(name="sys", partitions=[SimpleNamespace(environs=[])])
-    monkeypatch.setattr(layout, "runtime", lambda: SimpleNamespace(system=system, site_config=settings))
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(SystemExit) as ended:
-        layout._require_environments()
-    assert str(ended.value).startswith(said)
-    system.partitions.append(SimpleNamespace(environs=["mpich"]))
-    layout._require_environments()

@@ -2,9 +2,12 @@
 """Each case that reads a faulty reference file fails with the fault; tests/test_end_to_end has a whole session."""
 
 import pytest
+import reframe as rfm
+import yaml
 from reframe.core.exceptions import PerformanceError
 from reframe.core.runtime import runtime
 
+from fabric_checks.references import lookup
 from tests import loading
 
 REFERENCE = """
@@ -91,3 +94,43 @@ def test_a_wrong_file_fails_and_leaves_the_values(read, change, message):
     # Every value is measured and logged nevertheless, and held to nothing.
     assert len(held(check)) == 24 and all(each[1:3] == (None, None) for each in held(check).values())
     assert "the reference file is wrong" in check.facts.metrics["latency_0B"].no_reference
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{$index: [layout], 1x2: {t: [1, null, 0.1, us]}, '.*': {t: [2, null, 0.1, us]}}",
+        "{$index: [layout], '1.*': {t: [2, null, 0.1, us]}, '.x2': {u: [3, null, 0.1, us]}}",
+        "{$index: [size, layout], 8: {'.*': {t: [1, null, 0.1, us]}}}",
+        "{$index: [size, layout], 16: {'.*': {t: [1, null, 0.1, us]}}}",
+        "{$index: [layout, size], 1x2: {'1.*': {t: [1, null, 0.1, us]}}, '.*': {8: {t: [2, null, 0.1, us]}}}",
+        "{$index: [layout], 'x2': {t: [1, null, 0.1, us]}}",
+    ],
+)
+def test_a_case_finds_its_references_as_reframe_does(tmp_path, entry):
+    class Check(rfm.RunOnlyRegressionTest):
+        layout, size = "1x2", 8
+
+    (tmp_path / "s.yaml").write_text(f"Check: {entry}\n")
+    check = Check()
+    check.reference = {"$ref": str(tmp_path / "s.yaml")}
+    try:
+        expected = dict(check.reference[check])
+    except KeyError:
+        expected = {}
+    found = lookup.of_case(yaml.safe_load(entry), lambda item: getattr(check, item))
+    assert {metric: tuple(each) for metric, each in found.items()} == expected
+
+
+def test_without_a_file_values_are_recorded_but_a_named_one_has_to_exist(read, tmp_path):
+    check = read(REFERENCE.format(value=1e9))
+    (tmp_path / "local.yaml").unlink()
+    check.read_references()
+    check.require_references()
+    assert all(each[1:3] == (None, None) for each in held(check).values())
+    assert check.facts.metrics["latency_0B"].no_reference == f"there is no {tmp_path}/local.yaml"
+    check.reference_file = "yours.yaml"
+    check.read_references()
+    check.reference_file = ""
+    with pytest.raises(PerformanceError, match=r"yours\.yaml: .*every system needs a reference file"):
+        check.require_references()

@@ -34,6 +34,7 @@ _OWN = {
     "history": (CLOSER, "Plot a metric from run to run."),
     "rotate": (CLOSER, "Analyse output of rotate: which node or path is slow."),
     "init": (REFERENCES, "Detect this machine, ask for the rest, write its files."),
+    "doctor": (REFERENCES, "Say which checks run with settings of ReFrame, which not, why."),
     "references": (REFERENCES, "Propose references from history, and check the files."),
     "archive": (REFERENCES, "Add results to an archive."),
     "cost": ("", "Compute what a run would cost, for ci/run --cost."),

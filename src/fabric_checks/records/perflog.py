@@ -74,7 +74,7 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         test=attributes["check_display_name"],
         case_result=attributes["check_result"],
         fail_reason=attributes["check_fail_reason"],
-        jobid=attributes["check_jobid"],
+        jobid=attributes["check_jobid"] if "check_jobid" in attributes else attributes.get("check_job_id"),
     )
     common = dict.fromkeys(FIELDS) | facts | asdict(case) | {"format": FORMAT}
     if not common["time"] and "created" in attributes:

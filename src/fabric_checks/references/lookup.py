@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,15 +79,29 @@ def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) ->
     """
     entry = entries.get(record["check"])
     index = tuple(entry["$index"]) if entry else new_index(record)
-    level: Any = {key: value for key, value in (entry or {}).items() if key != "$index"}
-    keys: list[Any] = []
-    for item in index:
-        value = attribute(item, record)
-        key = key_of(level, str(value))
-        keys.append(_new_key(value) if key is None else key)
-        level = {} if key is None else level[key]
+    values = [attribute(item, record) for item in index]
+    found, level = _descend(entry or {}, values)
+    keys = [_new_key(value) if key is None else key for key, value in zip(found, values, strict=True)]
     metric = str(record["metric"])
     return Slot(record["check"], index, tuple(keys), metric, level.get(metric))
+
+
+def of_case(entry: Mapping[Any, Any], value_of: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the references of one case in the entry of its check, by metric; nothing, if there are none.
+
+    :param value_of: returns the case's value of an item of ``$index``.
+    """
+    return dict(_descend(entry, [value_of(item) for item in entry["$index"]])[1])
+
+
+def _descend(entry: Mapping[Any, Any], values: Sequence[Any]) -> tuple[list[Any], Mapping[Any, Any]]:
+    """Return the key for each value, None below the first that has none, and what stands below the last."""
+    level: Any = {key: value for key, value in entry.items() if key != "$index"}
+    keys: list[Any] = []
+    for value in values:
+        keys.append(key_of(level, str(value)))
+        level = {} if keys[-1] is None else level[keys[-1]]
+    return keys, level
 
 
 def key_of(level: Mapping[Any, Any], value: str) -> Any:

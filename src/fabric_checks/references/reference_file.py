@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reference files: a reference for each metric of a system, or the reason for none.
 
-A file belongs to one system. Its top level has an entry for each check class, in the form that ReFrame reads through
+A file belongs to one system. Its top level has an entry for each check class, in the form of ReFrame's
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
 or ``[$xfail, message, list]``), and three lists of ours, whose items select check, partition, environment, layout and
 metric by optional regular expressions:
@@ -61,7 +61,7 @@ class Evidence(Reason):
 class ReferenceFile:
     """A reference file after the checks that need no system.
 
-    :param entries: what ReFrame reads, by check class.
+    :param entries: the references, by check class.
     :param reasons: the items of ``no_reference``; :param evidence: and :param derived: those of the other
         two lists.
     """
@@ -227,7 +227,7 @@ def complete(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Match the references that were found for one case against its declared metrics.
 
-    :param found: references by metric, as ReFrame read them: (value, lower, upper, unit).
+    :param found: references by metric, as the file has them.
     :param metrics: all metrics that the case declares.
     :param derived: by metric, what the line rate gives; it counts where nothing was found.
     :param case: values for ``check``, ``partition``, ``environ`` and ``layout``.
@@ -259,5 +259,5 @@ def complete(
 
 
 def _unit(reference: Any) -> str | None:
-    data = getattr(reference, "data", reference)  # ReFrame wraps an expected failure around its reference
+    data = reference[2] if reference[0] == "$xfail" else reference
     return str(data[3]) if len(data) > 3 else None

@@ -12,15 +12,20 @@ from reframe.core.exceptions import LoggingError
 from reframe.core.logging import register_log_handler
 
 from fabric_checks.core.errors import RecordError
+from fabric_checks.core.paths import results
 from fabric_checks.records.perflog import JsonLinesHandler
 from fabric_checks.reframe_ext.internals import check_of
 
 
 @register_log_handler("jsonlines")
 def create_jsonlines_handler(site_config, config_prefix):
-    """Return the handler that writes the perflog: to --perflogdir, like ReFrame's own, or below the prefix."""
+    """Return the handler that writes the perflog: to --perflogdir, like ReFrame's own, or below the prefix.
+
+    Without a prefix of the system, for which ReFrame takes the working folder, that is the folder of all results.
+    """
     basedir = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
-    return PerflogHandler(Path(site_config.get("systems/0/prefix"), os.path.expandvars(basedir)).absolute())
+    prefix = site_config.get("systems/0/prefix")
+    return PerflogHandler(Path(results() if prefix == "." else prefix, os.path.expandvars(basedir)).absolute())
 
 
 class PerflogHandler(JsonLinesHandler):

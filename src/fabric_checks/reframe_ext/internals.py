@@ -7,7 +7,6 @@ that fails when ReFrame changes that.
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 import re
@@ -16,13 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import reframe
+import reframe.core.logging as rfm_logging
 import reframe.core.runtime as rt
 from reframe.core.config import load_config
-from reframe.core.exceptions import CommandLineError, ConfigError
+from reframe.core.exceptions import CommandLineError, ConfigError, ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
-from reframe.core.variables import TestVar
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
@@ -34,14 +33,14 @@ __all__ = [
     "SlurmScheduler",
     "TestCase",
     "check_of",
-    "copy_only_values_of_variables",
     "end_pbs_job",
     "load_cases",
+    "log_results_by",
     "look_in",
+    "name_missed_references",
     "nodespec",
     "note",
     "parameter_values",
-    "references_of",
     "require_reframe",
     "select_only",
     "set_up",
@@ -68,27 +67,6 @@ def without_deprecated_alias(cls: T) -> T:
     return cls
 
 
-def copy_only_values_of_variables() -> None:
-    """Let classes of checks share the types of the variables that they inherit, and copy their values only.
-
-    Why: for every class ReFrame 4.10 copies each variable of its bases with all that describes it, for which it has no
-    option. That is a tenth of the time that loading our checks takes.
-    """
-
-    def copied(self: TestVar, memo: dict[int, Any]) -> TestVar:
-        new = object.__new__(TestVar)
-        for name in TestVar.__slots__:
-            try:
-                object.__setattr__(new, name, object.__getattribute__(self, name))
-            except AttributeError:
-                continue  # not set yet
-        new._refs = list(self._refs)
-        new._p_default_value = copy.deepcopy(self._p_default_value, memo)
-        return new
-
-    TestVar.__deepcopy__ = copied
-
-
 def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
     """Return the values of each parameter of a check class.
 
@@ -97,16 +75,29 @@ def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
     return {name: list(each.values) for name, each in cls.raw_params.items()}
 
 
-def references_of(check: RegressionTest, path: Path) -> dict[str, Any]:
-    """Return what ReFrame finds for a check in a file of references, by metric; nothing, if that is nothing.
+def name_missed_references() -> None:
+    """Let ReFrame 4.10.0 to 4.10.2 name the metrics that miss their references.
 
-    Why: ReFrame looks into an external file by itself, but reports nothing that it did not find.
+    Why: they judge rightly, but name the last metric of the check instead.
     """
-    check.reference = {"$ref": str(path)}
-    try:
-        return dict(check.reference[check])
-    except KeyError:
-        return {}
+    if not (4, 10, 0) <= _numbers(reframe.VERSION) < (4, 10, 3):
+        return
+    judge = RegressionTest.check_performance
+
+    def judge_by_name(self: RegressionTest) -> None:
+        try:
+            judge(self)
+        except ReframeError as error:
+            text = str(error)
+            # It first lists all of the one kind, then all of the other.
+            kinds = sorted(
+                {"fail": "failed to meet", "xpass": "met unexpectedly"}.items(), key=lambda k: text.find(k[1])
+            )
+            values = self.perfvalues.items()
+            names = iter([key.split(":")[-1] for kind, _ in kinds for key, each in values if each[-1] == kind])
+            raise type(error)(re.sub(r"\w+(?==\S+ .*, expected )", lambda _: next(names), text)) from None
+
+    RegressionTest.check_performance = judge_by_name
 
 
 def check_of(record: logging.LogRecord) -> Any:
@@ -115,6 +106,34 @@ def check_of(record: logging.LogRecord) -> Any:
     Why: the handler of the perflog has to let the check itself know what it could not write.
     """
     return record.__dict__.get("__rfm_check__")
+
+
+def log_results_by(make: Callable[[], logging.Handler], kind: type[logging.Handler]) -> None:
+    """Let a handler of our records get each finished case once, whatever the configuration logs.
+
+    Why: ReFrame makes its handlers from the configuration, before it loads a check. That of a site has none of ours, or
+    ``perflog_multiline``, with which a handler gets a case for each of its values, and a case without any never.
+
+    :param make: makes it, unless the configuration has one of its kind.
+    """
+    configured = rfm_logging.getperflogger(None).logger
+    if configured is None:
+        return  # nothing is run in this process
+    handlers = [handler for handler in configured.handlers if isinstance(handler, kind)]
+    if handlers and not rt.runtime().get_option("logging/0/perflog_multiline"):
+        return
+    ours = rfm_logging.Logger("fabric-checks", rfm_logging.INFO)
+    for handler in handlers or [make()]:
+        configured.removeHandler(handler)
+        ours.addHandler(handler)
+    log_result = rfm_logging.LoggerAdapter.log_result
+
+    def log_both(self: Any, level: int, task: Any, *args: Any, **kwargs: Any) -> None:
+        log_result(self, level, task, *args, **kwargs)
+        if self.logger is configured:
+            log_result(rfm_logging.LoggerAdapter(ours, self.check), level, task)
+
+    rfm_logging.LoggerAdapter.log_result = log_both
 
 
 # Jobs and schedulers
@@ -188,30 +207,38 @@ class SlurmScheduler(SlurmJobScheduler):
     def reasons_to_cancel(self) -> frozenset[str]:
         """The reasons to wait for which a job is cancelled, in Slurm's words.
 
-        Why: ReFrame makes them of two of its options when it makes the scheduler.
+        Why: ReFrame makes them of two of its options when it makes the scheduler. 4.9 has a list of its own, with
+        reasons that pass by themselves, such as QOSJobLimit; of them it is 4.10's default.
         """
-        return frozenset(self._cancel_reasons)
+        reasons = frozenset(self._cancel_reasons)
+        return reasons if _numbers(reframe.VERSION) >= (4, 10) else reasons & {"ReqNodeNotAvail"}
 
 
 # The whole of ReFrame
 
-#: The oldest ReFrame that values may be judged by; pyproject.toml promises the same.
-OLDEST = "4.10.3"
+#: The oldest ReFrame that the checks run on, and the first that they were not tried on; pyproject.toml has the same.
+OLDEST, UNTRIED = "4.9.0", "4.11"
+#: Set to any value, this variable lets a newer one run.
+ANY = "FABRIC_ANY_REFRAME"
 
 
 def require_reframe() -> None:
-    """Refuse a ReFrame that is too old.
+    """Refuse a ReFrame that is too old, or newer than what was tried.
 
-    Why: none of them warns itself. 4.10.0 to 4.10.2 name the wrong metric where a reference is missed (the last one
-    of the check); 4.9 does not know files of references, and passes whatever was measured; 4.8 has no plugins.
+    Why: none of them warns itself. 4.8 has no plugins; a newer one may have other private names than these.
 
     :raises ConfigError: with its version, if it is one of these.
     """
-    if _numbers(reframe.VERSION) < _numbers(OLDEST):
+    found = _numbers(reframe.VERSION)
+    if found < _numbers(OLDEST):
         raise ConfigError(
-            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: older ones do not judge values by "
-            "their references, or name the wrong one; `. ci/env.sh` provides a newer one, as does `pip install "
-            f"'reframe-hpc>={OLDEST}'`"
+            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: `. ci/env.sh` provides a newer one, "
+            f"as does `pip install 'reframe-hpc>={OLDEST},<{UNTRIED}'`"
+        )
+    if found >= _numbers(UNTRIED) and not os.environ.get(ANY):
+        raise ConfigError(
+            f"this is ReFrame {reframe.VERSION}, and the checks were tried on {OLDEST} to the last before {UNTRIED}: "
+            f"`pip install 'reframe-hpc<{UNTRIED}'`, or try it with {ANY}=1"
         )
 
 
@@ -219,12 +246,13 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
-def take_system(files: list[str], name: str, folder: Path | None = None) -> None:
+def take_system(files: list[str], name: str | None, folder: Path | None = None) -> None:
     """Let this process be on a system of configuration files, as ``reframe -C FILE --system NAME`` would be.
 
     Why: ReFrame has one system a process, and keeps the first. Cases of one that was taken before must not be run. And
     it makes a stage and an output folder for each case that it sets up, also where none is run: 23,000 for `twins`.
 
+    :param name: None for the system that matches this host.
     :param folder: is there, and is the stage and the output folder of all cases, which are looked at and not run.
     """
     site = load_config("<builtin>", *files)

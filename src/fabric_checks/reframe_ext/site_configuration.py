@@ -49,7 +49,13 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         prefix, session = _prefix(), session_id()
         # ReFrame selects the first system whose host name patterns match, so one that matches any machine is the last.
         systems = sorted(found["systems"], key=_matches_any_machine)
+        is_first, has_others = _named(folder / "settings.py")
+        if not is_first:  # the environments of the other files are theirs, also those that have names of ours
+            for environment in found["environments"]:
+                environment.setdefault("target_systems", [system["name"] for system in systems])
         for system in systems:
+            if has_others and _matches_any_machine(system):
+                system["hostnames"] = []  # the system is one of the other files', in whichever order they are named
             for partition in system["partitions"]:
                 ask_for_nodes(partition)
                 partition["environs"] = environments_for(system["name"], partition["environs"], found["environments"])
@@ -113,6 +119,21 @@ def _matches_any_machine(system: Data) -> bool:
     return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
 
 
+def _named(own: Path) -> tuple[bool, bool]:
+    """Return whether this is the first configuration that ReFrame is given, and whether there are others."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("-C", "--config-file", action="append")
+    try:
+        given = parser.parse_known_args(sys.argv[1:])[0].config_file
+    except argparse.ArgumentError:
+        given = None  # ReFrame itself reports that the option lacks a value
+    names = given or os.environ.get("RFM_CONFIG_FILES", "").split(os.pathsep)
+    are_own = [Path(name).resolve() == own for name in names if name]
+    if not any(are_own):
+        return True, False  # another file or program reads it
+    return are_own[0], not all(are_own) or "RFM_CONFIG_PATH" in os.environ
+
+
 def _prefix() -> Path:
     """Return the folder of results: ReFrame's --prefix or RFM_PREFIX, or else below the clone or its home.
 
@@ -129,7 +150,7 @@ def _prefix() -> Path:
 
 def _logging(prefix: Path, session: str) -> Data:
     # The report names its log files, by which it is found for a session.
-    log = prefix / "logs" / f"{session}.log" if _can_write(prefix) and not _is_dry_run() else os.devnull
+    log = prefix / "logs" / f"{session}.log" if can_write(prefix / "logs") and not _is_dry_run() else os.devnull
     return {
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
         "handlers": [
@@ -149,21 +170,21 @@ def _is_dry_run() -> bool:
     return any(len(word) > 3 and "--dry-run".startswith(word) for word in sys.argv[1:])
 
 
-def _can_write(folder: Path) -> bool:
-    """Return whether the folder of results can be written; a run needs that, and a clone may be another user's.
+def can_write(folder: Path) -> bool:
+    """Return whether a folder of results can be written; a run needs that, and a clone may be another user's.
 
     :raises ConfigError: if it cannot, and this is a run.
     """
     try:
-        (folder / "logs").mkdir(parents=True, exist_ok=True)
-        fault = _why_not(folder / "logs")
+        folder.mkdir(parents=True, exist_ok=True)
+        fault = _why_not(folder)
     except OSError as error:
         fault = error.strerror
     is_run = any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:])
     if fault and (is_run or _is_dry_run()):
         raise ConfigError(
-            f"results cannot be written to {folder} ({fault}): name a folder of your own with --prefix FOLDER or "
-            "FABRIC_RESULTS"
+            f"results cannot be written to {folder.parent} ({fault}): name a folder of your own with --prefix FOLDER "
+            "or FABRIC_RESULTS"
         )
     return fault is None
 

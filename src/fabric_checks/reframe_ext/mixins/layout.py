@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,17 +16,29 @@ from reframe.core.runtime import runtime
 from reframe.core.systems import SystemPartition
 
 from fabric_checks.core import families, locks
-from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout, corners, fitting, of_shape
 from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, VET, Levels, includes
 from fabric_checks.reframe_ext.internals import parameter_values
-from fabric_checks.software.stacks import selected_stack
 
 #: The longest time in the queue by default.
 MAX_PENDING_TIME = "1d"
 
 
-def _layouts_of(partition: SystemPartition) -> list[Layout]:
+#: The checks that the current system has no case of, by name, with the reason; complete when all files are loaded.
+LEFT_OUT: dict[str, str] = {}
+
+
+def partitions() -> list[SystemPartition]:
+    """Return the partitions of the current system with an environment for the checks; a site may have others."""
+    return [
+        partition
+        for partition in runtime().system.partitions
+        if any("mpi" in environ.features for environ in partition.environs)
+    ]
+
+
+def all_layouts_of(partition: SystemPartition) -> list[Layout]:
     """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in ``layouts``.
 
     The default of ``nodes`` is 1, that of ``cores`` the detected topology.
@@ -50,11 +61,7 @@ def _layouts_of(partition: SystemPartition) -> list[Layout]:
 
 def offered(*features: str) -> bool:
     """Return whether some environment of the current system has all of these features."""
-    return any(
-        set(features) <= set(environ.features)
-        for partition in runtime().system.partitions
-        for environ in partition.environs
-    )
+    return any(set(features) <= set(environ.features) for partition in partitions() for environ in partition.environs)
 
 
 def layouts(
@@ -79,9 +86,8 @@ def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
         many, so that their number does not grow with the system.
     """
     found: set[Layout] = set()
-    _require_environments()
-    for partition in runtime().system.partitions:
-        fit = of_shape(shape, _layouts_of(partition))
+    for partition in partitions():
+        fit = of_shape(shape, all_layouts_of(partition))
         if not fit:
             getlogger().warning(
                 f"{partition.fullname} is too small for any check that needs {shape!r} processes", cache=True
@@ -93,32 +99,22 @@ def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
 def whole_partitions() -> list[Layout]:
     """Return the layouts on all nodes of a partition: values of ``layout`` for a check of each node."""
     found: set[Layout] = set()
-    for partition in runtime().system.partitions:
-        fit = _layouts_of(partition)
+    for partition in partitions():
+        fit = all_layouts_of(partition)
         found.update(layout for layout in fit if layout.nodes == fit[-1].nodes)
     return sorted(found)
 
 
-def _require_environments() -> None:
-    """End the session if no check can run: no partition of the current system has an environment."""
-    system, settings = runtime().system, runtime().site_config
-    if any(partition.environs for partition in system.partitions):
-        return
-    listed = {name for partition in settings.get("systems/0/partitions") for name in partition["environs"]}
-    stack, mpis = selected_stack(), os.environ.get("FABRIC_MPI")
-    others = "choose another --stack, --mpi or --system"
-    if listed:
-        # ReFrame has left out those that do not match.
-        patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
-        why = f"no environment that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
-    elif stack:
-        why = f"no environment of the stack {stack!r}; list one in the `environs` of its partitions, or {others}"
-    elif mpis == "none":
-        why = f"no environment, because FABRIC_MPI is 'none'; {others}"
-    else:
-        why = f"no environment; list one in the `environs` of its partitions, or {others}"
-    # ReFrame continues after errors of a test file, or prints a Python traceback; this is the user's to fix.
-    raise SystemExit(f"error: the system {system.name} has {why}")
+def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
+    """Return why the current system has no case of a check class, and note it; None if it has some."""
+    needed = cls.needed()
+    if not offered(*needed):
+        offers = [set(environ.features) for partition in partitions() for environ in partition.environs]
+        lacking = min(([need for need in needed if need not in each] for each in offers), key=len, default=needed)
+        LEFT_OUT[cls.__name__] = f"no environment has {' and '.join(lacking)}"
+    elif not parameter_values(cls)["layout"]:
+        LEFT_OUT[cls.__name__] = "no layout of a partition fits"
+    return LEFT_OUT.get(cls.__name__)
 
 
 class LayoutMixin(RegressionTestPlugin):
@@ -179,8 +175,8 @@ class LayoutMixin(RegressionTestPlugin):
         self.num_tasks = max(layout.nodes for layout in self.launches) * self.num_tasks_per_node
         self.valid_systems = [
             partition.fullname
-            for partition in runtime().system.partitions
-            if set(self.launches) <= set(_layouts_of(partition))
+            for partition in partitions()
+            if set(self.launches) <= set(all_layouts_of(partition))
             and set(self.partition_features) <= set(partition.features)
         ]
         more = [need for name, by in self.needs_of.items() for need in by.get(str(getattr(self, name, "")), ())]
@@ -203,7 +199,7 @@ class LayoutMixin(RegressionTestPlugin):
         if not includes(self.levels.nightly, self):
             return found
         own = {Layout.of(layout) for layout in parameter_values(type(self))["layout"]}
-        fitting = [own & set(_layouts_of(partition)) for partition in runtime().system.partitions]
+        fitting = [own & set(all_layouts_of(partition)) for partition in partitions()]
         on_few = [{layout for layout in fit if layout.nodes <= SMOKE_NODES} for fit in fitting]
         if any(self.current_layout in corners(fit) for fit in on_few):
             return found | {SMOKE, NIGHTLY}

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import run_after, variable, xfail
 from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
@@ -17,13 +18,15 @@ from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.reframe_ext.internals import parameter_values, references_of
+from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.reframe_ext.mixins.layout import layouts_of
 from fabric_checks.software.stacks import WHEEL_MPIS
 
 # Reference files are read where a case is set up: a listing needs none.
 # ruff: noqa: PLC0415
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabric_checks.references.reference_file import ReferenceFile
 
 #: The suffix of a check's name for its variant with buffers in device memory.
@@ -66,11 +69,24 @@ def _load_checked(path: Path) -> ReferenceFile:
     return file
 
 
+def path_of(system: str, extras: Mapping[str, Any], file: str = "") -> tuple[Path, bool]:
+    """Return the references file of a partition, and whether values are only recorded: nobody named it, it is missing.
+
+    :param extras: of the partition; ``references`` names a file, by its path or relative to the folder of references.
+    :param file: names another one.
+    """
+    # ReFrame 4.9 has no option for the folder, and 4.10 none in a settings file: its schema refuses it there.
+    folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option("general/0/reference_prefix")
+    named = file or extras.get("references")
+    path = Path(folder or ROOT / "config" / "references") / f"{str(named or system).removesuffix('.yaml')}.yaml"
+    return path, not named and not path.exists()
+
+
 class ReferencesMixin(RegressionTestPlugin):
     """Take the references from ``SYSTEM.yaml``, without silent gaps.
 
     The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
-    file of its own names it in ``extras['references']``.
+    file of its own names it in ``extras['references']``. Without a file values are recorded, and a warning says so.
 
     Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``current_layout`` and ``facts``.
     """
@@ -83,18 +99,16 @@ class ReferencesMixin(RegressionTestPlugin):
 
     @run_after("setup")
     def read_references(self):
-        """Let ReFrame look up this case in the file, and match the references with the declared metrics."""
-        # ReFrame 4.10 takes the prefix from RFM_REFERENCE_PREFIX only: its schema refuses it in a settings file.
-        prefix = runtime().get_option("general/0/reference_prefix") or ROOT / "config" / "references"
-        name = self.current_partition.extras.get("references", self.current_system.name)
-        path = Path(prefix) / (self.reference_file or f"{name}.yaml")
+        """Look up this case in the file, and match the references with the declared metrics."""
+        path, is_recorded_only = path_of(self.current_system.name, self.current_partition.extras, self.reference_file)
         self._reference_error = ""
         self._derived = {}
         metrics = self.recorded_metrics()
         try:
-            if self.profile:
+            if self.profile or is_recorded_only:
                 complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
-                reasons = dict.fromkeys(complete, "a profile describes a program and is not judged")
+                none = "a profile describes a program and is not judged" if self.profile else f"there is no {path}"
+                reasons = dict.fromkeys(complete, none)
             else:
                 complete, reasons = self._find_references(path, metrics)
         except ReferenceError as error:
@@ -104,7 +118,8 @@ class ReferencesMixin(RegressionTestPlugin):
             reasons = dict.fromkeys(complete, f"the reference file is wrong: {error}")
         for name, reason in reasons.items():
             self.facts.metrics[name].no_reference = reason
-        self._note_evidence(path, metrics)
+        if not (self._reference_error or is_recorded_only):
+            self._note_evidence(path, metrics)
         self.reference = {self.current_partition.fullname: complete}
 
     def _reference_case(self) -> dict[str, str]:
@@ -116,29 +131,47 @@ class ReferencesMixin(RegressionTestPlugin):
         }
 
     def _find_references(self, path: Path, metrics: list[Metric]) -> tuple[dict[str, Any], dict[str, str]]:
-        from fabric_checks.references import line_rate, reference_file
+        from fabric_checks.references import line_rate, lookup, reference_file
 
         file = _load_checked(path)
         name = type(self).__name__
+        found = {}
         parameters = {key: list(map(str, values)) for key, values in parameter_values(type(self)).items()}
         if name in file.entries:
-            for attribute in file.entries[name]["$index"]:
-                if not attribute.startswith("$") and not hasattr(self, attribute):
-                    raise ReferenceError(f"{path}: {name}: $index names {attribute!r}, which the check does not have")
             reference_file.require_known_keys(file, name, parameters)
-        # ReFrame reads the whole file for each case, which is slow.
-        found = references_of(self, path) if name in file.entries else {}
+            try:
+                found = lookup.of_case(file.entries[name], self._index_value)
+            except AttributeError as error:
+                raise ReferenceError(
+                    f"{path}: {name}: $index names {error.name!r}, which the check does not have"
+                ) from None
         case = self._reference_case()
         derived = line_rate.references(
             file.derived, metrics, self.current_partition.extras, f"{path}: {name}: derived", **case
         )
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
-        return reference_file.complete(file, found, metrics, derived, **case)
+        complete, reasons = reference_file.complete(file, found, metrics, derived, **case)
+        return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons
+
+    def _index_value(self, item: str) -> Any:
+        """Return the case's value of an item of ``$index``, by ReFrame's names of them.
+
+        :raises AttributeError: if there is none.
+        """
+        partition = self.current_partition
+        special = {
+            "$system": self.current_system.name,
+            "$partition": partition.fullname,
+            "$environ": self.current_environ.name,
+        }
+        if item in special:
+            return special[item]
+        if item.startswith("$processor."):
+            return getattr(partition.processor, item.removeprefix("$processor."))
+        return getattr(self, item)
 
     def _note_evidence(self, path: Path, metrics: list[Metric]) -> None:
         """Record the origin of each metric of a simulation, and the source of each reference."""
-        if self._reference_error:
-            return
         case = self._reference_case()
         file = _load_checked(path)
         for metric in metrics:
@@ -153,3 +186,10 @@ class ReferencesMixin(RegressionTestPlugin):
         """Fail with the fault of the reference file."""
         if self._reference_error:
             raise PerformanceError(self._reference_error)
+
+
+def _of_reframe(reference: Any) -> Any:
+    """Return a reference of a file as ReFrame takes it: a tuple, or an expected failure around one."""
+    if reference[0] == "$xfail":
+        return xfail(reference[1], tuple(reference[2]))
+    return tuple(reference)

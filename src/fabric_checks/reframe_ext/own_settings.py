@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run by a site's own settings of ReFrame: keep the records, and say what the run goes without before it measures."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ConfigError, ReframeFatalError
+from reframe.core.logging import getlogger
+from reframe.core.runtime import runtime
+
+from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.paths import ROOT
+from fabric_checks.reframe_ext import internals
+from fabric_checks.reframe_ext.handlers import PerflogHandler, create_jsonlines_handler
+from fabric_checks.reframe_ext.mixins import layout, references
+from fabric_checks.reframe_ext.mixins.launches import LAUNCH_OPTIONS
+from fabric_checks.reframe_ext.site_configuration import can_write
+from fabric_checks.software.stacks import selected_stack
+
+PAGE = "docs/own-settings.md"
+#: For each of ReFrame's schedulers that of this collection, and what a run with ReFrame's goes without.
+_MUTE = "a failed case does not say that its job was cancelled, lost a node, ran over its time or could not start"
+LACKS = {
+    "slurm": ("fabric-slurm", f"{_MUTE}, and a session ends if sacct fails"),
+    "squeue": ("fabric-slurm", _MUTE),
+    "pbs": ("fabric-pbs", f"{_MUTE}, and a session ends if qstat fails"),
+    "pbspro": ("fabric-pbs", f"{_MUTE}, and a session ends if qstat fails"),
+    "flux": ("fabric-flux", f"each job gets one core, so that only one host is measured, and {_MUTE}"),
+    "lsf": ("fabric-lsf", "jobs ask for nodes as only machines with jsrun take it"),
+}
+#: What a partition lacks without some of its extras.
+OPTIONAL = {
+    "nodes": "every job is on one node",
+    "link_MBps": "no value is compared with the rate of a link",
+    LAUNCH_OPTIONS: "nothing is compared within one job, such as one process a node with more",
+}
+
+
+def adopt() -> None:
+    """Make the current system ready for the checks, before any of them is loaded.
+
+    :raises ConfigError: if none could run there, with what the site has to add.
+    """
+    try:
+        context = runtime()
+    except ReframeFatalError:
+        return  # no ReFrame runs: another program imports a check
+    _adopt(context)
+
+
+@lru_cache(maxsize=1)  # ReFrame imports the package of the checks under several names
+def _adopt(_context: object) -> None:
+    try:
+        _require_environments()
+        _require_subfolders()
+        for partition in layout.partitions():
+            layout.all_layouts_of(partition)
+        internals.log_results_by(_perflog_handler, PerflogHandler)
+    except FabricError as error:
+        raise ConfigError(str(error)) from None
+    if runtime().get_option("general/0/stagedir_hashes") is False:  # an option of ReFrame 4.11
+        runtime().site_config.add_sticky_option("general/stagedir_hashes", True)
+        getlogger().warning(
+            "stage folders keep their hashes: names without them have spaces, which job scripts do not quote"
+        )
+    for note in notes():
+        getlogger().warning(note)
+
+
+def _require_environments() -> None:
+    """Refuse a system on which no check can run: no partition has an environment with an MPI."""
+    system, (_, *files) = runtime().system, runtime().site_config.sources
+    if layout.partitions():
+        return
+    if system.name == "generic":  # ReFrame's own, which any host matches
+        lack = (
+            f"no system of {', '.join(files)} matches this host" if files else "ReFrame has its built-in settings only"
+        )
+        raise ConfigError(
+            f"{lack}: choose one with --system NAME, or add -C {ROOT / 'config/settings.py'}, which has any host"
+        )
+    environs = [environ.name for partition in system.partitions for environ in partition.environs]
+    if environs:
+        raise ConfigError(
+            f"the system {system.name} has no environment with an MPI for the checks: give one of {', '.join(environs)}"
+            f" the features 'mpi' and 'mpicc', or choose another --system; {PAGE} has the lines"
+        )
+    settings = runtime().site_config
+    listed = {name for partition in settings.get("systems/0/partitions") for name in partition["environs"]}
+    stack, others = selected_stack(), "choose another --stack, --mpi or --system"
+    if listed:
+        # ReFrame has left out those that do not match.
+        patterns = ", ".join(map(quoted, settings.get("general/0/valid_env_names")))
+        why = f"no environment that -p {patterns} matches; choose from {', '.join(sorted(listed))}"
+    elif stack:
+        why = f"no environment of the stack {stack!r}; list one in the `environs` of its partitions, or {others}"
+    elif os.environ.get("FABRIC_MPI") == "none":
+        why = f"no environment, because FABRIC_MPI is 'none'; {others}"
+    else:
+        why = f"no environment; list one in the `environs` of its partitions, or {others}"
+    raise ConfigError(f"the system {system.name} has {why}")
+
+
+def _require_subfolders() -> None:
+    """Refuse to load the files of the folder ``checks`` without those of its folders, among which the checks are."""
+    option = runtime().get_option
+    folder = str(ROOT / "checks")
+    paths = [str(Path(path).resolve()) for path in option("general/0/check_search_path")]
+    if folder in paths and not option("general/0/check_search_recursive"):
+        raise ConfigError(
+            f"the checks are in the folders of {folder}: add -R, or `check_search_recursive` to the settings"
+        )
+
+
+def _perflog_handler() -> PerflogHandler:
+    handler: PerflogHandler = create_jsonlines_handler(runtime().site_config, "")
+    can_write(handler.basedir)
+    getlogger().info(f"records: {handler.basedir}; `fabric-checks show --results {handler.basedir}` prints them")
+    return handler
+
+
+def notes() -> Iterator[str]:
+    """Yield what a run on the current system goes without, once for each cause."""
+    said = set()
+    for partition in layout.partitions():
+        path, is_recorded_only = references.path_of(runtime().system.name, partition.extras)
+        if is_recorded_only and path not in said:
+            yield f"no references: there is no {path}: values are recorded and not judged"
+        said.add(path)
+        scheduler = partition.scheduler.registered_name
+        if scheduler in LACKS and scheduler not in said:
+            ours, lack = LACKS[scheduler]
+            yield f"{partition.fullname}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see {PAGE}"
+        said.add(scheduler)
+
+
+def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]:
+    """Load the checks on a system of configuration files; nothing is run.
+
+    :param name: the system; None for the one that matches this host.
+    :param folder: for ReFrame's files.
+    :returns: the ``system`` and the ``files``, the number of ``cases`` by partition with environment and by folder of
+        checks, the names of those ``left_out`` by the reason, and ``notes`` of what a run goes without.
+    :raises ConfigError: if no check could run.
+    """
+    internals.take_system(files, name, folder)
+    adopt()
+    cases: dict[str, Counter[str]] = {}
+    for case in internals.load_cases(ROOT / "checks")[0]:
+        if not case.check.is_fixture():
+            suite = Path(inspect.getfile(type(case.check))).parent.name
+            cases.setdefault(f"{case.partition.fullname} with {case.environ.name}", Counter())[suite] += 1
+    left_out: dict[str, list[str]] = {}
+    for check, reason in layout.LEFT_OUT.items():
+        left_out.setdefault(reason, []).append(check)
+    notes_of_all = [*_missing(), *notes()]
+    return {
+        "system": runtime().system.name, "files": files, "cases": cases, "left_out": left_out, "notes": notes_of_all
+    }  # fmt: skip
+
+
+def _missing() -> Iterator[str]:
+    """Yield what the settings lack that some checks need."""
+    for partition in runtime().system.partitions:
+        if partition not in layout.partitions():
+            yield f"{partition.fullname} is left out: none of its environments has the feature 'mpi'"
+            continue
+        for key, without in OPTIONAL.items():
+            if key not in partition.extras:
+                yield f"{partition.fullname}: extras[{key!r}] is missing: {without}"

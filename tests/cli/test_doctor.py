@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`fabric-checks doctor` on settings of a site."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from fabric_checks.core.paths import ROOT
+from tests.guard import GUARD_S
+
+SITE = """
+site_configuration = {{
+    "systems": [{{"name": "ada", "hostnames": ["nosuch"], "partitions": [
+        {{"name": "login", "scheduler": "local", "launcher": "local", "environs": ["builtin"]}},
+        {{"name": "compute", "scheduler": "local", "launcher": "mpirun", "environs": ["gnu"],
+          "extras": {{"nodes": 2, "cores": 4, "launch_options": []}}}}]}}],
+    "environments": [{{"name": "gnu", "cc": "mpicc", "features": {features}}}],
+}}
+"""
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    def run(*options, features=("mpi", "mpicc")):
+        (tmp_path / "site.py").write_text(SITE.format(features=list(features)))
+        command = [sys.executable, ROOT / "ci/bin/fabric-checks", "doctor", "-C", tmp_path / "site.py", *options]
+        return subprocess.run(command, capture_output=True, text=True, timeout=GUARD_S, cwd=tmp_path)
+
+    return run
+
+
+def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
+    found = json.loads(doctor("--system", "ada", "--json").stdout)
+    (where,) = found["cases"]
+    assert where == "ada:compute with gnu" and found["cases"][where]["fabric"] > 10
+    assert "OsuLatency" in found["left_out"]["no environment has osu"]
+    notes = "\n".join(found["notes"])
+    assert "ada:login is left out: none of its environments has the feature 'mpi'" in notes
+    assert "extras['link_MBps'] is missing" in notes and "launch_options" not in notes and "no references" in notes
+
+
+@pytest.mark.parametrize(
+    ("options", "features", "line"),
+    [
+        (["--system", "ada"], (), "site.py: the system ada has no environment with an MPI for the checks: give one of"),
+        (["--system", "eve"], ("mpi",), "could not find a configuration entry for the requested system: 'eve'"),
+        (["-C", "none.py"], ("mpi",), "error: none.py: there is no such file; name the settings of your ReFrame"),
+    ],
+)  # fmt: skip
+def test_settings_without_a_check_are_one_line(doctor, options, features, line):
+    done = doctor(*options, features=features)
+    (said,) = done.stderr.splitlines()
+    assert done.returncode == 1 and said.startswith("error: ") and re.search(line, said), said

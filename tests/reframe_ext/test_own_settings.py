@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run by a site's own settings goes without is said once; tests/test_own_reframe.py runs with such settings."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ConfigError, PerformanceError
+from reframe.core.pipeline import RegressionTest
+
+from fabric_checks.reframe_ext import internals, own_settings
+
+
+def partition(name, scheduler, **extras):
+    kind = SimpleNamespace(registered_name=scheduler)
+    return SimpleNamespace(name=name, fullname=f"ada:{name}", scheduler=kind, extras=extras)
+
+
+@pytest.fixture
+def notes(monkeypatch, tmp_path):
+    """Return a function that returns the notes on a system with these partitions."""
+    monkeypatch.setenv("RFM_REFERENCE_PREFIX", str(tmp_path))
+    system = SimpleNamespace(system=SimpleNamespace(name="ada"))
+    monkeypatch.setattr(own_settings, "runtime", lambda: system)
+
+    def found(*partitions):
+        monkeypatch.setattr(own_settings.layout, "partitions", lambda: partitions)
+        return list(own_settings.notes())
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "ours"), [("slurm", "slurm"), ("squeue", "slurm"), ("pbspro", "pbs"), ("flux", "flux")]
+)
+def test_the_loss_with_a_scheduler_of_reframe_is_said_once(notes, scheduler, ours):
+    (line,) = notes(*(partition(name, scheduler, references="/x.yaml") for name in ("a", "b")))
+    assert line.startswith(f"ada:a: with ReFrame's own {scheduler!r}, ") and f"; 'fabric-{ours}' is for that" in line
+
+
+def test_nothing_is_said_of_schedulers_and_references_that_are_there(notes, tmp_path):
+    assert notes(partition("a", "fabric-slurm"), partition("b", "local")) == [
+        f"no references: there is no {tmp_path}/ada.yaml: values are recorded and not judged"
+    ]
+    (tmp_path / "ada.yaml").touch()
+    assert notes(partition("a", "fabric-slurm"), partition("b", "local")) == []
+
+
+WRONG = """
+      failed to meet reference(s): last=5 us, expected 1 (l=-inf, u=1.1)
+      reference(s) met unexpectedly:
+        last=1 MB/s, expected 1 (l=0.9, u=inf)
+        last=2 1, expected 2 (l=1.9, u=inf)"""
+
+
+@pytest.mark.parametrize(
+    ("version", "named"), [("4.10.1", ["b", "a", "c"]), ("4.10.3", ["last"] * 3), ("4.9.3", ["last"] * 3)]
+)
+def test_missed_references_are_named_where_reframe_misnames_them(monkeypatch, version, named):
+    def judge(self):
+        raise PerformanceError(WRONG)
+
+    monkeypatch.setattr(internals.reframe, "VERSION", version)
+    monkeypatch.setattr(RegressionTest, "check_performance", judge)
+    internals.name_missed_references()
+    values = {"p:a": [1, "xpass"], "p:b": [5, "fail"], "p:c": [2, "xpass"], "p:last": [9, "pass"]}
+    with pytest.raises(PerformanceError) as caught:
+        RegressionTest.check_performance(SimpleNamespace(perfvalues=values))
+    assert re.findall(r"(\w+)=\d \S+, expected", str(caught.value)) == named
+
+
+class Settings(dict):
+    """ReFrame's configuration, as far as it is asked here."""
+
+    sources = ("<builtin>", "settings.py")
+
+
+NONE = "the system sys has no environment"
+
+
+@pytest.mark.parametrize(
+    ("listed", "variables", "said"),
+    [
+        (["mpich", "openmpi"], {}, f"{NONE} that -p 'nosuchenv' matches; choose from mpich, openmpi"),
+        (
+            [],
+            {"FABRIC_STACK": "spack", "FABRIC_MPI": "none"},
+            f"{NONE} of the stack 'spack'; list one in the `environs`",
+        ),
+        (
+            [],
+            {"FABRIC_MPI": "none"},
+            f"{NONE}, because FABRIC_MPI is 'none'; choose another --stack, --mpi or --system",
+        ),
+        ([], {}, f"{NONE}; list one in the `environs` of its partitions"),
+    ],
+)
+def test_a_system_without_environments_is_refused_with_the_cause(monkeypatch, listed, variables, said):
+    settings = {"systems/0/partitions": [{"environs": listed}], "general/0/valid_env_names": ["nosuchenv"]}
+    system = SimpleNamespace(name="sys", partitions=[SimpleNamespace(environs=[])])
+    monkeypatch.setattr(own_settings, "runtime", lambda: SimpleNamespace(system=system, site_config=Settings(settings)))
+    monkeypatch.setattr(own_settings.layout, "partitions", list)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as ended:
+        own_settings._require_environments()
+    assert str(ended.value).startswith(said)
