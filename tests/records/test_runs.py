@@ -134,7 +134,9 @@ def test_a_log_without_report_is_a_session_that_ran_nothing(results, tmp_path):
     results(case(), records=[bare()])
     (tmp_path / f"logs/{LATER}.log").write_text("")
     session = runs.load_session(tmp_path, LATER)
-    assert session.cases == () and runs.verdict(session)[0].startswith("no case ran")
+    assert session.cases == () and runs.verdict(session)[0].startswith(
+        "nothing was recorded: ReFrame ended before its first case"
+    )
 
 
 def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):
