@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, run_after, run_before
+from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
@@ -15,7 +15,7 @@ from .builds import FabricPrograms
 
 #: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
 #: the placement probes and of the ports, the topology, and the times at which the job began and ended.
-EVIDENCE = ("placement*.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
+EVIDENCE = ("placement*.txt", "validation.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
 
 
 @without_deprecated_alias
@@ -55,7 +55,9 @@ class FabricCheck(
                             find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
-        before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
+        before run          look_for_program            what the environment's suite lacks is skipped
+                            OWN                         the same for our own programs: a failure
+                            probe_placement             the probe behind prerun_cmds; * all launches but the last, too
                             ask_for_topology            the topology behind it, of checks that use it
                             keep_evidence               keep_files: the files that values follow from
                             wrap_launch                 commands around the launch behind it, and in postrun_cmds
@@ -82,7 +84,7 @@ class FabricCheck(
         trap ... EXIT                            at the script's end, however it ends
         fabric_snapshot cost-before.txt || :
         [OWN]                                    prerun_cmds by the end of setup
-        LAUNCH PROBE > placement.txt || exit $?  probe_placement
+        LAUNCH PROBE > placement.txt || exit $?  probe_placement; it fails if the ranks are elsewhere
         [BEFORE]                                 around_launch()
         LAUNCH [PORTS ]PROGRAM                   the job's command: its output and exit status are the job's
         [BEHIND]                                 around_launch()
@@ -105,6 +107,12 @@ class FabricCheck(
     devices: tuple[str, ...] = ()
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
+    #: Whether programs that can verify the data that they transfer do so, in a launch of its own.
+    #:
+    #: :type: :class:`bool`
+    #: :default: ``False``; the modes ``acceptance`` and ``procurement`` set it
+    validate = variable(bool, value=False)
+
     require_reference = True
     sourcesdir = None
     time_limit = "10m"
@@ -140,8 +148,10 @@ class FabricCheck(
 
     @property
     def placement_probe(self):
-        """The path of the placement probe that was built for this environment."""
-        return Path(self.fabric_programs.stagedir) / "placement"
+        """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the layout."""
+        layout = self.current_layout
+        shared = " --shared" if self.current_partition.extras.get("oversubscribed") else ""
+        return f"{Path(self.fabric_programs.stagedir) / 'placement'} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"
 
     @property
     def ports_program(self):
