@@ -111,7 +111,7 @@ class FabricCheck(
     #:
     #: :type: :class:`bool`
     #: :default: ``False``; the modes ``acceptance`` and ``procurement`` set it
-    validate = variable(bool, value=False)
+    verify_data = variable(bool, value=False)
 
     require_reference = True
     sourcesdir = None

@@ -34,7 +34,7 @@ class Build(rfm.CompileOnlyRegressionTest):
 
     #: Ignored by builds: they are set for all tests of a session.
     profile = variable(bool, value=False)
-    validate = variable(bool, value=False)
+    verify_data = variable(bool, value=False)
 
     @run_after("setup")
     def count_as_a_job_of_this_host(self):

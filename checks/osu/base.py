@@ -125,7 +125,7 @@ class OsuCheck(OsuProgram):
     def validated(self):
         """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are not."""
         features = self.current_environ.features
-        return self.validate and self.validates and "osu_7_4" in features and len(self.launches) == 1
+        return self.verify_data and self.validates and "osu_7_4" in features and len(self.launches) == 1
 
     def around_launch(self):
         """Verify the data in a launch of its own: filling and comparing buffers would change the times."""

@@ -67,7 +67,7 @@ class Level:
     def options(self) -> list[str]:
         """Return the options of ReFrame that make the level."""
         reruns = [f"--reruns={self.passes - 1}"] if self.passes > 1 else []
-        validates = ["--setvar=validate=true"] if self.validates else []
+        validates = ["--setvar=verify_data=true"] if self.validates else []
         return [f"--tag=^{self.name}$", *reruns, *validates]
 
 

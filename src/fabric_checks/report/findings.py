@@ -113,7 +113,7 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
 
 
 def _distance(record: Record) -> float:
-    """Return the factor by which a value is beyond the bound that it misses; infinite if one of the two is not positive."""
+    """Return the factor by which a value is beyond the bound that it misses; infinite if either is not positive."""
     value, between = record["value"], [bound for bound in bounds(record) if bound is not None]
     if value is None or not between:
         return 0.0
