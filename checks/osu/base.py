@@ -127,12 +127,24 @@ class OsuCheck(OsuProgram):
         features = self.current_environ.features
         return self.verify_data and self.validates and "osu_7_4" in features and len(self.launches) == 1
 
+    @property
+    def reduces(self):
+        """Whether data are summed: those are verified as integers, because Open MPI 4.1 sums bytes with saturation."""
+        return self.benchmark.removesuffix("_persistent").removeprefix("i") in osu.REDUCTIONS
+
+    @property
+    def validated_B(self):
+        """The message sizes of the launch that verifies the data."""
+        return [size for size in self.sizes_B if size >= 4] if self.reduces else self.sizes_B
+
     def around_launch(self):
         """Verify the data in a launch of its own: filling and comparing buffers would change the times."""
         before, behind = super().around_launch()
         if self.validated:
             launch = self.job.launcher.run_command(self.job)
             words = [*self.command(), "-c", "-x", "0", "-i", "2"]
+            if self.reduces:
+                words += ["-T", "mpi_int", "-m", f"{self.validated_B[0]}:{self.validated_B[-1]}"]
             before = [*before, f"{launch} {' '.join(words)} > {VALIDATION} || :"]  # the output is judged
         return before, behind
 
@@ -151,7 +163,7 @@ class OsuCheck(OsuProgram):
         if self.validated:
             path = Path(self.stagedir) / VALIDATION
             try:
-                osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.sizes_B)
+                osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.validated_B)
             except (OSError, OutputError) as error:
                 raise OutputError(f"OSU's validation of the data, {path}: {error}") from None
         output = osu.parse(text, self.benchmark, self.sizes_B)
