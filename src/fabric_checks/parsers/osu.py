@@ -184,10 +184,6 @@ def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     position, columns = _find_columns(lines, start, program, benchmark)
     _require_one_table(lines, position, columns, program, benchmark)
     rows = _read_rows(lines, position, columns, len(sizes_B))
-    for row in rows:
-        # After wrong data the program ends, so that sizes are missing.
-        if row.values.get("validation", 1.0) != 1.0:
-            raise OutputError(f"the program's own validation failed at {row.size_B} B", row.line)
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
         raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
     require_sizes(rows, sizes_B)
@@ -387,6 +383,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         cells = cells_of(line.strip(), columns, number)
         size_B = whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
+        if rows[-1].values.get("validation", 1.0) != 1.0:  # the program ends there, with a line that is no row
+            raise OutputError(f"the program's own validation failed at {size_B} B", number)
     return rows
 
 
