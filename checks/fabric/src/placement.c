@@ -175,13 +175,23 @@ struct spread {
 
 enum { wrongly_spread = 3 };
 
-/* FNV-1a, 64 bits. */
-static uint64_t digest(uint64_t start, const char *text)
+/* FNV-1a, 64 bits, of a field, which ends at a blank or with the row. */
+static uint64_t digest(uint64_t start, const char *field)
 {
-    for (; *text != '\0'; text++) {
-        start = (start ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    for (; *field != '\0' && *field != ' '; field++) {
+        start = (start ^ (unsigned char)*field) * UINT64_C(1099511628211);
     }
     return start;
+}
+
+/* The field of a row with this index. */
+static const char *field_of(const char *row, int index)
+{
+    for (; index > 0; index--) {
+        row += strcspn(row, " ");
+        row += strspn(row, " ");
+    }
+    return row;
 }
 
 static int compare_digests(const void *left, const void *right)
@@ -193,18 +203,12 @@ static int compare_digests(const void *left, const void *right)
 
 static void note_row(struct spread *spread, int rank, const char *row)
 {
-    char *host = NULL;
-    char *node = NULL;
-    char *cores = NULL;
-    if (sscanf(row, "%*d %ms %ms %*d %*s %ms", &host, &node, &cores) != 3) {
-        fc_abort("the row of rank %d cannot be read again: %s", rank, row);
-    }
-    const bool is_one = strcmp(cores, "-") != 0 && strchr(cores, ',') == NULL;
-    spread->node[rank] = digest(UINT64_C(14695981039346656037), strcmp(node, "-") == 0 ? host : node);
+    const char *const host = field_of(row, 1);
+    const char *const node = field_of(row, 2);
+    const char *const cores = field_of(row, 5);
+    const bool is_one = *cores != '-' && cores[strcspn(cores, ", ")] == ' ';
+    spread->node[rank] = digest(UINT64_C(14695981039346656037), strncmp(node, "- ", 2) == 0 ? host : node);
     spread->core[rank] = is_one ? digest(spread->node[rank], cores) : 0;
-    free(host);
-    free(node);
-    free(cores);
 }
 
 /* Whether every node has `ppn` ranks, and no two of them are bound to the same one core. Sorts the digests. */
