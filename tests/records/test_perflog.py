@@ -68,8 +68,8 @@ def test_the_nodes_are_those_that_the_ranks_saw():
 @pytest.mark.parametrize(("result", "folder"), [("pass", "output"), ("fail", "stage"), ("xfail", "stage")])
 def test_a_record_names_the_folder_that_has_the_files(result, folder):
     facts = attributes()["check_facts"] | {"output": "output/x/s/p/e/A_1"}
-    for record in perflog.records_of(attributes(check_facts=facts, check_result=result)):
-        assert record["output"] == f"{folder}/x/s/p/e/A_1"
+    for each in perflog.records_of(attributes(check_facts=facts, check_result=result)):
+        assert each["output"] == f"{folder}/x/s/p/e/A_1"
 
 
 def test_a_case_without_values_leaves_one_record_that_says_why():
