@@ -29,7 +29,7 @@ class OsuOneSided(OsuCheck):
     tags = {"osu", "one-sided"}
     largest_B = 4 * MiB
     has_zero = False
-    #: With `-c` the programs print no whole table of Pass and Fail (seen with 7.4 on Open MPI 4.1).
+    #: With `-c` the atomic programs print a form of their own (`passed`, a table of operations), which is not read.
     validates = False
     device_buffers = ("D", "D")
 
