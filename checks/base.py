@@ -55,11 +55,11 @@ class FabricCheck(
                             find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
-        before run          look_for_program            what the environment's suite lacks is skipped
-                            OWN                         the same for our own programs: a failure
-                            probe_placement             the probe behind prerun_cmds; * all launches but the last, too
+        before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
                             ask_for_topology            the topology behind it, of checks that use it
                             keep_evidence               keep_files: the files that values follow from
+                            look_for_program            a case whose program the suite lacks is skipped
+                            OWN                         a case of our own whose program was not built fails
                             wrap_launch                 commands around the launch behind it, and in postrun_cmds
                             wait_for_host               the host of a partition that is this host: free
                             leave_time_to_the_launcher  no time_limit where the launcher has one
