@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, run_after, run_before
+from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
@@ -15,7 +15,7 @@ from .builds import FabricPrograms
 
 #: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
 #: the placement probes and of the ports, the topology, and the times at which the job began and ended.
-EVIDENCE = ("placement*.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
+EVIDENCE = ("placement*.txt", "validation.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
 
 
 @without_deprecated_alias
@@ -58,6 +58,8 @@ class FabricCheck(
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
                             ask_for_topology            the topology behind it, of checks that use it
                             keep_evidence               keep_files: the files that values follow from
+                            look_for_program            a case whose program the suite lacks is skipped
+                            OWN                         a case of our own whose program was not built fails
                             wrap_launch                 commands around the launch behind it, and in postrun_cmds
                             wait_for_host               the host of a partition that is this host: free
                             leave_time_to_the_launcher  no time_limit where the launcher has one
@@ -82,7 +84,7 @@ class FabricCheck(
         trap ... EXIT                            at the script's end, however it ends
         fabric_snapshot cost-before.txt || :
         [OWN]                                    prerun_cmds by the end of setup
-        LAUNCH PROBE > placement.txt || exit $?  probe_placement
+        LAUNCH PROBE > placement.txt || exit $?  probe_placement; it fails if the ranks are elsewhere
         [BEFORE]                                 around_launch()
         LAUNCH [PORTS ]PROGRAM                   the job's command: its output and exit status are the job's
         [BEHIND]                                 around_launch()
@@ -105,6 +107,12 @@ class FabricCheck(
     devices: tuple[str, ...] = ()
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
+    #: Whether programs that can verify the data that they transfer do so, in a launch of its own.
+    #:
+    #: :type: :class:`bool`
+    #: :default: ``False``; the modes ``acceptance`` and ``procurement`` set it
+    verify_data = variable(bool, value=False)
+
     require_reference = True
     sourcesdir = None
     time_limit = "10m"
@@ -140,8 +148,10 @@ class FabricCheck(
 
     @property
     def placement_probe(self):
-        """The path of the placement probe that was built for this environment."""
-        return Path(self.fabric_programs.stagedir) / "placement"
+        """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the layout."""
+        layout = self.current_layout
+        shared = " --shared" if self.current_partition.extras.get("oversubscribed") else ""
+        return f"{Path(self.fabric_programs.stagedir) / 'placement'} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"
 
     @property
     def ports_program(self):

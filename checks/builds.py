@@ -2,13 +2,13 @@
 """Fixtures that build what the checks run."""
 
 import json
+import re
 import shlex
 import sys
 from functools import cache
 from pathlib import Path
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import EnvironError, SanityError
 from reframe.core.logging import getlogger
@@ -19,6 +19,10 @@ from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.software.programs import build_own
+from fabric_checks.software.suite import folder_of
+
+#: The ending of the file with the folder of a suite's programs, where its path has shell variables.
+FOLDER = ".folder"
 
 
 @without_deprecated_alias
@@ -28,8 +32,9 @@ class Build(rfm.CompileOnlyRegressionTest):
     A job of the partition waits for the other jobs of this session, so nothing is measured during a build.
     """
 
-    #: Ignored by builds: it is set for all tests of a session.
+    #: Ignored by builds: they are set for all tests of a session.
     profile = variable(bool, value=False)
+    verify_data = variable(bool, value=False)
 
     @run_after("setup")
     def count_as_a_job_of_this_host(self):
@@ -53,36 +58,46 @@ class FabricPrograms(Build):
             if not self.is_dry_run():
                 raise EnvironError(why)
             getlogger().warning(f"a run of {self.current_environ.name} would fail: {why}")
-        self.build_system.commands = [shlex.join(build_own(self.current_environ.cc, profiler=self.profile))]
+        # A failure is left to whoever needs a program that was not built, and names the compiler's error.
+        build = f"{shlex.join(build_own(self.current_environ.cc, profiler=self.profile))} || true"
+        folders = {suite: folder_of(each) for suite, each in self.current_environ.extras.get("programs", {}).items()}
+        noted = [f"echo {folder} > {suite}{FOLDER}" for suite, folder in folders.items() if "$" in folder]
+        self.build_system.commands = [build, *noted]
 
     @sanity_function
     def programs_exist(self):
-        """Require what every check needs, and warn of each other program that has a source and was not built."""
-        sources = sn.evaluate(sn.glob(f"{self.stagedir}/*.c"))
-        for program in sorted(Path(path).with_suffix("") for path in sources):
-            if not program.exists():
-                getlogger().warning(
-                    f"{program.name} cannot be built in {self.current_environ.name}: {self.first_error}"
-                )
-        needed = ("placement", "ports", *(["profile.so"] if self.profile else []))
-        return sn.all(
-            [
-                sn.assert_true(sources, msg="no source in checks/fabric/src"),
-                *(
-                    sn.assert_true(
-                        Path(self.stagedir, name).exists(), msg=f"{name} cannot be built: {self.first_error}"
-                    )
-                    for name in needed
-                ),
-            ]
-        )
+        """Require what every check needs; the others are required by the cases that run them."""
+        for name in ("placement", "ports", *(["profile.so"] if self.profile else [])):
+            self.require_program(name)
+        return True
 
-    @property
-    def first_error(self):
-        """The first error of the compiler, and where the others are."""
+    def require_program(self, name):
+        """Return the path of a program.
+
+        :raises SanityError: if it was not built, with the compiler's first error.
+        """
+        path = Path(self.stagedir) / name
+        if not path.exists():
+            raise SanityError(f"{name} cannot be built in {self.current_environ.name}: {self._first_error(name)}")
+        return path
+
+    def _first_error(self, name):
+        """Return the first error that the compiler printed of a program, and the file with all of them."""
         path = Path(self.stagedir) / self.build_job.stderr
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-        return f"{quoted(next((line for line in lines if 'error' in line), 'no error is printed'), 200)}; see {path}"
+        text = path.read_text(errors="replace") if path.exists() else ""
+        # make names the program in the line behind what its compiler printed.
+        for part in re.split(r"(?<=] Error )\d+\n", text):
+            if f": {name}] Error " in part:
+                text = part
+                break
+        lines = [line for line in text.splitlines() if re.search(r"\berror\b|undefined reference|-[FS]-\d{4}-", line)]
+        return f"{quoted(lines[0] if lines else 'no error is printed', 200)}; see {path}"
+
+    def resolved(self, suite, folder):
+        """Return the folder of a suite's programs with its shell variables as they were in the build; None if unset."""
+        path = Path(self.stagedir) / f"{suite}{FOLDER}"
+        text = path.read_text().strip() if path.exists() else ""
+        return (text or None) if "$" in folder else folder
 
 
 class SpackPackage(Build):

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import run_after, run_before, variable
 
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
@@ -36,6 +36,12 @@ class OwnProgram(FabricCheck):
         """Run the program that was built for this environment; of two options of one name the last counts."""
         own = self.partition_options(self.own_program)
         return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
+
+    @run_before("run")
+    def require_program(self):
+        """Fail with the compiler's first error if the program was not built."""
+        if not self.is_dry_run():
+            self.fabric_programs.require_program(self.own_program)
 
     def moved_B(self, text):
         """Return the bytes that the program prints, if each rank has its own node: it does not know who shares one."""

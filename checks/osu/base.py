@@ -2,6 +2,7 @@
 """The base of the OSU checks."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, sanity_function
@@ -19,6 +20,8 @@ from ..builds import built_by_spack
 
 MiB = 1024**2
 HOST = "host"
+#: The file with the output of the launch that verifies the data, in the stage folder.
+VALIDATION = "validation.txt"
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class OsuCheck(OsuProgram):
     has_zero = True
     #: The arguments after `-d cuda`: point-to-point programs take both ranks' buffers, collectives none.
     device_buffers = ()
+    #: Whether the program has `-c`, with which it verifies the data that it received.
+    validates = True
     devices = ("cuda", "rocm")
     needs_of = {"device": {"cuda": ("osu_cuda",), "rocm": ("osu_rocm",)}}
 
@@ -130,6 +135,33 @@ class OsuCheck(OsuProgram):
         """Return further options of the benchmark."""
         return []
 
+    @property
+    def validated(self):
+        """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are not."""
+        features = self.current_environ.features
+        return self.verify_data and self.validates and "osu_7_4" in features and len(self.launches) == 1
+
+    @property
+    def reduces(self):
+        """Whether data are summed: those are verified as integers, because Open MPI 4.1 sums bytes with saturation."""
+        return self.benchmark.removesuffix("_persistent").removeprefix("i") in osu.REDUCTIONS
+
+    @property
+    def validated_B(self):
+        """The message sizes of the launch that verifies the data."""
+        return [size for size in self.sizes_B if size >= 4] if self.reduces else self.sizes_B
+
+    def around_launch(self):
+        """Verify the data in a launch of its own: filling and comparing buffers would change the times."""
+        before, behind = super().around_launch()
+        if self.validated:
+            launch = self.job.launcher.run_command(self.job)
+            words = [*self.command(), "-c", "-x", "0", "-i", "2"]
+            if self.reduces:
+                words += ["-T", "mpi_int", "-m", f"{self.validated_B[0]}:{self.validated_B[-1]}"]
+            before = [*before, f"{launch} {' '.join(words)} > {VALIDATION} || :"]  # the output is judged
+        return before, behind
+
     def metrics(self):
         return [
             metric
@@ -138,7 +170,16 @@ class OsuCheck(OsuProgram):
         ]
 
     def read(self, text):
-        """Return the parsed output; raise :class:`OutputError` if its buffers were in other memory."""
+        """Return the parsed output.
+
+        :raises OutputError: if its buffers were in other memory, or if OSU found wrong data.
+        """
+        if self.validated:
+            path = Path(self.stagedir) / VALIDATION
+            try:
+                osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.validated_B)
+            except (OSError, OutputError) as error:
+                raise OutputError(f"OSU's validation of the data, {path}: {error}") from None
         output = osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
         if output.memory != self.memory:

@@ -85,6 +85,7 @@ class OsuBarrier(OsuCollectives):
     descr = "OSU barrier"
     benchmark = "barrier"
     devices = ()  # there is no buffer
+    validates = False
     layout = layouts("several")
     tags = {"osu", "collective"}
     levels = Levels(nightly=True)
@@ -156,6 +157,7 @@ class OsuNonBlockingBarrier(OsuCollectives):
     family = families.NON_BLOCKING
     benchmark = "ibarrier"
     devices = ()  # there is no buffer
+    validates = False
     needs = ("osu_c",)
     layout = layouts("several", scan=False)
     tags = {"osu", "collective", "nbc"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU point-to-point benchmarks."""
 
-from reframe.core.builtins import parameter
+from reframe.core.builtins import parameter, run_before
 
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
@@ -123,6 +123,29 @@ class OsuConcurrentLatency(OsuPointToPoint):
     layout = layouts("pair")
     tags = {"osu", "pt2pt"}
     curves = (LATENCY,)
+
+    @run_before("run")
+    def require_cores(self):
+        """Skip the case where a node has fewer cores than the program has threads or processes that spin on it."""
+        ppn = self.current_layout.ppn
+        spinning = 2 * ppn if self.benchmark == "latency_mp" else ppn + 1
+        partition = self.current_partition
+        cores = min(filter(None, (partition.extras.get("cores"), partition.processor.num_cores)), default=spinning)
+        if cores < spinning:
+            self.skip(
+                f"{self.benchmark} keeps {spinning} cores of a node busy, and those of {partition.name} have {cores}"
+            )
+
+    def measure(self, text):
+        own = {rank.rank: len(rank.cores) for rank in self.ranks if len(rank.cores) == 1}
+        crowded = sorted(own if self.benchmark == "latency_mp" else own.keys() & {1})
+        if crowded:
+            text_ = (
+                f"rank {crowded[0]} is bound to one core, on which two threads or processes took turns: the values "
+                "measure that, not the network; bind ranks to more cores"
+            )
+            self._add_findings({text_: {"kind": "binding", "hosts": [], "fault": False, "text": text_}})
+        return super().measure(text)
 
 
 @check()

@@ -98,11 +98,16 @@ def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faul
         faults.append(Fault("record", what, "it does not name the folder with its output"))
         return
     parts = output.split("/")
-    own = ["output", *(record[name] for name in ("session", "system", "partition", "environ"))]
-    if len(parts) != 6 or parts[:5] != own or not parts[5].startswith(f"{record['check']}_"):
+    own = [record[name] for name in ("session", "system", "partition", "environ")]
+    if (
+        len(parts) != 6
+        or parts[0] not in ("output", "stage")
+        or parts[1:5] != own
+        or not parts[5].startswith(f"{record['check']}_")
+    ):
         faults.append(Fault("record", what, f"its output is in {quoted(output, 120)}, which belongs to another run"))
         return
-    # The files of a failed run stay in the stage folder.
+    # Before 0.2 the record of a failed run, too, named the output folder.
     kept = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
     runs.setdefault(kept, Run(kept)).records.append(record)
 

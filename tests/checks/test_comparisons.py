@@ -92,11 +92,12 @@ def the_only(checks, kind, layout="1x2", **values):
 def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
     check = the_only(rich, "OsuLatencyPpnRatio", memory="host")
     assert (check.num_tasks, check.num_tasks_per_node) == (4, 2)
-    probe, recorded = check.placement_probe, f"{check.ports_program} --output ports-2x1 --"
+    probe = check.placement_probe.split()[0]
+    recorded = f"{check.ports_program} --output ports-2x1 --"
     assert prepared(check) == [
-        f"mpirun -np 2 -ppn 1 {probe} > placement-2x1.txt || exit $?",
+        f"mpirun -np 2 -ppn 1 {probe} --nodes 2 --ppn 1 > placement-2x1.txt || exit $?",
         f"{{ mpirun -np 2 -ppn 1 {recorded} /osu/pt2pt/osu_latency -m 1:4194304; }} > launch-2x1.out || exit $?",
-        f"mpirun -np 2 -ppn 2 {probe} > placement-1x2.txt || exit $?",
+        f"mpirun -np 2 -ppn 2 {probe} --nodes 1 --ppn 2 > placement-1x2.txt || exit $?",
         "mpirun -np 2 -ppn 2 /osu/pt2pt/osu_latency -m 1:4194304",
     ]
     # ReFrame puts nothing of its own before the last of these.

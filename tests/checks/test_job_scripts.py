@@ -185,7 +185,10 @@ def test_the_launchers_get_the_same(dry):
         compares = "PpnRatio" in case
         expected = [Layout(layout.nodes, 1), layout] if compares else [layout]
         started = launches(script, launcher)
-        assert ["/placement >" in program for _, program in started] == [True, False] * len(expected), (where, case)
+        assert ["/placement --nodes" in program for _, program in started] == [True, False] * len(expected), (
+            where,
+            case,
+        )
         for (arguments, program), of in zip(started, [each for each in expected for _ in range(2)], strict=True):
             no_option_twice([word for word in arguments.split() if word.startswith("-")], ())
             patterns, always = LAUNCHERS[launcher]
@@ -195,7 +198,7 @@ def test_the_launchers_get_the_same(dry):
                 assert not match or int(match[1]) == getattr(of, name), (where, case, arguments)
             # Else Slurm may start the program on other nodes than the probe.
             assert (f"--nodelist=first:{of.nodes}" in arguments.split()) == (compares and launcher == "srun"), arguments
-            assert f"placement-{of}.txt" in program or not (compares and "/placement >" in program)
+            assert f"placement-{of}.txt" in program or not (compares and "/placement --nodes" in program)
 
 
 def test_nothing_ties_a_job_to_the_host_it_was_submitted_from(dry):

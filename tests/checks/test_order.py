@@ -17,7 +17,7 @@ from tests.guard import GUARD_S
 PLACEHOLDERS = {
     "PREPARE": "umask 077",
     "OWN": r"ln -sf \S+ \.",
-    "PROBE": r"\S+/placement",
+    "PROBE": r"\S+/placement --nodes \d+ --ppn \d+( --shared)?",
     "PORTS": r"\S+/ports --output ports(?:-\d+x\d+)? --",
     "PROGRAM": r"/(?:osu|lammps)/.*?",
     "LAUNCH": r"mpirun -np \d+(?: -ppn \d+)?",

@@ -89,4 +89,4 @@ def test_the_long_levels_run_as_often_as_a_comparison_asks_for():
         assert LEVELS[name].passes >= MIN_RUNS
     by_name = {mode["name"]: mode["options"] for mode in modes()}
     assert by_name["nightly"] == ["--tag=^nightly$"]
-    assert by_name["acceptance"] == ["--tag=^acceptance$", "--reruns=4"]
+    assert by_name["acceptance"] == ["--tag=^acceptance$", "--reruns=4", "--setvar=verify_data=true"]

@@ -58,6 +58,26 @@ def test_placement_tells_where_every_rank_is(mpi):
         assert rank.cores and len(rank.cores) <= len(allowed)
 
 
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [("--nodes 1 --ppn 2 --shared", 0), ("--nodes 2 --ppn 1", 3), ("--nodes 1 --ppn 1", 3), ("--nodes 2 --ppn 2", 3)],
+)
+def test_placement_fails_where_the_ranks_are_not_as_asked(mpi, asked, status):
+    """With the whole table, from which the sanity of the check names the ranks."""
+    done = mpi.run(2, "placement", *asked.split())
+    assert bool(done.returncode) == bool(status), done.stderr
+    assert len(placement.parse(done.stdout).ranks) == 2
+
+
+def test_placement_fails_where_two_ranks_are_bound_to_one_core(mpi):
+    one = str(min(os.sched_getaffinity(0)))
+    bound = ["taskset", "-c", one, mpi.folder / "placement", "--nodes", "1", "--ppn", "2"]
+    for shared in ([], ["--shared"]):
+        command = ["mpirun", "-np", "2", *bound, *shared]
+        done = subprocess.run(command, env=mpi.env, capture_output=True, text=True, timeout=GUARD_S)
+        assert bool(done.returncode) != bool(shared), done.stderr
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_help_states_the_method_without_a_launcher(mpi, program):
     done = subprocess.run(

@@ -74,6 +74,28 @@ def test_a_failed_validation_fails():
         osu.parse(text, "latency", [1, 2])
 
 
+VALIDATED = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Latency (us)        Validation\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{VALIDATED}1  0.00  Pass\n2  0.20  Pass\n", None),
+        (f"{VALIDATED}1  0.20  Fail\nDATA VALIDATION ERROR: osu_latency exited with status 1\n", "failed at 1 B"),
+        (f"{VALIDATED}1  0.20  Pass\n", "from size_B 2 on"),
+        (f"{VALIDATED.replace('Validation', '')}1  0.20\n2  0.20\n", "no column 'Validation'"),
+    ],
+    ids=["right", "wrong", "killed", "without -c"],
+)
+def test_data_are_right_where_every_size_says_so(text, message):
+    """OSU ends after wrong data; the times of two repetitions may be 0."""
+    if message is None:
+        osu.require_validated(text, "latency", [1, 2])
+    else:
+        with pytest.raises(OutputError, match=message):
+            osu.require_validated(text, "latency", [1, 2])
+
+
 def test_lines_around_the_table_do_not_matter(golden):
     before = "loading modules\n# OSU Micro-Benchmarks, broadcast: Test 7 of 9\n"
     text = before + golden("osu-py/4.1.2/osu_bcast.txt") + "\nJob 17 done, bye\n"

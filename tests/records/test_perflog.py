@@ -60,6 +60,13 @@ def test_the_nodes_are_those_that_the_ranks_saw():
     assert perflog.records_of(attributes(check_facts=facts))[0]["nodelist"] == ["n1", "n2"]
 
 
+@pytest.mark.parametrize(("result", "folder"), [("pass", "output"), ("fail", "stage"), ("xfail", "stage")])
+def test_a_record_names_the_folder_that_has_the_files(result, folder):
+    facts = attributes()["check_facts"] | {"output": "output/x/s/p/e/A_1"}
+    for each in perflog.records_of(attributes(check_facts=facts, check_result=result)):
+        assert each["output"] == f"{folder}/x/s/p/e/A_1"
+
+
 def test_a_case_without_values_leaves_one_record_that_says_why():
     values = {"s:p:t": [None, 0, None, None, "us", None]}
     (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))

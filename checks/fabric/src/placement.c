@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,9 @@ static const char method[] =
     "set); cpu the rank was on when asked (-1 if unknown); cpus of its affinity mask\n"
     "as a list such as 0-3,8; cores these are on as package:core, each once; online,\n"
     "the CPUs of the node that are in service (`-` if the system does not show them, or\n"
-    "simulates the node). Blanks and non-printing bytes in names become `?`.\n";
+    "simulates the node). Blanks and non-printing bytes in names become `?`.\n"
+    "With --nodes and --ppn its exit status is 3 if the ranks are spread otherwise, or\n"
+    "if two are bound to the same one core, which --shared allows.\n";
 
 #ifdef SMPI_H
 /* SimGrid's MPI: all ranks are one process of the machine that simulates, whose CPUs are not those of the nodes. */
@@ -159,6 +162,76 @@ static void write_online(FILE *row)
     fprintf(row, "%s", is_whole ? list : "-");
 }
 
+/* ------------------------------------------------------------------ spread */
+
+/* What is asked for, nothing if `nodes` is 0; of each rank the digests of its node, and of the one core it is bound to. */
+struct spread {
+    size_t nodes;
+    size_t ppn;
+    bool is_shared;
+    uint64_t *node;
+    uint64_t *core; /* 0 if the rank may use several, or the system does not show them */
+};
+
+enum { wrongly_spread = 3 };
+
+/* FNV-1a, 64 bits, of a field, which ends at a blank or with the row. */
+static uint64_t digest(uint64_t start, const char *field)
+{
+    for (; *field != '\0' && *field != ' '; field++) {
+        start = (start ^ (unsigned char)*field) * UINT64_C(1099511628211);
+    }
+    return start;
+}
+
+/* The field of a row with this index. */
+static const char *field_of(const char *row, int index)
+{
+    for (; index > 0; index--) {
+        row += strcspn(row, " ");
+        row += strspn(row, " ");
+    }
+    return row;
+}
+
+static int compare_digests(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void note_row(struct spread *spread, int rank, const char *row)
+{
+    const char *const host = field_of(row, 1);
+    const char *const node = field_of(row, 2);
+    const char *const cores = field_of(row, 5);
+    const bool is_one = *cores != '-' && cores[strcspn(cores, ", ")] == ' ';
+    spread->node[rank] = digest(UINT64_C(14695981039346656037), strncmp(node, "- ", 2) == 0 ? host : node);
+    spread->core[rank] = is_one ? digest(spread->node[rank], cores) : 0;
+}
+
+/* Whether every node has `ppn` ranks, and no two of them are bound to the same one core. Sorts the digests. */
+static bool is_as_asked(struct spread *spread, size_t ranks)
+{
+    if (ranks != spread->nodes * spread->ppn) {
+        return false;
+    }
+    qsort(spread->node, ranks, sizeof *spread->node, compare_digests);
+    qsort(spread->core, ranks, sizeof *spread->core, compare_digests);
+    for (size_t i = 0; i < ranks; i++) {
+        /* The ranks of a node are a run of `ppn`, and the run behind it is another node's. */
+        const bool is_first = i % spread->ppn == 0;
+        if (i > 0 && (spread->node[i] != spread->node[i - 1]) != is_first) {
+            return false;
+        }
+        if (i > 0 && !spread->is_shared && spread->core[i] != 0 && spread->core[i] == spread->core[i - 1]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ report */
 
 /* Returns the row of this rank, to be freed. */
@@ -197,7 +270,7 @@ enum { tag_request = 1, tag_row = 2 };
  * Collective: rank 0 asks one rank after the other for its row, so that it needs memory for one row only and no flood
  * of messages reaches it on a large machine.
  */
-static void print_rows(const struct fc_world *world, const char *row)
+static void print_rows(const struct fc_world *world, const char *row, struct spread *spread)
 {
     const int length = (int)strlen(row) + 1;
     int longest = 0;
@@ -208,25 +281,39 @@ static void print_rows(const struct fc_world *world, const char *row)
         FC_MPI(MPI_Send(row, length, MPI_CHAR, 0, tag_row, world->comm));
     } else {
         printf("%s\n", row);
+        note_row(spread, 0, row);
     }
     for (int rank = 1; world->rank == 0 && rank < world->size; rank++) {
         fc_signal(world, rank, tag_request);
         FC_MPI(MPI_Recv(other, longest, MPI_CHAR, rank, tag_row, world->comm, MPI_STATUS_IGNORE));
         printf("%s\n", other);
+        note_row(spread, rank, other);
     }
     free(other);
 }
 
 int main(int argc, char **argv)
 {
-    const struct fc_option options[] = {FC_NO_MORE_OPTIONS};
+    struct spread spread = {0};
+    const struct fc_option options[] = {
+        {"nodes", FC_COUNT, &spread.nodes, 0, INT_MAX, "nodes that the ranks should be on; 0: any", NULL},
+        {"ppn", FC_COUNT, &spread.ppn, 1, INT_MAX, "ranks that each of them should have", NULL},
+        {"shared", FC_FLAG, &spread.is_shared, 0, 0, "ranks may be bound to the same core", NULL},
+        FC_NO_MORE_OPTIONS};
+    spread.ppn = 1;
     const struct fc_world world = fc_start(argc, argv, method, options);
     char *const row = make_row(&world);
+    spread.node = fc_allocate_all(&world, (size_t)world.size, sizeof *spread.node);
+    spread.core = fc_allocate_all(&world, (size_t)world.size, sizeof *spread.core);
     if (world.rank == 0) {
         fc_print_header();
         printf("# ranks: %d\n# columns: rank host node cpu cpus cores online\n", world.size);
     }
-    print_rows(&world, row);
+    print_rows(&world, row, &spread);
     free(row);
-    return fc_finish(&world, (size_t)world.size, "ranks");
+    const bool is_wrong = world.rank == 0 && spread.nodes > 0 && !is_as_asked(&spread, (size_t)world.size);
+    free(spread.node);
+    free(spread.core);
+    const int status = fc_finish(&world, (size_t)world.size, "ranks");
+    return is_wrong ? wrongly_spread : status;
 }

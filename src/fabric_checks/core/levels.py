@@ -57,15 +57,18 @@ class Level:
     :param passes: how often every case runs, one pass through all of them after the other. Launches differ more from
         each other than the repetitions within one launch, and those hours apart more than those seconds apart; five
         are what `compare` and `references propose` ask for.
+    :param validates: whether programs that can verify the data that they transfer do so, in a launch of its own.
     """
 
     name: str
     passes: int = 1
+    validates: bool = False
 
     def options(self) -> list[str]:
         """Return the options of ReFrame that make the level."""
         reruns = [f"--reruns={self.passes - 1}"] if self.passes > 1 else []
-        return [f"--tag=^{self.name}$", *reruns]
+        validates = ["--setvar=verify_data=true"] if self.validates else []
+        return [f"--tag=^{self.name}$", *reruns, *validates]
 
 
 #: The levels by name.
@@ -74,8 +77,8 @@ LEVELS = {
     for level in (
         Level(SMOKE),  # after maintenance: on few nodes
         Level(NIGHTLY),  # every night: at the ends of the layouts, on all nodes
-        Level(ACCEPTANCE, passes=5),  # everything, in all layouts
-        Level(PROCUREMENT, passes=5),  # bids are compared by it, in all layouts
+        Level(ACCEPTANCE, passes=5, validates=True),  # everything, in all layouts
+        Level(PROCUREMENT, passes=5, validates=True),  # bids are compared by it, in all layouts
     )
 }
 

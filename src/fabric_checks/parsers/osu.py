@@ -157,6 +157,26 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not positive,
         or if the program's own validation failed.
     """
+    output = _read(text, benchmark, sizes_B)
+    for name in output.columns:
+        if name not in ("overlap_percent", "validation"):
+            # In 7.x the time in MPI_Test is 0 if it is not called.
+            require_positive(output.rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
+    _require_agreement(output.rows, output.columns)
+    return output
+
+
+def require_validated(text: str, benchmark: str, sizes_B: Sequence[int]) -> None:
+    """Raise :class:`OutputError` unless an output with `-c` says of each size that the data were right.
+
+    Its times are not looked at: of a few repetitions they may be 0.
+    """
+    if "validation" not in _read(text, benchmark, sizes_B).columns:
+        raise OutputError("the output has no column 'Validation'")
+
+
+def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
+    """Return a whole table, whose times are not looked at."""
     text = plain.cleaned(text)
     lines = text.splitlines()
     start, title = _find_title(lines, benchmark)
@@ -169,14 +189,6 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
         raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
     require_sizes(rows, sizes_B)
     names = tuple(name for name in columns if name != "size_B")
-    for row in rows:
-        if row.values.get("validation", 1.0) != 1.0:
-            raise OutputError(f"the program's own validation failed at {row.size_B} B", row.line)
-    for name in names:
-        if name not in ("overlap_percent", "validation"):
-            # In 7.x the time in MPI_Test is 0 if it is not called.
-            require_positive(rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
-    _require_agreement(rows, names)
     device = (title["device"] or "host").lower()
     return OsuOutput(program, title["version"], names, tuple(rows), device, _header(lines[:position]))
 
@@ -379,6 +391,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         cells = cells_of(line.strip(), columns, number)
         size_B = whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
+        if rows[-1].values.get("validation", 1.0) != 1.0:  # the program ends there, with a line that is no row
+            raise OutputError(f"the program's own validation failed at {size_B} B", number)
     return rows
 
 

@@ -77,6 +77,9 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         jobid=attributes["check_jobid"] if "check_jobid" in attributes else attributes.get("check_job_id"),
     )
     common = dict.fromkeys(FIELDS) | facts | asdict(case) | {"format": FORMAT}
+    if common["output"] and common["case_result"] != "pass":
+        # ReFrame copies to the output folder only the files of cases that pass.
+        common["output"] = common["output"].replace("output/", "stage/", 1)
     if not common["time"] and "created" in attributes:
         # The case failed before its output was looked at: its time is that of the log.
         common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(timespec="seconds")

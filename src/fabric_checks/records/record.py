@@ -102,8 +102,8 @@ class Facts:
     tasks: int | None = None
     sizes_B: list[int] | None = None  # all message sizes that were requested
     not_offered: dict[str, str] | None = None  # suites that were asked for and that the environment lacks, and why
-    # Where the case's files are, relative to the folder of results: output/SESSION/...; of a case that failed they are
-    # in stage/SESSION/... still. Null in a dry run, and where a site keeps them elsewhere.
+    # Where the case's files are, relative to the folder of results: output/SESSION/..., or stage/SESSION/... of a case
+    # that failed. Null in a dry run, and where a site keeps them elsewhere.
     output: str | None = None
     metrics: dict[str, MetricFacts] = field(default_factory=dict)  # by metric
     # RecordMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -113,7 +114,7 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
         by_case.setdefault(case_text(record), []).append(record)
     found = []
     for name, missed in by_case.items():
-        first = missed[0]
+        first = max(missed, key=_distance)
         value = "" if first["value"] is None else value_text(first["value"])
         within = range_text(*bounds(first)) or "without bounds"
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
@@ -124,6 +125,15 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
             )
         )
     return found
+
+
+def _distance(record: Record) -> float:
+    """Return the factor by which a value is beyond the bound that it misses; infinite if either is not positive."""
+    value, between = record["value"], [bound for bound in bounds(record) if bound is not None]
+    if value is None or not between:
+        return 0.0
+    nearest = min(between, key=lambda bound: abs(bound - value))
+    return max(value / nearest, nearest / value) if value > 0 and nearest > 0 else math.inf
 
 
 def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Finding]:
@@ -142,9 +152,9 @@ def not_run(session: Session) -> list[str]:
         suites.setdefault((", ".join(names), why), []).append(suite)
     lines = [f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()]
     counts = Counter(case.result for case in session.cases if not case.fixture)
-    if counts["skip"]:
-        reason = next((case.reason for case in session.cases if case.result == "skip" and case.reason), "")
-        lines.append(f"{count_text(counts['skip'], 'case')} skipped{f': {one_line(reason)}' if reason else ''}")
+    reasons = Counter(case.reason for case in session.cases if not case.fixture and case.result == "skip")
+    for reason, count in reasons.items():
+        lines.append(f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}")
     if counts["abort"]:
         them = "it" if counts["abort"] == 1 else "them"
         lines.append(f"{count_text(counts['abort'], 'case')}, because the run ended before {them}")

@@ -115,6 +115,17 @@ class Suite:
         return Program(self.name, (self.name, *features), description, without or {})
 
 
+def folder_of(program: Mapping[str, Any]) -> str:
+    """Return the folder of a suite's programs, which may have shell variables in it.
+
+    >>> folder_of({"command": "$OSU_ROOT/libexec/{folder}/{benchmark}"})
+    '$OSU_ROOT/libexec'
+
+    :param program: its entry in ``extras['programs']``. Programs that are looked for on PATH have none.
+    """
+    return str(program["command"]).partition("{")[0].rpartition("/")[0]
+
+
 def release_of(version: str) -> tuple[int, ...]:
     """Return the leading numbers of a release.
 

@@ -91,11 +91,11 @@ class LaunchesMixin(RegressionTestPlugin):
         with self.launched_in(layout):
             launch = self._launch(layout)
             program = f"{launch} {' '.join(self.recorded(self.command()))}"
-            probe = self.probe_output
+            probe = f"{launch} {self.placement_probe} > {self.probe_output} || exit $?"
         if layout != self.launches[-1]:
             before, behind = self.around_launch()
             program = f"{{ {'; '.join([*before, program, *behind])}; }} > {output_of(layout)} || exit $?"
-        return [f"{launch} {self.placement_probe} > {probe} || exit $?", program]
+        return [probe, program]
 
     def _launch(self, layout: Layout) -> str:
         """Return the launcher's part of a command line for a layout that may be smaller than the allocation."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from reframe.core.builtins import run_after, run_before
@@ -10,6 +11,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.software.suite import folder_of
 
 
 class ProgramMixin(RegressionTestPlugin):
@@ -20,8 +22,9 @@ class ProgramMixin(RegressionTestPlugin):
     and the keys that the suite's checks need to call it. A Spack build is known only in the session, so there
     ``{view}`` stands for the view of the built environment.
 
-    Needs: ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``, ``note(facts)``
-    and ``contradiction()``.
+    Needs: ``command()``; ``fabric_programs`` with ``resolved(suite, folder)``, the folder with its shell variables
+    replaced; ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``,
+    ``note(facts)`` and ``contradiction()``.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
@@ -61,6 +64,19 @@ class ProgramMixin(RegressionTestPlugin):
         facts = self.facts
         facts.program, facts.program_version = self.program["program"], self.program["version"]
         facts.stack = self.program["stack"]
+
+    @run_before("run")
+    def look_for_program(self):
+        """Skip the case if the folder of the suite's programs is there without its program.
+
+        An older MPI cannot have some: OSU's persistent collectives need MPI 4. A folder that is only on the compute
+        nodes is not looked at.
+        """
+        folder = folder_of(self.program)
+        found = self.fabric_programs.resolved(self.suite, folder)
+        program = self.command()[0]
+        if found and Path(found).is_dir() and not Path(program.replace(folder, found, 1)).exists():
+            self.skip(f"not in {found}")
 
     def verify_placement(self):
         """Compare the MPI of the placement probe with the one that Spack built the program for.
