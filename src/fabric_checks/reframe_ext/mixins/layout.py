@@ -107,6 +107,7 @@ def whole_partitions() -> list[Layout]:
 
 def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
     """Return why the current system has no case of a check class, and note it; None if it has some."""
+    LEFT_OUT.pop(cls.__name__, None)  # of another system of this process
     needed = cls.needed()
     if not offered(*needed):
         offers = [set(environ.features) for partition in partitions() for environ in partition.environs]
