@@ -92,7 +92,7 @@ def test_simgrid_that_is_not_there(tmp_path, path):
     script = ["/bin/bash", "-c", " ".join(command)]
     done = subprocess.run(script, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
     cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
-    assert done.returncode == 127 and cause == "SimGrid is not there; install SimGrid 3.32"
+    assert done.returncode == 127 and cause == "SimGrid is not there; install SimGrid 3.32 to 4.1"
 
 
 @simgrid
