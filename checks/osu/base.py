@@ -143,7 +143,7 @@ class OsuCheck(OsuProgram):
 
     @property
     def reduces(self):
-        """Whether data are summed: those are verified as integers, because Open MPI 4.1 sums bytes with saturation."""
+        """Whether data are summed: those are verified as integers, because some MPIs sum bytes with saturation."""
         return self.benchmark.removesuffix("_persistent").removeprefix("i") in osu.REDUCTIONS
 
     @property
