@@ -69,7 +69,7 @@ def test_what_is_known_of_a_case(tmp_path):
     found = planned(tmp_path, "--system", "minicluster", "-n", "^(OsuBarrier|OsuLatency)", FABRIC_CLUSTER_NODES="8")
     cases = {case.test: case for case in found.cases}
     whole = cases["OsuBarrier %layout=8x2"]
-    assert (whole.partition, whole.nodes, whole.limit_s) == ("pmi2", 8, 600)
-    # Both launches are in one job, so it has room for the wider, and the time of two.
+    assert (whole.partition, whole.nodes) == ("pmi2", 8)
+    # Both launches are in one job, so it has room for the wider.
     both = cases["OsuLatencyPpnRatio %layout=1x2"]
-    assert (both.nodes, both.limit_s) == (2, 1200)
+    assert both.nodes == 2

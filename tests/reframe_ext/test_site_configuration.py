@@ -30,14 +30,14 @@ def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs(tmp_path, room):
         rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of your own"
     )
     with pytest.raises(ConfigError, match=cause):
-        site_configuration._can_write(tmp_path)
+        site_configuration.can_write(tmp_path / "logs")
     room(64, RUN)
-    assert site_configuration._can_write(tmp_path)
+    assert site_configuration.can_write(tmp_path / "logs")
 
 
 def test_a_list_on_a_full_disk_is_printed_and_not_logged(tmp_path, room):
     room(0, ["reframe", "-c", "checks", "-l"])
-    assert not site_configuration._can_write(tmp_path)
+    assert not site_configuration.can_write(tmp_path / "logs")
     assert site_configuration._logging(tmp_path, "s")["handlers"][0]["name"] == os.devnull
 
 

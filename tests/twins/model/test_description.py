@@ -80,7 +80,7 @@ def test_buses(small):
         ("nodes: 8", "nodes: 2.5", r"nodes: 2\.5 is not a whole number; write one"),
         ("nodes: 8", "nodes: 99", r"topology\.levels: 3 levels of 4 ports have room for 16 of the 99 nodes; write"),
         ("nodes: 8", "nodes: 1000000000", r"nodes: 1000000000 nodes are more than the 100000 that can be simulated"),
-        ("nodes: 8", "nodes: 1" + 400 * "0", r"nodes: '10+\.\.\.' is not a number; write one"),
+        ("nodes: 8", "nodes: 1" + 400 * "0", r"nodes: '10+ \.\.\. 0+' is not a number; write one"),
         ("levels: 3", "levels: 50", r"topology\.levels: 50 levels are more than the 8 that a fat tree can have"),
         ("ports: 4", "ports: 4000", r"topology: asks for more than 2000000 switches and cables; write fewer"),
         ("name: small", "name: Small Twin", r"name: 'Small Twin' is not a name; use small letters"),
