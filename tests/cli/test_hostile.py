@@ -194,6 +194,8 @@ CALLS = (
     ("init --name ODD --yes", 1, "text"),
     ("run --began-at-uptime ODD true", 2, "text"),
     ("new-session", 0, "text"),
+    ("doctor -C ODD", 1, "text"),
+    ("doctor -C LABEL --json", 1, "text"),
     ("ODD", 2, "text"),
     ("show --ODD", 2, "text"),
 )

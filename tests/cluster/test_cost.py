@@ -50,7 +50,7 @@ def computed(folder, *options):
 def run_again(cluster, folder):
     """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm saw."""
     estimate = computed(folder)
-    assert (estimate["timed_jobs"], estimate["bounded_jobs"]) == (3, 0)
+    assert (estimate["timed_jobs"], estimate["similar_jobs"]) == (3, 0)
     before = by_slurm(cluster)
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
     seen = by_slurm(cluster) - before
@@ -62,7 +62,7 @@ def run_again(cluster, folder):
 @pytest.mark.alone
 def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
     first = computed(tmp_path)
-    assert (first["jobs"], first["nodes"], first["bounded_jobs"]) == (3, 2, 3)
+    assert (first["jobs"], first["nodes"], first["timed_jobs"], first["similar_jobs"]) == (3, 2, 0, 0)
     two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
     rows = []
     # Another load of the machine changes times, and nothing else: then it is run again.
@@ -80,9 +80,9 @@ def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
     report_table("cost of a run, computed and measured", rows)
 
 
-def test_a_run_of_which_nothing_is_known_is_bounded_and_leaves_nothing(tmp_path):
+def test_a_run_of_which_nothing_is_known_has_no_times_and_leaves_nothing(tmp_path):
     found = computed(tmp_path, "--reruns=2")
     assert (found["passes"], found["jobs"]) == (3, 9)
-    assert found["bounded_job_minutes"] == found["job_minutes"] == 9 * 10
-    assert found["bounded_node_minutes"] == 3 * (2 * 2 + 1) * 10
+    assert (found["timed_jobs"], found["similar_jobs"]) == (0, 0)
+    assert (found["nodes"], found["job_minutes"], found["node_minutes"]) == (2, 0, 0)
     assert list(tmp_path.rglob("*")) == []

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,10 @@ class Nights:
         assert not more
         return Night(done.returncode, done.stdout + done.stderr, self.folder / str(new))
 
+    def holder(self):
+        """Return the process of the night that is running, by its number in the cluster."""
+        return re.match(r"process (\d+) of ", (self.folder / "lock").read_text())[1]
+
     def sessions(self):
         return {path.name for path in self.folder.glob("2*")}
 
@@ -126,7 +131,7 @@ def test_two_nights_at_once(nights):
         wait_for(lambda: journal.exists() or one.poll() is not None, "no night has begun")
         assert one.poll() is None
         # It is stopped, for it could end before the other begins.
-        night = json.loads((nights.folder / "lock").read_text())["process"]
+        night = nights.holder()
         nights.cluster.sh(f"kill -STOP {night}")
         other = nights.spend(TWO)
         nights.cluster.sh(f"kill -CONT {night}")
@@ -177,7 +182,7 @@ def test_a_runner_that_is_killed_half_way(nights):
         wait_for(lambda: perflog.exists() or victim.poll() is not None, "no case has ended")
         assert victim.poll() is None
         # Their numbers are those of the cluster's own processes.
-        night = json.loads((nights.folder / "lock").read_text())["process"]
+        night = nights.holder()
         # Its run is stopped, for it could end before the next night begins.
         find = f"run=$(pgrep -P {night} -f 'ci/run|fabric-checks run')"
         freeze = f"{find} && kill -STOP -$run && kill -KILL {night} && echo $run"

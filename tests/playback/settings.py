@@ -2,7 +2,7 @@
 """The shipped configuration with one change: the suites' programs play back the file PLAYBACK instead of measuring.
 
 The launcher, the MPI and the placement probe stay real. With PLAYBACK_OSU the environments have OSU's own programs of
-that release.
+that release; with PLAYBACK_CORES the nodes have so many cores.
 """
 
 import os
@@ -23,4 +23,7 @@ for environment in site_configuration["environments"]:
         program["stack"] = "playback"
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:
+        if cores := os.environ.get("PLAYBACK_CORES"):
+            partition["extras"]["cores"] = int(cores)
+            partition["processor"] = {"num_cpus": int(cores), "num_cpus_per_core": 1}
         partition["launcher"] = os.environ.get("PLAYBACK_LAUNCHER", "mpirun")

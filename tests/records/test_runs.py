@@ -139,6 +139,13 @@ def test_a_log_without_report_is_a_session_that_ran_nothing(results, tmp_path):
     )
 
 
+def test_a_log_of_no_case_names_the_selection(results, tmp_path):
+    results(case(), records=[bare()])
+    (tmp_path / f"logs/{LATER}.log").write_text("[now] info: reframe: [==========] Running 0 check(s)\n")
+    (fault,) = runs.verdict(runs.load_session(tmp_path, LATER))
+    assert fault.startswith("no case ran: no check matches the selection")
+
+
 def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):
     results(case(), records=[bare(), bare(session=LATER)] * 2)
     (tmp_path / f"logs/{LATER}.log").write_text("")

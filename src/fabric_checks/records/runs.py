@@ -86,6 +86,7 @@ class Session:
     :param report_faults: what of the report could not be read.
     :param archived: whether it is made of records alone, without report and log.
     :param elapsed_s: how long it took, None if the report does not say.
+    :param selected_none: whether ReFrame had no case to run, by its log: it writes no report then.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Session:
     report_faults: tuple[str, ...] = ()
     archived: bool = False
     elapsed_s: float | None = None
+    selected_none: bool = False
 
 
 @dataclass(frozen=True)
@@ -301,9 +303,11 @@ def load_session(results: Path, name: str | None = None) -> Session:
     except RecordError as error:
         report = RunReport((), (str(error),))
     unreadable = (*nameless, *faults.lines())
+    none = path is None and _logged(log, results, "[==========] Running 0 check(s)")
     return Session(
-        name, path, cases_of(report), tuple(records), passed_over, unreadable, report.faults, elapsed_s=report.elapsed_s
-    )
+        name, path, cases_of(report), tuple(records), passed_over, unreadable, report.faults,
+        elapsed_s=report.elapsed_s, selected_none=none,
+    )  # fmt: skip
 
 
 def ended_early(results: Path, name: str) -> str:
@@ -321,6 +325,14 @@ def ended_early(results: Path, name: str) -> str:
         return str(error)
     left = sum(case.result == "abort" for case in cases)
     return f"the run was interrupted: {len(cases) - left} of {count_text(len(cases), 'case')} ran" if left else ""
+
+
+def _logged(log: Path, results: Path, text: str) -> bool:
+    """Return whether a line of a session's log has a text."""
+    if not log.exists():
+        return False
+    with files.opened(log, results) as file, io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines:
+        return any(text in line for line in lines)
 
 
 def _passed_over(log: Path, results: Path) -> tuple[str, ...]:
@@ -456,7 +468,7 @@ def other_faults(session: Session) -> list[str]:
     elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
             "no case ran: no check matches the selection; ci/run -l lists the checks there are"
-            if session.report
+            if session.report or session.selected_none
             else "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its log"
         )
     logged: dict[str, set[str]] = {}

@@ -7,6 +7,7 @@ changes to the installation of that ReFrame or to variables.
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable
@@ -23,8 +24,15 @@ class MissingPackageError(FabricError):
 
 
 def folder() -> Path:
-    """Return the folder in the home for packages of this Python."""
-    return home() / "python" / str(sys.implementation.cache_tag)
+    """Return the folder for packages of this Python: in the home, or else, if that is read-only, in ~/.cache."""
+    return _folders()[-1]
+
+
+def _folders() -> list[Path]:
+    """Return the folders of packages that this user may have, the last of which is for new ones."""
+    root = next(folder for folder in (home(), *home().parents) if folder.exists())
+    own = [] if os.access(root, os.W_OK) else [Path(os.path.expanduser("~/.cache/fabric-checks"))]  # noqa: PTH111
+    return [folder / "python" / str(sys.implementation.cache_tag) for folder in (home(), *own)]
 
 
 def require(packages: Iterable[str], why: str) -> None:
@@ -33,14 +41,14 @@ def require(packages: Iterable[str], why: str) -> None:
     :param why: the purpose, as in ``Rotate needs them to tell a slow node from a slow path``.
     :raises MissingPackageError: with the missing packages, and the command that installs them.
     """
-    extra = folder()
     # At the end: packages of ReFrame's installation precede dependencies that were installed here.
-    if extra.is_dir() and str(extra) not in sys.path:
-        sys.path.append(str(extra))
-        invalidate_caches()
+    for extra in _folders():
+        if extra.is_dir() and str(extra) not in sys.path:
+            sys.path.append(str(extra))
+            invalidate_caches()
     missing = " ".join(package for package in packages if find_spec(package) is None)
     if missing:
         raise MissingPackageError(
             f"missing Python packages: {missing}: {why}. To install them for this collection alone: "
-            f"{shlex.quote(sys.executable)} -m pip install --target {shlex.quote(str(extra))} {missing}"
+            f"{shlex.quote(sys.executable)} -m pip install --target {shlex.quote(str(folder()))} {missing}"
         )

@@ -63,7 +63,7 @@ def tape(home, tmp_path):
 
 
 def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
-    done = Run(tape, "-n", "^OsuLatency|^OsuMultiLatency").wait()
+    done = Run(tape, "-n", "^OsuLatency|^OsuMultiLatency|^OsuCongestion").wait()
     assert (done.status, done.gate) == (0, 0), done.output + done.shown
     assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
     for record in done.session.records:
