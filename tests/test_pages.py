@@ -25,7 +25,7 @@ PAGES = (
     *("README.md", "docs/acceptance.md", "docs/adding-a-system.md", "docs/operators.md", "docs/buyers.md"),
     *("docs/checks.md", "docs/what-if.md", "docs/rotate-story.md", "docs/applications.md", "docs/replay.md"),
     *("docs/vet.md", "docs/software.md", "docs/schedulers.md", "docs/adding-a-benchmark.md", "CONTRIBUTING.md"),
-    *("perflogs-templates/README.md",),
+    *("docs/own-settings.md", "perflogs-templates/README.md"),
 )
 PROGRAM = re.compile(r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))")
 #: The commands that are not run here, and why; the first that is found in a command holds.
@@ -35,6 +35,7 @@ NOT_RUN = {
     r"oak\.(tar|py)|offers pack|cp docs/offers|--key|-mode procurement": "two vendors: tests/offers",
     "ci/test": "these are the tests",
     "CLONE/": "a ReFrame of its own: test_own_reframe.py",
+    "doctor -C site.py": "settings of a site: cli/test_doctor.py",
     "RingTest": "test_adding_a_benchmark.py follows that page",
     "--stack modules": "modules of a site: software/test_modules_stack.py",
     "--stack spack|spack build|ci/mirror|--mirror": "Spack and its sources, from the network: software/spack",
