@@ -124,7 +124,7 @@ def _two(
     pairs = _matched(series, baseline, side, key)
     pairs = _with_failures(pairs, failed, key, baseline, side)
     kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
-    for when, kind, text in reversed(_obstacles(baseline, side, across_versions)):
+    for when, kind, text in reversed(_incomparable(baseline, side, across_versions)):
         kinds = pl.when(when).then(pl.lit(kind)).otherwise(kinds)
         texts = pl.when(when).then(text).otherwise(texts)
     return pairs.with_columns(
@@ -140,8 +140,8 @@ def _two(
     )
 
 
-def _obstacles(baseline: str, side: str, across_versions: bool) -> list[tuple[pl.Expr, str, pl.Expr]]:
-    """Return the obstacles to comparing a pair: condition, verdict and reason; the first that holds counts.
+def _incomparable(baseline: str, side: str, across_versions: bool) -> list[tuple[pl.Expr, str, pl.Expr]]:
+    """Return what makes a pair incomparable: condition, verdict and reason; the first that holds counts.
 
     :param baseline, side: the labels of the sides.
     :param across_versions: whether programs and their releases may differ.

@@ -193,8 +193,8 @@ def test_text(check: str, parameters: Mapping[str, object] | str | None) -> str:
 
     :param parameters: by name, also as JSON text.
 
-    >>> test_text("StreamingQueue", '{"queue_depth": 8}')
-    'StreamingQueue 8'
+    >>> test_text("Queue", '{"queue_depth": 8}')
+    'Queue 8'
     """
     own: Mapping[str, object] = json.loads(parameters) if isinstance(parameters, str) else parameters or {}
     return " ".join([check, *map(str, own.values())])

@@ -34,12 +34,12 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     fabric: infiniband.Fabric | None = None
     tables: dict[str, dict[int, int]] = {}
     of_slurm: FabricMap | None = None
-    doubts = []
+    warnings = []
     for name, printed in texts:
         text, warned = infiniband.without_warnings(printed)
         if warned:
             lines = count_text(warned, "warning")
-            doubts.append(f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing")
+            warnings.append(f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing")
         try:
             if infiniband.is_forwarding(text):
                 tables |= infiniband.parse_forwarding(text)
@@ -56,7 +56,7 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
             raise OutputError(f"{name}: {error}") from None
     if fabric is not None:
         found = infiniband.of_fabric(fabric, tables or None)
-        return replace(found, warnings=(*found.warnings, *doubts))
+        return replace(found, warnings=(*found.warnings, *warnings))
     if tables:
         raise OutputError(
             f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
