@@ -85,7 +85,9 @@ def test_the_verdict_is_the_first_thing_said(everything):
     assert verdict([record(**met)]) == ("passed", "1 case, none of them failed; 1 of 1 reference met.")
     assert verdict([record()])[0] == "not judged"
     assert verdict([record(**load)])[0] == "busy machine"
-    assert verdict([record(**load)])[1].startswith("load 24 on 2 cores: values say little; 1 case")
+    assert verdict([record(**load)])[1].startswith(
+        "load 24 on 2 cores, 25 other processes ready to run: values say little; 1 case"
+    )
     word, text = verdict([record(**met)], unfinished=["1 of 9 cases ran"])
     assert word == "incomplete" and text.startswith("1 of 9 cases ran; 1 case, none of them failed")
 

@@ -155,11 +155,17 @@ def is_success(result: str | None) -> bool:
     return result in SUCCESS
 
 
+def other_processes(record: Record) -> int:
+    """Return how many other processes were ready to run on the first node when a case began and when it ended."""
+    counts = [record[f"runnable_processes_{moment}"] for moment in ("before", "after")]
+    # One of them is the process that reads the number.
+    return max(0, min((count for count in counts if count is not None), default=1) - 1)
+
+
 def was_disturbed(record: Record) -> bool:
     """Tell whether other processes and the ranks of a case had too few cores, when it began and when it ended."""
-    counts = [record[f"runnable_processes_{moment}"] for moment in ("before", "after")]
-    others = min((count for count in counts if count is not None), default=1) - 1
-    return bool(others > 0 and record["host_cores"] and others + (record["ppn"] or 1) > record["host_cores"])
+    others = other_processes(record)
+    return bool(others and record["host_cores"] and others + (record["ppn"] or 1) > record["host_cores"])
 
 
 def never_began(record: Record) -> bool:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import count_text, one_line
-from fabric_checks.records.record import Record, case_name, was_disturbed
+from fabric_checks.records.record import Record, case_name, other_processes, was_disturbed
 
 
 def plain(*lines: object) -> Text:
@@ -41,7 +41,11 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     load = median(max(r["load_1min_before"], r["load_1min_after"] or 0.0) for r in (disturbed if is_busy else known))
     text = f"load {load:.{0 if load >= 10 else 1}f} on {count_text(known[-1]['host_cores'], 'core')}"
     some = f" in {len(disturbed)} of {count_text(len(known), 'case')}" if 0 < len(disturbed) < len(known) else ""
-    return (f"{text}{some}: values say little", True) if is_busy else (f"{text}{some and ', more' + some}", False)
+    others = round(median(map(other_processes, disturbed))) if is_busy else 0
+    ready = f", {count_text(others, 'other process', 'other processes')} ready to run"
+    return (
+        (f"{text}{ready}{some}: values say little", True) if is_busy else (f"{text}{some and ', more' + some}", False)
+    )
 
 
 def rich_table(

@@ -179,8 +179,16 @@ def loaded(number, runnable, load=24.0):
 @pytest.mark.parametrize(
     ("rows", "first", "where"),
     [
-        (loaded(3, 26), "The machine was busy: load 24 on 2 cores: values say little", "on s:p"),
-        (loaded(5, 1, 0.5) + loaded(6, 9)[5:], "busy: load 24 on 2 cores in 1 of 6 cases: values say little", "on s:p"),
+        (
+            loaded(3, 26),
+            "The machine was busy: load 24 on 2 cores, 25 other processes ready to run: values say little",
+            "on s:p",
+        ),
+        (
+            loaded(5, 1, 0.5) + loaded(6, 9)[5:],
+            "load 24 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values say little",
+            "on s:p",
+        ),
         (loaded(11, 1, 1.5) + loaded(12, 9)[11:], "All 12 cases passed", "1.5 on 2 cores, more in 1 of 12 cases"),
         (loaded(3, 1, 1.96), "All 3 cases passed", "on s:p; load 2.0 on 2 cores"),
         ([record()], "1 case passed", "on s:p"),
