@@ -38,8 +38,9 @@ def fault(*hosts, kind="sender", confirmed=True, text=""):
     return {"kind": kind, "hosts": list(hosts), "fault": certain, "text": text or f"{kind} {' to '.join(hosts)}"}
 
 
-def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow", signs=(("sender n3", 0.5),), keys=()):
-    return Finding(title, ("a detail",), frozenset({key, *keys}), frozenset(cases), signs=dict(signs))
+def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow", signs=(("sender n3", 0.5),), keys=(), **more):
+    of = {"signs": dict(signs), "subject": title.split(" ")[0]} | more
+    return Finding(title, ("a detail",), frozenset({key, *keys}), frozenset(cases), **of)
 
 
 def acknowledged(entry, until="2026-02-01", **changes):

@@ -159,38 +159,26 @@ def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
     assert found(Osu=fault("n3", kind="port", confirmed=False)) == ()
 
 
-LIMITS = {"kind": "limits", "node": 0.2, "saw_a_tenth": False, "text": "the smallest faults ..."}
 LACKS = {"kind": "topology", "hosts": [], "fault": False, "text": "the topology is not used: it lacks n3"}
 
 
-def blind(findings, nodes=8):
-    """Return the warnings of a run; :param findings: of each case."""
-    cases = [case(name) for name in findings]
-    return observed(session(*cases, records=[record(n, findings=of, nodes=nodes) for n, of in findings.items()])).blind
+def test_a_topology_that_is_not_used_is_one_note_for_all_its_cases():
+    names = ("V", "R", "S")
+    found = observed(session(*map(case, names), records=[record(name, findings=[LACKS]) for name in names]))
+    assert not found.findings and not found.failures and not found.blind
+    assert found.notes == (f"the topology is not used: it lacks n3: 3 cases, the first R @{MACHINE}",)
 
 
-def test_blind_cases_are_a_warning_for_each_cause_and_no_finding():
-    found = observed(session(case("R"), records=[record("R", findings=[LIMITS, LACKS], nodes=8)]))
-    assert not found.findings and not found.failures
-    idle = "run the night while nobody else uses the machine, for example in a reservation"
-    assert found.blind == (
-        f"values vary too much to name a node slower by a tenth: R @{MACHINE}; {idle}",
-        f"the topology is not used: it lacks n3: R @{MACHINE}",
-    )
-    five = blind({name: [LIMITS, LACKS] for name in "SRTUV"})
-    assert five == (
-        f"values vary too much to name a node slower by a tenth: 5 cases, the first R @{MACHINE}; {idle}",
-        f"the topology is not used: it lacks n3: 5 cases, the first R @{MACHINE}",
-    )
-    # Cases end in any order: the same warning is the same text.
-    assert blind({name: [LIMITS, LACKS] for name in "VTRSU"}) == five
-
-
-def test_too_few_nodes_are_a_cause_of_their_own():
-    few = "fewer than 4 nodes are too few to name a slow one: {}; take a level with more nodes"
-    assert blind({"R": [LIMITS | {"node": None}]}, nodes=2) == (few.format(f"R @{MACHINE}"),)
-    assert blind({"R": [LIMITS], "S": [LIMITS]}, nodes=3) == (few.format(f"2 cases, the first R @{MACHINE}"),)
-    assert blind({"R": [LIMITS | {"saw_a_tenth": True}]}) == ()
+def test_a_finding_is_a_sentence_of_at_most_thirty_words_with_its_subject_and_sizes():
+    text = "node n3 sends at 0.6 of the rate of others" + ", and more words follow here" * 5
+    listed = [fault("n3", text=text) | {"share": 0.6, "details": ["12 pairs alone"]}, fault("n3", kind="port")]
+    (found,) = observed(session(case("R"), records=[record("R", findings=listed)])).findings
+    assert len(found.title.split()) <= 30 and text.startswith(found.title) and text in found.details
+    assert "12 pairs alone" in found.details
+    assert (found.subject, found.sizes) == ("node n3", {"sender": pytest.approx(0.4)})
+    rail = fault(*(f"n{n}" for n in range(1, 9)), kind="rail", text="all nodes: eth1 is idle")
+    (of_all,) = observed(session(case("R"), records=[record("R", findings=[rail])])).findings
+    assert (of_all.title, of_all.subject) == ("all nodes: eth1 is idle", "nodes n1, n2, n3 and 5 more")
 
 
 def test_every_finding_has_a_sign():

@@ -26,7 +26,10 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
     quiet = tuple(entry.finding for entry in acknowledged)
     of = night(2, *findings, *still, *quiet, acknowledged=quiet, **changes)
     new = tuple(Open(each, of.session, of.session) for each in findings)
-    rest = [tuple(Open(each, OLD, OLD, 2) for each in entries) for entries in (still, closed, unseen)]
+    rest = [
+        tuple(Open(each, OLD, OLD, 2, why_open="no case ran" if entries is unseen else "") for each in entries)
+        for entries in (still, closed, unseen)
+    ]
     return Summary(of, News(new, *rest, acknowledged), files or {})
 
 
@@ -36,7 +39,9 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
         (summary_of(), "quiet", Status.QUIET, True),
         (summary_of(acknowledged=(known(),)), "quiet (1 acknowledged)", Status.QUIET, True),
         (summary_of(closed=[finding()]), "quiet (1 closed)", Status.QUIET, False),
-        (summary_of(unseen=[finding()]), "quiet", Status.QUIET, False),
+        (summary_of(unseen=[finding()]), "quiet (1 open, not looked at)", Status.QUIET, False),
+        (summary_of(blind=("too noisy; reserve",)), "blind: too noisy; reserve", Status.BLIND, False),
+        (summary_of(finding(), blind=("noisy",)), "1 finding (1 new), and blind: noisy", Status.FOUND, False),
         (summary_of(warnings=("a line is broken",), due=("a line is broken",)), "quiet", Status.QUIET, False),
         (summary_of(warnings=("a line is broken",)), "quiet", Status.QUIET, True),
         (summary_of(finding()), "1 finding (1 new)", Status.FOUND, False),
@@ -49,6 +54,8 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
         "acknowledged",
         "closed",
         "unseen",
+        "blind",
+        "blind with a finding",
         "warned",
         "warned last night",
         "new",
@@ -82,8 +89,8 @@ def test_the_summary_has_every_section():
         "**The night failed:** no archive",
         "**New:** n3 is slow.\n- a detail",
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
-        "**Closed:** n5 was slow. It was open since 2026-01-01 21:00, and is not seen any more.",
-        "**Not looked at tonight:** n6 was slow. Open since 2026-01-01 21:00",
+        "**Closed:** n5, open from 2026-01-01 21:00 to 2026-01-01 21:00; tonight's run would have shown it.",
+        "**Open, not looked at tonight:** n6: no case ran. Open since 2026-01-01 21:00",
         "- warning: a line is broken",
         "1 case ran, 1 passed; 1 value; 1.5 min.\nThe history has 9 runs.",
         "- report: /r.html",

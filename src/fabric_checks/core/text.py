@@ -72,6 +72,20 @@ def first_of(lines: Sequence[str], hint: str = "", most: int = 6) -> list[str]:
     return [*lines[: most - 1], f"and {len(lines) - most + 1} more{hint}"]
 
 
+def sentence(text: str, most_words: int = 30) -> str:
+    """Return a text, or its first clauses that have at most so many words together, without what follows.
+
+    >>> sentence("n3 sends at 0.5: look at its cable, or the adapter", 7), sentence("a b c d", 3)
+    ('n3 sends at 0.5', 'a b c ...')
+    """
+    words = text.split()
+    if len(words) <= most_words:
+        return text
+    kept = " ".join(words[:most_words])
+    end = max(kept.rfind(mark) for mark in ("; ", ": ", ", "))
+    return kept[:end] if end > len(kept) // 3 else f"{kept} ..."
+
+
 def shortened(text: str, longest: int) -> str:
     """Return a text of at most so many characters; what is cut off ends in dots."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."

@@ -60,5 +60,6 @@ def _finding(before: str, after: str, cases: list[str]) -> Finding:
         details=(f"seen by {', '.join(first_of(cases))}", "name the right one with `fabric` in the partition's extras"),
         keys=frozenset(f"wire:{case}" for case in cases),
         cases=frozenset(cases),
+        subject=f"the ports of {names_text(cases, 1)}",
         signs={f"{case}: over {before}, then over {after}": 0.0 for case in cases},
     )

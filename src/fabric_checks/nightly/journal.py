@@ -9,8 +9,8 @@ own line and no other. An acknowledgement, or its withdrawal, is a line of its o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import one_line
+from fabric_checks.nightly import sight
 from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records import jsonlines, perflog
 from fabric_checks.records.sessions import started
@@ -29,12 +30,14 @@ class Entry:
 
     :param ended: whether it ran to its end.
     :param measured: the names of the cases that have values.
+    :param limits: by case, the smallest faults that it would have named.
     """
 
     session: str
     ended: bool
     findings: tuple[Finding, ...] = ()
     measured: frozenset[str] = frozenset()
+    limits: Mapping[str, sight.Limits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Open:
     :param id: its name as long as it is open.
     :param known: its acknowledgement, if it has one that was not exceeded or withdrawn; its day may be over.
     :param beyond: how the last night that saw it exceeded its acknowledgement, if it did.
+    :param why_open: why the last night that did not see it does not close it, if there is one.
     """
 
     finding: Finding
@@ -54,6 +58,7 @@ class Open:
     id: str = ""
     known: Acknowledgement | None = None
     beyond: tuple[str, ...] = ()
+    why_open: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,8 @@ class News:
     """A night's findings against those of the nights before.
 
     :param new: seen for the first time, or more than was acknowledged; :param still: seen before too.
-    :param closed: no longer seen, although a case that showed it was measured again.
-    :param unseen: not seen, because no case that showed it was measured.
+    :param closed: not seen, although a case that showed it was measured again and would have shown it.
+    :param unseen: open, and not looked at: no case was measured that would have shown a fault of its size.
     :param acknowledged: open, but not to be reported again, whether it was seen or not.
     """
 
@@ -94,6 +99,7 @@ def end(path: Path, night: Night) -> None:
         "status": night.status.name.lower(),
         "findings": [finding.as_dict() for finding in night.findings],
         "measured": sorted(night.measured),
+        "limits": {case: dict(known) for case, known in night.limits.items()},
         "failures": list(night.failures),
     }
     _append(path, line)
@@ -149,7 +155,8 @@ def _entry(data: dict[str, Any]) -> Entry:
     if not isinstance(session, str) or not isinstance(ended, bool):
         raise ValueError("'session' is no text, or 'ended' neither true nor false")
     findings = tuple(map(Finding.of, data.get("findings", ())))
-    return Entry(session, ended, findings, frozenset(map(str, data.get("measured", ()))))
+    limits = {str(case): sight.read(known) for case, known in data.get("limits", {}).items()}
+    return Entry(session, ended, findings, frozenset(map(str, data.get("measured", ()))), limits)
 
 
 def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
@@ -172,7 +179,7 @@ def news(entries: Sequence[Entry | Acknowledgement], night: Night) -> News:
     since = [entry for entry in entries[len(before) :] if isinstance(entry, Acknowledgement)]
     for entry in (*before, *since):
         opened = _after(opened, entry)
-    now, closed = _fold(opened, night.session, night.findings, night.measured)
+    now, closed = _fold(opened, night)
     first = [each for each in now if each.since == night.session]
     again = [each for each in now if each.since != night.session]
     for entry in since:
@@ -193,24 +200,23 @@ def news(entries: Sequence[Entry | Acknowledgement], night: Night) -> News:
 def _after(opened: Sequence[Open], entry: Entry | Acknowledgement) -> list[Open]:
     """Return what is open after an entry of the journal."""
     if isinstance(entry, Entry):
-        return _fold(opened, entry.session, entry.findings, entry.measured)[0]
+        return _fold(opened, entry)[0]
     known = None if entry.withdrawn else entry
     return [replace(each, known=known, beyond=()) if each.id == entry.finding_id else each for each in opened]
 
 
-def _fold(
-    opened: Iterable[Open], session: str, findings: Iterable[Finding], measured: frozenset[str]
-) -> tuple[list[Open], list[Open]]:
+def _fold(opened: Iterable[Open], night: Entry | Night) -> tuple[list[Open], list[Open]]:
     """Return what is open after a night, and what is over."""
     left = list(opened)
     after = []
-    for finding in findings:
+    for finding in night.findings:
         # Two of before may turn out to be one.
         same = [each for each in left if each.finding.keys & finding.keys]
         left = [each for each in left if each not in same]
-        after.append(_seen_again(same, finding, session) if same else _first_seen(finding, session))
-    closed = [each for each in left if each.finding.cases & measured]
-    return [*after, *(each for each in left if each not in closed)], closed
+        after.append(_seen_again(same, finding, night.session) if same else _first_seen(finding, night.session))
+    why = [sight.why_open(each.finding, night.measured, night.limits) for each in left]
+    unseen = [replace(each, why_open=reason) for each, reason in zip(left, why, strict=True) if reason]
+    return [*after, *unseen], [each for each, reason in zip(left, why, strict=True) if not reason]
 
 
 def _first_seen(finding: Finding, session: str) -> Open:
@@ -229,4 +235,5 @@ def _seen_again(same: Sequence[Open], finding: Finding, session: str) -> Open:
         nights=same[0].nights + 1,
         known=None if beyond else known,
         beyond=beyond,
+        why_open="",
     )

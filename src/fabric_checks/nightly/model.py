@@ -21,6 +21,8 @@ class Status(IntEnum):
     FAILED = 1
     #: Something is worse than it should be, or than it was.
     FOUND = 3
+    #: Nothing was found, and no slow node would have been.
+    BLIND = 4
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,11 @@ class Finding:
     :param details: further lines.
     :param keys: its subjects, such as ``node:n3``; findings of two nights that share a key are the same one.
     :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them is
-        measured again and does not show it, the finding is closed.
+        measured again, would show it and does not, the finding is closed.
     :param hosts: the hosts that are to blame, if any.
+    :param subject: the culprit's name, or that of the case where there is none.
+    :param sizes: by kind, the losses that are seen only down to a limit: shares, or microseconds of latency; None for
+        one without a number; see :mod:`fabric_checks.nightly.sight`.
     :param signs: its symptoms, such as ``sender n3``, each with its loss: a share, microseconds if its name ends with
         ``us``, 0 without a number. Two nights may see one finding by different signs; these are acknowledged.
     """
@@ -43,6 +48,8 @@ class Finding:
     cases: frozenset[str]
     hosts: tuple[str, ...] = ()
     signs: Mapping[str, float] = field(default_factory=dict, hash=False)
+    subject: str = ""
+    sizes: Mapping[str, float | None] = field(default_factory=dict, hash=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -56,7 +63,9 @@ class Finding:
         """
         lists = {name: tuple(map(str, data[name])) for name in ("details", "keys", "cases", "hosts")}
         keys, cases = frozenset(lists["keys"]), frozenset(lists["cases"])
-        return cls(str(data["title"]), lists["details"], keys, cases, lists["hosts"], _signs(data))
+        sizes = {str(kind): None if size is None else float(size) for kind, size in data["sizes"].items()}
+        subject = str(data["subject"])
+        return cls(str(data["title"]), lists["details"], keys, cases, lists["hosts"], _signs(data), subject, sizes)
 
 
 #: An acknowledged finding has grown if the loss of a sign has risen by more than this: a share of what there should be,
@@ -121,6 +130,8 @@ class Night:
     :param due: the warnings that no night of the last week has reported.
     :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were kept.
     :param measured: the names of the cases that have values.
+    :param limits: by case, the smallest faults that it would have named; :param blind: why no slow node would have
+        been named, a line for each partition of which that is true.
     :param nights: how many nights of this system there are in the history, this one included.
     :param elapsed_s: how long the run took; None where it was not run here.
     :param simulated: whether values are of a simulation.
@@ -138,6 +149,8 @@ class Night:
     passed: int = 0
     records: int = 0
     measured: frozenset[str] = field(default=frozenset())
+    limits: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    blind: tuple[str, ...] = ()
     nights: int = 0
     elapsed_s: float | None = None
     simulated: bool = False
@@ -147,7 +160,9 @@ class Night:
         """Return how it ended."""
         if self.failures:
             return Status.FAILED
-        return Status.FOUND if self.alarming else Status.QUIET
+        if self.alarming:
+            return Status.FOUND
+        return Status.BLIND if self.blind else Status.QUIET
 
     @property
     def alarming(self) -> tuple[Finding, ...]:

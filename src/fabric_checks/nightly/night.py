@@ -36,7 +36,7 @@ def spend(plan: Plan, lock: int) -> Summary:
     session = loaded or Session(plan.session, None)
     seen = observed(session) if loaded else Observed()
     kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
-    found += [line for line in (*history.warnings, *seen.blind) if line not in found]
+    found += [line for line in (*history.warnings, *seen.notes) if line not in found]
     known = plan.folder / "known-warnings.json"
     due = trouble.attempt("the warnings", lambda: retention.due(found, known, datetime.now(timezone.utc)))
     due = [*trouble.warnings, *(found if due is None else due)]
@@ -55,6 +55,8 @@ def spend(plan: Plan, lock: int) -> Summary:
         passed=sum(is_success(case.result) for case in cases),
         records=sum(record["metric"] is not None for record in session.records),
         measured=seen.measured,
+        limits=seen.limits,
+        blind=seen.blind,
         nights=history.nights,
         elapsed_s=elapsed_s,
         simulated=any(record["evidence"] for record in session.records),

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from fabric_checks.core.text import count_text, first_of, value_text
+from fabric_checks.core.text import count_text, first_of, names_text, sentence, value_text
+from fabric_checks.nightly import sight
 from fabric_checks.nightly.model import Finding
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, case_name, never_began
@@ -17,8 +18,6 @@ from fabric_checks.records.runs import Case, Session
 
 #: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host")
-#: Of fewer nodes than these none can be named as slow: there is too little to compare it with.
-FEWEST_NODES = 4
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 
@@ -30,13 +29,17 @@ class Observed:
     :param findings: the faults of the machine, each once; those with a culprit first.
     :param failures: why the run itself cannot be trusted, a line each.
     :param measured: the names of the cases that have values.
-    :param blind: faults that the run could not have seen, a line each, the same as long as it stays so.
+    :param limits: by case, the smallest faults that it would have named, see :mod:`fabric_checks.nightly.sight`.
+    :param blind: why no slow node would have been named, a line for each partition of which that is true.
+    :param notes: limitations of single cases, a line each, the same as long as it stays so.
     """
 
     findings: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
     measured: frozenset[str] = frozenset()
+    limits: Mapping[str, sight.Limits] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,59 +149,43 @@ def observed(session: Session) -> Observed:
         findings += [_build(each, missed) for each in builds]
     findings += _alike([each for each in left if not each.case.fixture and each.case.result != "fail_deps"])
     failures += runs.other_faults(session)
-    return Observed((*blamed, *findings), tuple(failures), measured, tuple(_blind(by_case)))
-
-
-def _blind(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
-    """Yield the faults that cases could not have seen, by their own findings: a line for each cause, with its remedy.
-
-    The cases are in the order of their names, so that a line is the same on the next night.
-    """
-    few: list[str] = []
-    noisy: list[str] = []
-    others: dict[str, list[str]] = {}
-    for name, records in sorted(by_case.items()):
-        for found in records[0]["findings"] or ():
-            if found.get("kind") == "limits" and found.get("saw_a_tenth") is False:
-                (few if records[0]["nodes"] < FEWEST_NODES else noisy).append(name)
-            elif found.get("kind") == "topology":
-                others.setdefault(found["text"], []).append(name)
-    if few:
-        remedy = "take a level with more nodes"
-        yield f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}"
-    if noisy:
-        yield (
-            f"values vary too much to name a node slower by a tenth: {_cases(noisy)}; run the night while nobody else "
-            "uses the machine, for example in a reservation"
-        )
-    for text, names in others.items():
-        yield f"{text}: {_cases(names)}"
-
-
-def _cases(names: Sequence[str]) -> str:
-    """Return a case, or how many there are and the first."""
-    return names[0] if len(names) == 1 else f"{len(names)} cases, the first {names[0]}"
+    blind, notes = sight.blind(by_case)
+    return Observed(
+        (*blamed, *findings),
+        tuple(failures),
+        measured,
+        sight.limits(by_case),
+        tuple(blind),
+        (*notes, *sight.topology_notes(by_case)),
+    )
 
 
 class _Line(NamedTuple):
-    """A line of a case's analysis on a node, path or part: its sign and loss, see :class:`Finding`."""
+    """A line of a case's analysis on a node, path or part: its kind, sign and loss, see :class:`Finding`."""
 
     case: str
     text: str
-    by_ports: bool
+    kind: str
     sign: str
-    loss: float
+    loss: float | None = None
+    details: tuple[str, ...] = ()
+
+    @property
+    def by_ports(self) -> bool:
+        """Whether ports, rails or the host show it, and not a slow transfer."""
+        return self.kind in PORTS
 
 
 def _line(case: str, found: Mapping[str, Any], what: str) -> _Line:
     """Return the line for a finding of an analysis; :param what: the name of the part that is blamed."""
-    kind, share, excess_us = found.get("kind"), found.get("share"), found.get("excess_us")
+    kind, share, excess_us = str(found.get("kind")), found.get("share"), found.get("excess_us")
     if kind in PORTS:
         # Numbers of errors differ from night to night: without them, only another counter or port is another sign.
-        return _Line(case, found["text"], True, f"{kind} {what}: {_without_numbers(found['text'])}", 0.0)
+        return _Line(case, found["text"], kind, f"{kind} {what}: {_without_numbers(found['text'])}")
     if excess_us is not None:
-        return _Line(case, found["text"], False, f"{kind} {what}, us", max(excess_us, 0.0))
-    return _Line(case, found["text"], False, f"{kind} {what}", max(1 - share, 0.0) if share is not None else 0.0)
+        return _Line(case, found["text"], kind, f"{kind} {what}, us", max(excess_us, 0.0) or None)
+    loss = None if share is None else max(1 - share, 0.0)
+    return _Line(case, found["text"], kind, f"{kind} {what}", loss, tuple(found.get("details") or ()))
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[Finding]:
@@ -221,25 +208,40 @@ def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[Finding]:
 
 def _fault(hosts: tuple[str, ...], part: str, lines: Sequence[_Line]) -> Finding:
     """Return one finding from all lines on some hosts or a part: the slow paths, and the errors of their ports."""
-    is_node = len(hosts) == 1
-    what = part or (f"node {hosts[0]}" if is_node else f"the path between {' and '.join(hosts)}")
+    subject = part or _subject(hosts)
     slow = list(dict.fromkeys(line.text for line in lines if not line.by_ports))
     of_ports = list(dict.fromkeys(line.text for line in lines if line.by_ports))
     first = (slow or of_ports)[0]
     # A text names the node or path itself, as a rule, and perhaps its ranks.
-    title = first if all(name in first for name in hosts or (part,)) else f"{what} is slow: {first}"
+    is_named = not slow or all(name in first for name in hosts or (part,))
+    title = sentence(first if is_named else f"{subject} is slow: {first}")
     alone = [] if slow else ["no slow path was found with it"]
-    more = [f"more: fabric-checks show --node {hosts[0]}"] if of_ports and is_node else []
-    texts = first_of([text for text in (*of_ports, *slow) if text != first])
+    more = [f"more: fabric-checks show --node {hosts[0]}"] if of_ports and len(hosts) == 1 else []
+    more_of = dict.fromkeys(text for line in lines for text in line.details)
+    texts = first_of([text for text in dict.fromkeys((*slow, *more_of, *of_ports)) if text != title])
     cases = list(dict.fromkeys(line.case for line in lines))
+    sizes: dict[str, float | None] = {}
+    for line in lines:
+        if sight.is_limited(line.kind):
+            losses = [loss for loss in (sizes.get(line.kind), line.loss) if loss is not None]
+            sizes[line.kind] = min(losses, default=None)
     return Finding(
         title=title,
         details=(*alone, *texts, f"seen by {', '.join(first_of(cases))}", *more),
         keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(hosts)}),
         cases=frozenset(cases),
         hosts=hosts,
-        signs=_worst((line.sign, line.loss) for line in lines),
+        signs=_worst((line.sign, line.loss or 0.0) for line in lines),
+        subject=subject,
+        sizes=sizes,
     )
+
+
+def _subject(hosts: Sequence[str]) -> str:
+    """Return a node, the path between two, or several nodes, by name."""
+    if len(hosts) == 2:
+        return f"the path between {hosts[0]} and {hosts[1]}"
+    return f"node{'' if len(hosts) == 1 else 's'} {names_text(hosts)}"
 
 
 def _worst(signs: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -277,6 +279,7 @@ def _out_of_service(waiting: Sequence[_Failure]) -> Finding:
         keys=frozenset({f"service:{host}" for host in hosts} or {"service"}),
         cases=frozenset(names),
         hosts=hosts,
+        subject=_subject(hosts) if hosts else count_text(len(names), "case"),
         signs={f"service {host}": 0.0 for host in hosts} or {f"service of {name}": 0.0 for name in names},
     )
 
@@ -285,7 +288,14 @@ def _of_cases(title: str, details: Sequence[str], failures: Sequence[_Failure]) 
     """Return the finding that some cases fail."""
     names = frozenset(each.case.name for each in failures)
     signs = _worst(sign for each in failures for sign in each.signs)
-    return Finding(title, tuple(details), frozenset(f"case:{name}" for name in names), names, signs=signs)
+    return Finding(
+        sentence(title),
+        (title, *details) if sentence(title) != title else tuple(details),
+        frozenset(f"case:{name}" for name in names),
+        names,
+        signs=signs,
+        subject=next(iter(names)) if len(names) == 1 else f"{len(names)} cases",
+    )
 
 
 def _build(build: _Failure, missed: Sequence[str]) -> Finding:

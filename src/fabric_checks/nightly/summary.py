@@ -63,14 +63,25 @@ def markdown(summary: Summary) -> str:
 def headline(summary: Summary) -> str:
     """Return how the night ended, in a few words."""
     news = summary.news
-    kinds = {"new": news.new, "still open": news.still, "closed": news.closed, "acknowledged": news.acknowledged}
+    kinds = {
+        "new": news.new,
+        "still open": news.still,
+        "open, not looked at": news.unseen,
+        "closed": news.closed,
+        "acknowledged": news.acknowledged,
+    }
     counts = ", ".join(f"{len(entries)} {word}" for word, entries in kinds.items() if entries)
     text = {
         Status.FAILED: "the night failed",
         Status.FOUND: count_text(len(summary.night.alarming), "finding"),
         Status.QUIET: "quiet",
+        Status.BLIND: "blind",
     }[summary.night.status]
-    return f"{text} ({counts})" if counts else text
+    text = f"{text} ({counts})" if counts else text
+    if summary.night.blind:
+        text += "" if summary.night.status is Status.BLIND else ", and blind"
+        text += f": {'; '.join(summary.night.blind)}"
+    return text
 
 
 def known(entry: Open) -> str:
@@ -101,13 +112,14 @@ def as_dict(entry: Open) -> dict[str, Any]:
         "nights": entry.nights,
         "acknowledged": entry.known.as_dict() if entry.known else None,
         "beyond": list(entry.beyond),
+        "why_open": entry.why_open,
     }
 
 
 def as_json(summary: Summary) -> str:
     """Return a night as JSON text."""
     night, news = summary.night, summary.news
-    fields = ("session", "system", "level", "failures", "warnings", "cases", "passed", "records")
+    fields = ("session", "system", "level", "failures", "blind", "warnings", "cases", "passed", "records")
     return json.dumps(
         {
             **{name: getattr(night, name) for name in (*fields, "elapsed_s", "simulated")},
@@ -143,6 +155,10 @@ def junit(summary: Summary, cases: Path) -> JUnitXml:
     if night.failures:
         verdict.result = [SuiteError(printable("\n".join(night.failures)))]
     suite.add_testcase(verdict)
+    if night.blind:
+        sees = TestCase("the night would have named a slow node", classname="night")
+        sees.result = [Failure(printable("\n".join(night.blind)))]
+        suite.add_testcase(sees)
     for entry in (*news.new, *news.still):
         lines = (f"since {when(entry.since)}", *entry.finding.details)
         suite.add_testcase(_case("", entry, Failure(printable("\n".join(lines)))))

@@ -16,7 +16,7 @@ import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes
-from fabric_checks.core.text import first_of
+from fabric_checks.core.text import first_of, names_text
 from fabric_checks.nightly.model import Finding
 from fabric_checks.records import reading
 from fabric_checks.records.record import SERIES
@@ -90,6 +90,7 @@ def _finding(events: Sequence[Event]) -> Finding:
         details=(*first_of(sentences[1:], ": `fabric-checks changes` lists all"), *_circumstances(events)),
         keys=frozenset(f"change:{name}" for name in names),
         cases=frozenset(names),
+        subject=f"the level of {names_text(list(names), 1)}",
         signs={f"{each.test} @{each.machine}: {each.metric} changed": _lost(each) for each in changes},
     )
 

@@ -15,8 +15,8 @@ from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
-from fabric_checks.nightly.observed import FEWEST_NODES
 from fabric_checks.nightly.running import supervised
+from fabric_checks.nightly.sight import FEWEST_NODES
 from fabric_checks.nightly.vetting.planning import Group, Outcome
 from fabric_checks.records import runs
 from fabric_checks.records.record import is_success

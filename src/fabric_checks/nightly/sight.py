@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The smallest faults that the cases of a night would have named, by their own limits.
+
+Only a night that would have named a fault of a finding's size closes the finding; one that would have named no slow
+node at all is blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fabric_checks.nightly.model import Finding
+from fabric_checks.records.record import Record
+
+#: The limits of a case: by quantity the smallest loss that it would have named, None where it would have named none.
+#: ``node``, ``pair`` and ``cable`` are shares of the bandwidth; with ``_us`` they are microseconds of latency.
+Limits = Mapping[str, "float | None"]
+
+#: The quantities that limit findings of a kind; the first that a case has counts. Cables have limits only where routes
+#: are known; what else lies between switches slows many pairs, and shows no later than a single pair does.
+_BETWEEN_SWITCHES = ("cable", "pair")
+_QUANTITIES = {
+    **dict.fromkeys(("sender", "receiver", "node"), ("node",)),
+    **dict.fromkeys(("cable", "uplink", "uplinks", "switch", "group"), _BETWEEN_SWITCHES),
+    "pair": ("pair",),
+    "slow node": ("node_us",),
+    **dict.fromkeys(("detour", "misplaced"), ("pair_us",)),
+}
+#: Of fewer nodes than these none can be named as slow: there is too little to compare it with.
+FEWEST_NODES = 4
+#: A case is blind if it would not have named a node that loses this share of its bandwidth.
+LEAST_LOSS = 0.10
+_REMEDY = "run the night while nobody else uses the machine, for example in a reservation"
+
+
+def is_limited(kind: str) -> bool:
+    """Tell whether findings of a kind are seen only down to a limit; others, such as errors of ports, always are."""
+    return kind in _QUANTITIES
+
+
+def limits(by_case: Mapping[str, Sequence[Record]]) -> dict[str, Limits]:
+    """Return the limits of each case that has them in its findings."""
+    found = {}
+    for name, records in by_case.items():
+        for each in records[0]["findings"] or ():
+            if each.get("kind") == "limits":
+                found[name] = read(each)
+    return found
+
+
+def read(data: Mapping[str, Any]) -> Limits:
+    """Return the limits that plain data has: all fields that are numbers, or none."""
+    return {
+        str(quantity): None if loss is None else float(loss)
+        for quantity, loss in data.items()
+        if loss is None or (isinstance(loss, (int, float)) and not isinstance(loss, bool))
+    }
+
+
+def why_open(finding: Finding, measured: frozenset[str], known: Mapping[str, Limits]) -> str:
+    """Return why a finding that a night does not show stays open; empty if the night would have shown it.
+
+    :param measured: the cases that have values; :param known: the limits of those that have them.
+    """
+    measured_again = sorted(finding.cases & measured)
+    if not measured_again:
+        return "no case that showed it was measured"
+    if not finding.sizes:
+        return ""
+    reasons: list[str] = []
+    for case in measured_again:
+        if case in known:
+            short = [_short_of(kind, size, known[case]) for kind, size in finding.sizes.items()]
+            if not any(short):
+                return ""
+            reasons += filter(None, short)
+    return reasons[0] if reasons else "no case that can name it was measured"
+
+
+def _short_of(kind: str, size: float | None, known: Limits) -> str:
+    """Return by how much a case falls short of naming a finding of a size; empty if it would have named it.
+
+    :param size: None if any loss of this kind would have been named where a loss has a limit.
+    """
+    quantity = next((each for each in _QUANTITIES[kind] if known.get(each) is not None), None)
+    if quantity is None:
+        return f"no slow {_QUANTITIES[kind][-1].removesuffix('_us')} would have been named"
+    limit = known[quantity]
+    if size is None or limit is None or limit <= size:
+        return ""
+    if quantity.endswith("_us"):
+        return f"{limit:.2f} us would have been named, and it was {size:.2f} us"
+    return f"{100 * limit:.0f} % would have been named, and it was {100 * size:.0f} %"
+
+
+def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]]:
+    """Return why a night is blind, a line for each partition, and notes on single cases that are.
+
+    A partition is blind if none of its cases of enough nodes would have named a node slower by a tenth. Cases are in
+    the order of their names, so that a note is the same on the next night.
+    """
+    few: list[str] = []
+    seeing: dict[tuple[str, bool], list[str]] = {}
+    unseeing: dict[tuple[str, bool], list[tuple[str, float | None]]] = {}
+    for name, known in sorted(limits(by_case).items()):
+        record = by_case[name][0]
+        of_latency = "node_us" in known
+        least = known.get("node_us" if of_latency else "node")
+        where = (record["partition"], of_latency)
+        if record["nodes"] < FEWEST_NODES:
+            few.append(name)
+        elif least is None or (not of_latency and least > LEAST_LOSS):
+            unseeing.setdefault(where, []).append((name, least))
+        else:
+            seeing.setdefault(where, []).append(name)
+    lines, notes = [], []
+    for (partition, of_latency), cases in unseeing.items():
+        names = _cases([name for name, _ in cases])
+        if (partition, of_latency) in seeing:
+            notes.append(f"values vary too much to name a node slower by a tenth: {names}; {_REMEDY}")
+            continue
+        losses = [loss for _, loss in cases if loss is not None]
+        least_text = f"none slower by less than {100 * min(losses):.0f} %" if losses else "none"
+        what = "node far away" if of_latency else "slow node"
+        lines.append(
+            f"no {what} ({least_text}) would have been named on {partition}: values of {names} vary; {_REMEDY}"
+        )
+    if few:
+        notes.insert(0, f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; "
+                     "take a level with more nodes")  # fmt: skip
+    return lines, notes
+
+
+def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
+    """Yield why topologies were not used, a line for each cause."""
+    found: dict[str, list[str]] = {}
+    for name, records in sorted(by_case.items()):
+        for each in records[0]["findings"] or ():
+            if each.get("kind") == "topology":
+                found.setdefault(each["text"], []).append(name)
+    for text, names in found.items():
+        yield f"{text}: {_cases(names)}"
+
+
+def _cases(names: Sequence[str]) -> str:
+    """Return a case, or how many there are and the first."""
+    return names[0] if len(names) == 1 else f"{len(names)} cases, the first {names[0]}"

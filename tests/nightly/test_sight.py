@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a night would have seen: when a finding closes, and when a night is blind."""
+
+import pytest
+
+from fabric_checks.nightly import journal, sight
+from tests.nightly.samples import MACHINE, finding, night, record
+from tests.nightly.test_journal import spent, titles
+
+IDLE = "run the night while nobody else uses the machine, for example in a reservation"
+
+
+def limits(**losses):
+    return {"kind": "limits", "text": "the smallest faults ...", "saw_a_tenth": False} | losses
+
+
+def blind(of_cases, nodes=8):
+    """Return the lines and the notes of cases with findings by their names."""
+    names = {name: f"{name} @{MACHINE}" for name in of_cases}
+    return sight.blind({names[name]: [record(name, findings=of, nodes=nodes)] for name, of in of_cases.items()})
+
+
+@pytest.mark.parametrize(
+    ("tonight", "why"),
+    [
+        ({"node": 0.2, "pair": None}, ""),
+        ({"node": 0.41}, ""),
+        ({"node": 0.48}, "48 % would have been named, and it was 41 %"),
+        ({"node": None}, "no slow node would have been named"),
+        (None, "no case that can name it was measured"),
+    ],
+)
+def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(tonight, why):
+    slow = finding(sizes={"sender": 0.41})
+    known = {} if tonight is None else {"A @x": tonight}
+    assert sight.why_open(slow, frozenset({"A @x"}), known) == why
+    assert sight.why_open(slow, frozenset(), known) == "no case that showed it was measured"
+    # A failed reference closes by its value, and needs no limit.
+    assert sight.why_open(finding(), frozenset({"A @x"}), {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known", "closes"),
+    [
+        ({"uplinks": 0.3}, {"cable": None, "pair": 0.2}, True),
+        ({"uplinks": 0.3}, {"cable": 0.4, "pair": 0.2}, False),
+        ({"slow node": 0.5}, {"node_us": 0.3, "pair_us": None}, True),
+        ({"slow node": 0.5}, {"node_us": 0.7}, False),
+        ({"misplaced": None}, {"node_us": None, "pair_us": None}, False),
+        ({"misplaced": None}, {"node_us": 0.1, "pair_us": 0.2}, True),
+        ({"sender": 0.4, "pair": 0.4}, {"node": 0.1, "pair": 0.5}, False),
+    ],
+)
+def test_each_kind_has_its_own_limit(sizes, known, closes):
+    assert (not sight.why_open(finding(sizes=sizes), frozenset({"A @x"}), {"A @x": known})) is closes
+
+
+def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
+    slow = finding(sizes={"sender": 0.41})
+    noisy, clear = {"A @x": {"node": 0.48}}, {"A @x": {"node": 0.08}}
+    nights = [night(1, slow, limits=clear), night(2, limits=noisy), night(3, limits=noisy), night(4, limits=clear)]
+    seen = spent(tmp_path / "j", *nights)
+    assert [list(titles(news)) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
+    assert seen[2].unseen[0].why_open == "48 % would have been named, and it was 41 %"
+    assert not journal.still_open(journal.read(tmp_path / "j", []))
+
+
+def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node():
+    lines, notes = blind({"S": [limits(node=0.48)], "R": [limits(node=0.2)]})
+    assert lines == [
+        f"no slow node (none slower by less than 20 %) would have been named on part: values of 2 cases, the first "
+        f"R @{MACHINE} vary; {IDLE}"
+    ]
+    assert notes == []
+    (line,) = blind({"R": [limits(node=None)]})[0]
+    assert line.startswith("no slow node (none) would have been named on part")
+    # Where another case sees, the one that does not is noted.
+    lines, notes = blind({"S": [limits(node=0.48)], "R": [limits(node=0.09)]})
+    assert lines == []
+    assert notes == [f"values vary too much to name a node slower by a tenth: S @{MACHINE}; {IDLE}"]
+    (line,) = blind({"R": [limits(node=0.09)], "M": [limits(node_us=None, pair_us=None)]})[0]
+    assert line.startswith("no node far away (none) would have been named on part")
+
+
+def test_too_few_nodes_are_noted_and_leave_nobody_blind():
+    few = "fewer than 4 nodes are too few to name a slow one: {}; take a level with more nodes"
+    assert blind({"R": [limits(node=None)]}, nodes=2) == ([], [few.format(f"R @{MACHINE}")])
+    two = blind({"R": [limits(node=None)], "S": [limits(node=None)]}, nodes=3)
+    assert two == ([], [few.format(f"2 cases, the first R @{MACHINE}")])
+    assert blind({"R": [limits(node=0.05)]}) == ([], [])
