@@ -43,7 +43,7 @@ def test_the_values():
     assert found["latency_spread"] == pytest.approx(100 * HOP_US / (NEAR_US + HOP_US))
     assert found["faults"] == 1
     notes = report.notes()
-    assert notes[-2]["hosts"] == ["n003", "n040"]
+    assert notes[-3]["node_us"] is not None and notes[-2]["hosts"] == ["n003", "n040"]
     assert notes[-1]["text"].startswith("4 groups of nodes nearer to each other than ")
     assert json.loads(json.dumps(notes)) == json.loads(json.dumps(report.notes()))
 
@@ -97,18 +97,62 @@ def test_a_detour_is_a_pair(noise):
 
 def test_several_detours_are_one_finding():
     (found,) = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))).findings
-    assert found.ranks == (3, 40) and "and so are 1 more pairs" in found.text
+    assert found.ranks == (3, 40) and "and so are 1 more pair" in found.text
 
 
-def test_what_one_of_two_halves_does_not_show_is_not_certain():
+def test_what_only_some_measurements_show_is_no_fault():
     """All rows that the lower rank starts have the pair slow, the others do not."""
     slow = text_of(latencies(LEAVES, pair={(3, 40): 3.0})).splitlines(keepends=True)
     fast = text_of(latencies(LEAVES)).splitlines(keepends=True)
     mixed = [a if " 3 40 " in a else b for a, b in zip(slow, fast, strict=True)]
     assert mixed != fast and mixed != slow
-    found = evaluation.of_text("".join(mixed)).findings
-    assert [(each.kind, each.confirmed) for each in found] == [("not repeated", False)]
-    assert "not confirmed by a second measurement" in found[0].text
+    assert evaluation.of_text("".join(mixed)).findings == ()
+
+
+@pytest.mark.parametrize("leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"])
+@pytest.mark.parametrize("more", [0.2, 0.3, 0.8])
+@pytest.mark.parametrize("far", ["any quarter", "every fourth", "the last half"])
+def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf, more, far):
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        ranks = {"any quarter": random.choice(32, 8, replace=False), "every fourth": range(0, 32, 4),
+                 "the last half": range(16, 32)}[far]  # fmt: skip
+        own = dict.fromkeys(map(int, ranks), more / 2)
+        found = findings(latencies(leaf, node=own), noise=0.02, seed=seed)
+        assert all(not sure for _, _, sure in found), (seed, found)
+        slow = int(random.integers(32))
+        own[slow] = own.get(slow, 0.0) + 1.2
+        found = {
+            (kind, ranks) for kind, ranks, sure in findings(latencies(leaf, node=own), noise=0.02, seed=seed) if sure
+        }
+        assert found == {("slow node", (slow,))}, seed
+
+
+def test_nodes_of_two_kinds_are_counted_and_named():
+    own = dict.fromkeys(range(8), 0.4)
+    (found,) = evaluation.of_text(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
+    assert not found.as_dict()["fault"]
+    assert found.text.startswith("24 of 32 nodes are alike, and 8 (n000, n001, n002 and 5 more) are 0.40 us farther")
+
+
+def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
+    random = np.random.default_rng(5)
+    for seed in range(8):
+        lines = text_of(latencies(LEAVES), noise=0.02, seed=seed).splitlines()
+        for at, line in enumerate(lines):
+            if not line.startswith("#") and random.random() < 0.01:
+                *row, median, least = line.split()
+                lines[at] = " ".join([*row, f"{2 * float(median):.6g}", least])
+        assert evaluation.of_text("\n".join(lines) + "\n").findings == (), seed
+
+
+def test_the_smallest_fault_that_would_have_been_named_is_named():
+    for seed in range(8):
+        limits = evaluation.of_text(text_of(latencies(LEAVES), noise=0.02, seed=seed)).limits
+        slow, far = latencies(LEAVES, node={9: limits.node_us}), latencies(LEAVES, pair={(3, 40): limits.pair_us})
+        assert findings(slow, noise=0.02, seed=seed) == {("slow node", (9,), True)}
+        assert findings(far, noise=0.02, seed=seed) == {("detour", (3, 40), True)}
+    assert evaluation.of_text(text_of(latencies(LEAVES), noise=0.3)).limits == evaluation.Limits(None, None)
 
 
 HEALTHY = {

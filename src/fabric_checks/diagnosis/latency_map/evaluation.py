@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.core.text import names_text
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
@@ -29,6 +29,19 @@ HOP_SHARE = 0.5
 ERRORS = 6.0
 #: Nothing is blamed if one measurement of a pair differs by more than this share from the next.
 MOST_NOISE = 0.10
+#: Of fewer nodes, two kinds and groups of different sizes look alike.
+FEWEST_FOR_KINDS = 16
+#: How often the expectations of pairs and the effects of nodes are estimated in turns.
+ROUNDS = 3
+#: The least error of a latency, as a share, and the most errors that a pair counts as, when models are compared.
+LEAST_ERROR, MOST_ERRORS = 0.005, 20.0
+#: The standard error of the least of four over that of their mean (normal order statistics: Harter, Biometrika 48,
+#: 1961, table 1).
+OF_LEAST = 1.4
+#: A slow node takes part in what is usual for its group: its effect is seen smaller by some of it.
+OF_EFFECT = 1.05
+#: Standard errors by which a fault has to exceed the least one so that more than 95 of 100 are found.
+CERTAIN = 2.0
 #: The standard deviation of a normal distribution over its median absolute deviation.
 MAD = 1.4826
 
@@ -38,9 +51,10 @@ class Finding:
     """One deviation.
 
     :param kind: ``misplaced``: a node, or two that are swapped; ``slow node``; ``detour``: a pair;
-        ``not repeated``: any of these that one half of the measurements does not show; ``noise``: nothing is certain.
+        ``not repeated``: any of these that one half of the measurements does not show; ``noise``: nothing is certain;
+        ``kinds``: several kinds of nodes, which is no fault.
     :param ranks: of the nodes; :param hosts: their names.
-    :param excess_us: its excess over others; 0 for ``misplaced`` and ``noise``.
+    :param excess_us: its excess over others; 0 for ``misplaced``, ``noise`` and ``kinds``.
     :param confirmed: whether each of both halves of the measurements shows it.
     :param text: the same in words.
     """
@@ -58,6 +72,24 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """The smallest excesses that would have been named, in us; None where none would.
+
+    :param node_us: of a node over those of its kind; :param pair_us: of a pair over what its nodes explain.
+    """
+
+    node_us: float | None
+    pair_us: float | None
+
+    def note(self) -> dict[str, Any]:
+        """Return the excesses as plain data for a record."""
+        known = {"node": self.node_us, "pair": self.pair_us}
+        parts = [f"a {part} farther by {us:.2f} us" for part, us in known.items() if us is not None]
+        text = f"the smallest faults that this run would have named: {', '.join(parts) or 'none'}"
+        return {"kind": "limits", **asdict(self), "text": text}
+
+
+@dataclass(frozen=True)
 class Report:
     """One run of ``latency_map``, analysed.
 
@@ -65,7 +97,7 @@ class Report:
     :param latency_us: nodes x nodes, symmetric: the median of all measurements of a pair; NaN where there is none.
     :param noise: of one measurement of a pair to the next, as a share.
     :param border_us: pairs below are near; None if there are no levels. :param group: of each node.
-    :param findings: the deviations.
+    :param findings: the deviations; :param limits: the smallest that would have been named.
     """
 
     output: latency_map.LatencyOutput
@@ -74,6 +106,7 @@ class Report:
     border_us: float | None
     group: Numbers
     findings: tuple[Finding, ...]
+    limits: Limits
 
     @property
     def measured_us(self) -> Array:
@@ -113,6 +146,7 @@ class Report:
         slowest = f"{name_of(hosts, one)} and {name_of(hosts, other)}, {largest:.2f} us"
         return [
             *(finding.as_dict() for finding in self.findings),
+            self.limits.note(),
             {
                 "kind": "slowest pair",
                 "ranks": [one, other],
@@ -144,22 +178,75 @@ def read(text: str) -> latency_map.LatencyOutput:
 def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) -> Report:
     """Analyse a run; the parameters are those of :func:`of_text`."""
     measurements = _measurements(output)
-    whole, *halves = (_median(part) for part in (measurements, measurements[::2], measurements[1::2]))
-    noise = _noise(measurements, whole)
+    typical = _center(measurements, np.nanmedian)
+    noise = _noise(measurements, typical)
     if noise > MOST_NOISE:
         text = (
             f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
             "certain; measure on idle nodes, one process on each"
         )
         finding = Finding("noise", (), (), 0.0, confirmed=False, text=text)
-        return Report(output, whole, noise, None, groups.find(whole, None), (finding,))
-    border = None
-    if not np.isnan(whole[np.triu_indices(len(whole), 1)]).any():
-        border = groups.nearest(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
-    group = groups.find(whole, border)
-    misplaced = _misplaced(group, [groups.find(half, border) for half in halves], output.hosts, known)
-    slow = _slow(output.hosts, [_effects(each, group) for each in (whole, *halves)], whole, levels=border is not None)
-    return Report(output, whole, noise, border, group, (*misplaced, *slow))
+        return Report(output, typical, noise, None, groups.find(typical, None), (finding,), Limits(None, None))
+    # What disturbs a measurement makes it slower: the least of several is the path's own.
+    whole, *halves = (_center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2]))
+    near = _nearness(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
+    misplaced = _misplaced(near.group, [near.of_half(half) for half in halves], output.hosts, known)
+    slow, limits = _slow(output.hosts, whole, near)
+    return Report(output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits)
+
+
+@dataclass(frozen=True)
+class _Nearness:
+    """Which nodes are near each other.
+
+    :param border_us: pairs below are near; None if there are no levels. :param group: of each node.
+    :param own_us: of each node, by how much its pairs were taken to be farther before they were compared.
+    :param error_us: the standard error of the mean of a pair's measurements.
+    """
+
+    border_us: float | None
+    group: Numbers
+    own_us: Array
+    error_us: float
+
+    def of_half(self, latency_us: Array) -> Numbers:
+        """Return the groups that half of the measurements shows."""
+        return groups.find(latency_us - self.own_us[:, None] - self.own_us[None, :], self.border_us)
+
+
+def _nearness(latency_us: Array, error_us: float) -> _Nearness:
+    """Return the groups of nodes that explain the latencies best, together with a distance of each node's own.
+
+    Nodes of two kinds make levels that look like groups, and groups of different sizes look like two kinds: levels are
+    looked for in the latencies as they are, and less what is each node's own.
+
+    :param error_us: the standard error of the mean of a pair's measurements.
+    """
+    own = np.zeros(len(latency_us))
+    nowhere = _Nearness(None, groups.find(latency_us, None), own, error_us)
+    if np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any():
+        return nowhere
+    found = [nowhere]
+    with_own = (own, _effects(latency_us, nowhere.group)[0]) if len(own) >= FEWEST_FOR_KINDS else (own,)
+    for each in with_own:
+        less = latency_us - each[:, None] - each[None, :]
+        border = groups.nearest(less, error_us)
+        if border is not None:
+            found.append(_Nearness(border, groups.find(less, border), each, error_us))
+    return min(found, key=lambda each: _criterion(latency_us, each.group, error_us))
+
+
+def _criterion(latency_us: Array, group: Numbers, error_us: float) -> float:
+    """Return how badly groups explain the latencies: by chi square, and the number of their levels.
+
+    This is Schwarz's criterion (Estimating the dimension of a model, Annals of Statistics 6, 1978). A single slow pair,
+    which no group explains, counts as little as many errors do.
+    """
+    rest = _effects(latency_us, group)[1][np.triu_indices(len(group), 1)]
+    error = max(error_us, LEAST_ERROR * float(np.median(latency_us[~np.isnan(latency_us)])))
+    levels = np.count_nonzero(np.bincount(group) >= groups.FEWEST_OF_KIND)
+    chi_square = float(np.sum(np.minimum((rest / error) ** 2, MOST_ERRORS**2)))
+    return chi_square + levels * (levels + 1) / 2 * float(np.log(len(rest)))
 
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:
@@ -173,10 +260,11 @@ def _measurements(output: latency_map.LatencyOutput) -> Array:
     return values
 
 
-def _median(measurements: Array) -> Array:
+def _center(measurements: Array, center: Callable[..., Any]) -> Array:
+    """Return the median or the least of the measurements of each pair; NaN where there are none."""
     found = np.full(measurements.shape[1:], np.nan)
     some = ~np.isnan(measurements).all(axis=0)
-    found[some] = np.nanmedian(measurements[:, some], axis=0)
+    found[some] = center(measurements[:, some], axis=0)
     return found
 
 
@@ -184,51 +272,74 @@ def _noise(measurements: Array, latency_us: Array) -> float:
     """Return the standard deviation from one measurement of a pair to the next, as a share; robust."""
     rest = np.abs(np.log(measurements / latency_us))
     rest = rest[~np.isnan(rest)]
-    # The deviations from a median of m values are smaller than those from the mean of all; of four by about an eighth.
-    return MAD * float(np.median(rest)) * 1.15
+    # The deviations from the median of four values are smaller than those from their true level: by 1.4, simulated.
+    return MAD * float(np.median(rest)) * 1.4
 
 
-def _slow(
-    hosts: tuple[str, ...], effects: Sequence[tuple[Array, Array]], latency_us: Array, *, levels: bool
-) -> list[Finding]:
-    """Return the nodes that are far from all others, and the pairs that are farther apart than others.
+def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness) -> tuple[list[Finding], Limits]:
+    """Return the nodes and pairs that are farther than those like them, and the smallest that would have been named.
 
-    :param effects: see :func:`_effects`, of all measurements and of both halves.
-    :param levels: whether groups are known. Without them a node that is alone behind a switch is no different from a
-        slow one, as long as that costs no more than a hop can.
+    :param near: without levels a node that is alone behind a switch is no different from a slow one, as long as that
+        costs no more than a hop can.
     """
     if len(hosts) < 4:
-        return []  # nothing to compare with
-    (effect, rest), *halves = effects
-    found = []
-    least = (FAULT_SHARE if levels else HOP_SHARE) * float(np.nanmedian(latency_us))
-    slow = np.flatnonzero(effect > max(least, ERRORS * _deviation(effect))).tolist()
+        return [], Limits(None, None)  # nothing to compare with
+    effect, rest = _effects(latency_us, near.group)
+    whole = effect + _of_groups(latency_us, effect, near.group)
+    # Kinds of nodes that are closer than half of the least fault could not be blamed for it.
+    kinds, usual = groups.kinds(whole, FAULT_SHARE * float(np.nanmedian(latency_us)) / 2)
+    least = (HOP_SHARE if near.border_us is None else FAULT_SHARE) * float(
+        np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])])
+    )
+    # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as a whole.
+    of_group = [np.median(effect[near.group == number]) for number in near.group.tolist()]
+    is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
+    excess = np.minimum(whole - usual, np.where(is_large, effect - of_group, np.inf))
+    least_us = max(least, ERRORS * _deviation(whole - usual))
+    found = [] if len(kinds) < 2 else [_kinds(hosts, kinds, effect)]
+    slow = np.flatnonzero(excess > least_us).tolist()
     for rank in slow:
-        excess = float(effect[rank])
-        sure = all(half[rank] > excess / 2 for half, _ in halves)
-        text = f"node {name_of(hosts, rank)} is {excess:.2f} us farther from every other node than is usual"
-        found.append(_finding("slow node", (rank,), hosts, excess, text, sure=sure))
-    upper = np.triu(np.nan_to_num(rest, nan=0.0), 1)
-    pairs = np.argwhere(upper > max(least, ERRORS * _deviation(rest[np.triu_indices(len(rest), 1)]))).tolist()
+        more = float(excess[rank])
+        text = f"node {name_of(hosts, rank)} is {more:.2f} us farther from every other node than is usual"
+        found.append(_finding("slow node", (rank,), hosts, more, text, sure=True))
+    # With few nodes their effects and groups take up much of what pairs differ by chance.
+    deviation = max(_deviation(rest[np.triu_indices(len(rest), 1)]), OF_LEAST * near.error_us)
+    least_of_pair_us = max(least, ERRORS * deviation)
+    pairs = np.argwhere(np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_of_pair_us).tolist()
     detours = {(one, other): float(rest[one, other]) for one, other in pairs if not {one, other} & set(slow)}
-    confirmed = {pair: all(half[pair] > excess / 2 for _, half in halves) for pair, excess in detours.items()}
-    for sure in (True, False):
-        some = [pair for pair in detours if confirmed[pair] is sure]
-        if some:
-            found.append(_detour(some, detours, hosts, sure=sure))
-    return found
+    if len(kinds) > 1 and len(hosts) < FEWEST_FOR_KINDS:
+        detours, least_of_pair_us = {}, np.inf
+    if detours:
+        found.append(_detour(detours, hosts))
+    error_us = CERTAIN * OF_LEAST * near.error_us
+    of_pair = OF_EFFECT * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
+    # The effect of a node is the median of what its pairs have in common.
+    return found, Limits(OF_EFFECT * least_us + OF_EFFECT * 2 * error_us / float(np.sqrt(len(hosts) - 1)), of_pair)
 
 
-def _detour(
-    pairs: Sequence[tuple[int, int]], excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], *, sure: bool
-) -> Finding:
+def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> Finding:
+    """Return the finding that nodes are of several kinds, which blames nobody."""
+    nearest = float(np.median(effect[kinds[0]]))
+    others = "; ".join(
+        f"{len(kind)} ({names_text([name_of(hosts, rank) for rank in kind.tolist()])}) are "
+        f"{float(np.median(effect[kind])) - nearest:.2f} us farther from every node"
+        for kind in kinds[1:]
+    )
+    text = (
+        f"{len(kinds[0])} of {count_text(len(hosts), 'node')} are alike, and {others}: alike among themselves; they "
+        "are not faults unless they should be equal"
+    )
+    return Finding("kinds", (), (), 0.0, confirmed=False, text=text)
+
+
+def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...]) -> Finding:
     """Return a finding for the worst pair, which counts the others."""
-    worst = max(pairs, key=lambda pair: excess_us[pair])
+    worst = max(excess_us, key=lambda pair: excess_us[pair])
     one, other = (name_of(hosts, rank) for rank in worst)
-    more = f", and so are {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+    more = f", and so are {count_text(len(excess_us) - 1, 'more pair')}" if len(excess_us) > 1 else ""
     where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
     text = f"{one} and {other} are {excess_us[worst]:.2f} us farther apart than pairs like them{more}; look at {where}"
-    return _finding("detour", worst, hosts, excess_us[worst], text, sure=sure)
+    return _finding("detour", worst, hosts, excess_us[worst], text, sure=True)
 
 
 def _misplaced(
@@ -273,37 +384,75 @@ def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
 
     The expectation for a pair is the median of the pairs of its two groups, or of all pairs of different groups where
     these have few. Then an additive median polish (Tukey, Exploratory Data Analysis, 1977, ch. 11) of what is left,
-    with one effect for a node, as a ping-pong has the two ends of a pair alike.
+    with one effect for a node, as a ping-pong has the two ends of a pair alike. Both are repeated without these
+    effects, which the medians of small groups would else have in part.
     """
-    expected = _expected(latency_us, group)
-    rest = latency_us - expected
+    effect = np.zeros(len(latency_us))
+    for _ in range(ROUNDS):
+        rest = latency_us - effect[:, None] - effect[None, :]
+        rest -= _expected(rest, group)
+        effect += _polished(rest, 1e-4 * float(np.nanmedian(latency_us)))
+    rest = latency_us - effect[:, None] - effect[None, :]
+    return effect, rest - _expected(rest, group)
+
+
+def _polished(rest: Array, least: float) -> Array:
+    """Return the effect of each node on what is left of its pairs, around 0; it is exact to so much."""
     effect = np.zeros(len(rest))
     for _ in range(12):
         step = 0.5 * np.nanmedian(rest - effect[:, None] - effect[None, :], axis=1)
         effect += step
         effect -= np.median(effect)
-        if float(np.abs(step).max()) < 1e-4 * float(np.nanmedian(latency_us)):
+        if float(np.abs(step).max()) < least:
             break
-    return effect, rest - effect[:, None] - effect[None, :]
+    return effect
 
 
 def _expected(latency_us: Array, group: Numbers) -> Array:
+    """Return the usual latency of each pair, by the groups of its nodes."""
     np.fill_diagonal(latency_us, np.nan)
     same = group[:, None] == group[None, :]
     expected = np.full(latency_us.shape, np.nan)
-    for which in (same, ~same):
-        if (which & ~np.isnan(latency_us)).any():
-            expected[which] = np.nanmedian(latency_us[which])
-    count = int(group.max()) + 1
-    members = [np.flatnonzero(group == number) for number in range(count)]
-    for one in range(count):
-        for other in range(one, count):
-            block = np.ix_(members[one], members[other])
-            # Groups of one or two nodes would be their own expectation.
-            if min(len(members[one]), len(members[other])) >= 3 and (~np.isnan(latency_us[block])).any():
-                expected[block] = np.nanmedian(latency_us[block])
-                expected[np.ix_(members[other], members[one])] = expected[block].T
+    usual = [
+        float(np.nanmedian(latency_us[each])) if (each & ~np.isnan(latency_us)).any() else np.nan
+        for each in (same, ~same)
+    ]
+    expected[same] = usual[0]
+    # A node without a group is one switch away, and no more: what exceeds a hop is its own.
+    expected[~same] = np.nanmin([usual[1], (1 + HOP_SHARE) * usual[0]])
+    for one, other, block in _blocks(group):
+        if (~np.isnan(latency_us[block])).any():
+            expected[block] = np.nanmedian(latency_us[block])
+            expected[np.ix_(other, one)] = expected[block].T
     return expected
+
+
+def _blocks(group: Numbers) -> Iterator[tuple[Numbers, Numbers, Any]]:
+    """Yield the nodes of each two groups that are large enough for an expectation of their own, and their pairs."""
+    members = [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
+    # Groups of one or two nodes would be their own expectation.
+    large = [each for each in members if len(each) >= groups.FEWEST_OF_KIND]
+    for at, one in enumerate(large):
+        for other in large[at:]:
+            yield one, other, np.ix_(one, other)
+
+
+def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
+    """Return for each node by how much all nodes of its group are farther from every group; 0 for small groups.
+
+    The expectations of pairs have it in them, so it is no part of the effects of single nodes.
+    """
+    rest = latency_us - effect[:, None] - effect[None, :]
+    blocks = list(_blocks(group))
+    if not blocks:
+        return np.zeros(len(group))
+    large = sorted({int(group[one[0]]) for one, _, _ in blocks})
+    between = np.full((len(large), len(large)), np.nan)
+    for one, other, block in blocks:
+        at = large.index(int(group[one[0]])), large.index(int(group[other[0]]))
+        between[at] = between[at[::-1]] = np.nanmedian(rest[block])
+    own = _polished(between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us)))
+    return np.array([own[large.index(number)] if number in large else 0.0 for number in group.tolist()])
 
 
 def _deviation(values: Array) -> float:

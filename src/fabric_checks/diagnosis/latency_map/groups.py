@@ -17,6 +17,8 @@ GAP_ERRORS = 4.0
 LEAST_GAP = 0.02
 #: The share of pairs near a third node that have to be near each other.
 CLOSED = 0.9
+#: Nodes of one distance are a kind, and no slow ones, if they are so many, and this share of all.
+FEWEST_OF_KIND, LEAST_OF_KIND = 3, 1 / 8
 #: Ranks show the right group of a node only if this share of nodes have a neighbour of their own group.
 IN_ORDER = 0.9
 #: A node without a member of its group among so many ranks before and after it is misplaced.
@@ -63,6 +65,26 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
     tree = linkage(squareform(distances, checks=False), method="average")
     found: Numbers = np.unique(fcluster(tree, border_us, criterion="distance"), return_inverse=True)[1]
     return found
+
+
+def kinds(effect_us: Array, gap_us: float) -> tuple[list[Numbers], Array]:
+    """Return the kinds of nodes, the nearest first, and for each node the distance that is usual for its kind, in us.
+
+    A kind is a chain of nodes whose distances follow each other more closely than the gap (single linkage). Nodes of no
+    kind belong to the next nearer one.
+
+    :param effect_us: how much farther each node is from every other one than is usual.
+    """
+    order = np.argsort(effect_us, kind="stable")
+    chains = np.split(order, np.flatnonzero(np.diff(effect_us[order]) > gap_us) + 1)
+    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_OF_KIND * len(effect_us))))
+    found = [chain for chain in chains if len(chain) >= fewest]
+    if len(found) < 2:
+        return [order], np.full(len(effect_us), float(np.median(effect_us)))
+    centres = np.array([float(np.median(effect_us[chain])) for chain in found])
+    starts = np.array([float(effect_us[chain].min()) for chain in found])
+    number = np.maximum(np.searchsorted(starts, effect_us, side="right") - 1, 0)
+    return [np.flatnonzero(number == each) for each in range(len(found))], centres[number]
 
 
 def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
