@@ -108,17 +108,22 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
     fourth = nights.spend(ALL)
     four = (first, second, third, fourth)
     report_table("four nights", [f"{night.json['headline']}, status {night.status}" for night in four])
-    assert [night.status for night in four] == [0, 0, 3, 0], [night.text for night in four]
-    assert [night.json["headline"] for night in (first, second)] == ["quiet", "quiet"]
+    # On a host whose other work makes the values vary, a night may be blind to small faults.
+    quiet = {night.session: ("blind", 4) if night.json["blind"] else ("quiet", 0) for night in four}
+    for night in (first, second, fourth):
+        assert night.status == quiet[night.session][1], night.text
+    assert third.status == 3, third.text
+    for night in (first, second):
+        assert night.json["headline"].split(":")[0] == quiet[night.session][0]
     (title,) = third.titles("new")  # and nobody else's
     assert title.startswith("node n3 sends and receives at 0.")
     # The missed reference is of the same cause, and no second finding.
     assert "slowest_pair_bandwidth" in "".join(third.json["new"][0]["details"])
     assert "node n3" in third.text and third.text == (third.folder / "summary.md").read_text()
     assert fourth.titles("closed") == [title] and not fourth.json["new"] + fourth.json["still"]
-    assert fourth.json["headline"] == "quiet (1 closed)"
+    assert fourth.json["headline"].split(":")[0] == f"{quiet[fourth.session][0]} (1 closed)"
     suites = [JUnitXml.fromfile(str(night.folder / "junit.xml")) for night in four]
-    assert [whole.failures > 0 for whole in suites] == [False, False, True, False]
+    assert [whole.failures > 0 for whole in suites] == [night.status != 0 for night in four]
     for night in four:
         assert "n3" in (night.folder / "report.html").read_text()
     assert (nights.folder / "latest").resolve() == fourth.folder.resolve()
@@ -170,7 +175,7 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     )
     assert (half.json["cases"], half.json["passed"]) == (2, 1)
     healed = nights.spend(EIGHT, TWO)
-    assert healed.status == 0, healed.text
+    assert healed.status == (4 if healed.json["blind"] else 0), healed.text
     assert healed.titles("closed") == [title]
 
 

@@ -39,7 +39,7 @@ Exit status:
   1  the night itself failed, so little is known of the machine
   2  wrong usage
   3  something is wrong: each finding is listed, new ones as such
-  4  blind: nothing was found, but no slow node would have been, for values vary too much
+  4  blind: nothing was found, but values vary so much that a node slower by a quarter would not have been
 """
 
 

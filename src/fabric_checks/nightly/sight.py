@@ -29,8 +29,9 @@ _QUANTITIES = {
 }
 #: Of fewer nodes than these none can be named as slow: there is too little to compare it with.
 FEWEST_NODES = 4
-#: A case is blind if it would not have named a node that loses this share of its bandwidth.
-LEAST_LOSS = 0.10
+#: A case is blind if it would not have named a node that loses a quarter of its bandwidth, as by a link that is trained
+#: at three of four lanes; one that would not have named a loss of a tenth is noted.
+BLIND_FROM, NOTED_FROM = 0.25, 0.10
 _REMEDY = "run the night while nobody else uses the machine, for example in a reservation"
 
 
@@ -97,38 +98,41 @@ def _short_of(kind: str, size: float | None, known: Limits) -> str:
 def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]]:
     """Return why a night is blind, a line for each partition, and notes on single cases that are.
 
-    A partition is blind if none of its cases of enough nodes would have named a node slower by a tenth. Cases are in
+    A partition is blind if none of its cases of enough nodes would have named a node slower by a quarter. Cases are in
     the order of their names, so that a note is the same on the next night.
     """
     few: list[str] = []
-    seeing: dict[tuple[str, bool], list[str]] = {}
-    unseeing: dict[tuple[str, bool], list[tuple[str, float | None]]] = {}
+    dim: list[str] = []
+    seeing: set[tuple[str, str]] = set()
+    unseeing: dict[tuple[str, str], list[tuple[str, float | None]]] = {}
     for name, known in sorted(limits(by_case).items()):
         record = by_case[name][0]
-        of_latency = "node_us" in known
-        least = known.get("node_us" if of_latency else "node")
-        where = (record["partition"], of_latency)
+        what = "node far away" if "node_us" in known else "slow node"
+        least = known.get("node_us" if "node_us" in known else "node")
         if record["nodes"] < FEWEST_NODES:
             few.append(name)
-        elif least is None or (not of_latency and least > LEAST_LOSS):
-            unseeing.setdefault(where, []).append((name, least))
+        elif least is None or ("node" in known and least > BLIND_FROM):
+            unseeing.setdefault((record["partition"], what), []).append((name, least))
         else:
-            seeing.setdefault(where, []).append(name)
-    lines, notes = [], []
-    for (partition, of_latency), cases in unseeing.items():
-        names = _cases([name for name, _ in cases])
-        if (partition, of_latency) in seeing:
-            notes.append(f"values vary too much to name a node slower by a tenth: {names}; {_REMEDY}")
+            seeing.add((record["partition"], what))
+            dim += [name] if "node" in known and least > NOTED_FROM else []
+    lines = []
+    for (partition, what), cases in unseeing.items():
+        names = [name for name, _ in cases]
+        if (partition, what) in seeing:
+            dim += names
             continue
         losses = [loss for _, loss in cases if loss is not None]
-        least_text = f"none slower by less than {100 * min(losses):.0f} %" if losses else "none"
-        what = "node far away" if of_latency else "slow node"
+        smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
         lines.append(
-            f"no {what} ({least_text}) would have been named on {partition}: values of {names} vary; {_REMEDY}"
+            f"no {what}{smallest} would have been named on {partition}: values of {_cases(names)} vary; {_REMEDY}"
         )
+    notes = []
     if few:
-        notes.insert(0, f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; "
-                     "take a level with more nodes")  # fmt: skip
+        remedy = "take a level with more nodes"
+        notes.append(f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}")
+    if dim:
+        notes.append(f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}")
     return lines, notes
 
 
