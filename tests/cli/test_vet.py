@@ -16,7 +16,7 @@ from fabric_checks.nightly.vetting.planning import Outcome
 def call(monkeypatch):
     """Return a function that vets eight nodes, of which these are faulty and slow, and returns status and output."""
 
-    def vetted(*options, faulty=(), slow=(), away=(), count=8):
+    def vetted(*options, faulty=(), slow=(), away=(), lost=(), count=8):
         def run(_, groups):
             bad = [any(node in faulty for node in group) for group in groups]
             blamed = {node: f"{node} sends at 0.5\x1b[31m" for node in slow}
@@ -26,7 +26,7 @@ def call(monkeypatch):
         all_nodes = [*nodes, *away]
         leaves = {"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6]), "leaf-3": tuple(all_nodes[6:7])}
         at = Switches(leaves, tuple(all_nodes[7:]))
-        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at)
+        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at, frozenset(lost))
         monkeypatch.setattr(vet.machine, "look", lambda *_: found)
         monkeypatch.setattr(vet.Jobs, "run", run)
         done = CliRunner().invoke(vet.command, [*options])
@@ -63,6 +63,8 @@ def test_the_same_as_json(call):
 
 def test_nodes_that_were_not_seen_are_no_success(call):
     assert call("--budget", "40", away=["n8"])[0] == 1
+    status, text = call("--budget", "40", away=["n8", "n9"], lost=["n9"])
+    assert status == 3 and "8 good, 1 faulty, 1 not seen" in text and "nodename=n9 " in text
     status, text = call("--budget", "39")
     assert status == 1 and "the budget of 39 node-minutes is too small" in " ".join(text.split())
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import count_text, first_of, one_line
+from fabric_checks.core.text import count_text, one_line
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
@@ -36,10 +36,6 @@ Exit status:
   2  wrong usage
   3  a node or a path is slow or faulty
 """
-
-
-#: For how many jobs the smallest faults that they would have seen are printed.
-_MOST = 4
 
 
 @click.command("vet", epilog=_EPILOG)
@@ -78,7 +74,7 @@ def command(
     jobs = Jobs(session, paths.results().absolute(), found.partition, found.environ, step_minutes, options)
     verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes)
     for node, why in found.away.items():
-        verdicts.words[node] = Word.NOT_SEEN
+        verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why
     bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
     # The command by which Slurm's administrator takes bad nodes out of service; it is printed and never run.
@@ -115,7 +111,7 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
         console.print_rich([table])
         _show_switches(found.switches, verdicts)
     console.print(*(f"path: {line}" for line in verdicts.paths))
-    console.print(*first_of(verdicts.notes, ": --json lists all", _MOST))
+    console.print(*verdicts.notes)
 
 
 def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:

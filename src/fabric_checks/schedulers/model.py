@@ -63,6 +63,7 @@ class Node:
     """A node as its scheduler knows it.
 
     :param fault: what keeps it from taking jobs, as in ``n2 is drained (broken cable)``; None if nothing does.
+    :param is_lost: whether the scheduler itself has lost it, as when it does not respond; nobody has taken it away.
     :param is_busy: whether other jobs have it; :param partitions: of Slurm, those that it belongs to.
     """
 
@@ -70,6 +71,7 @@ class Node:
     fault: str | None = None
     is_busy: bool = False
     partitions: frozenset[str] = frozenset()
+    is_lost: bool = False
 
 
 @dataclass(frozen=True)

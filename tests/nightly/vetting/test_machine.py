@@ -11,7 +11,7 @@ from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 def test_the_nodes_of_the_default_partition(answers):
     found = machine.look("oak")
     assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1", "n3"))
-    assert found.away == {"n2": "n2 is drained (cable)"}
+    assert found.away == {"n2": "n2 is drained (cable)"} and not found.lost
     assert machine.look("oak", ["n3"]).nodes == ("n3",)
 
 
@@ -26,7 +26,7 @@ def test_the_nodes_of_a_reservation_in_maintenance(answers):
     answers["w"] = "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE"
     answers["n[1-2]"] = "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
     found = machine.look("oak")
-    assert found.nodes == ("n1",) and found.away == {"n2": "n2 is down"}
+    assert found.nodes == ("n1",) and found.away == {"n2": "n2 is down"} and found.lost == {"n2"}
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,18 @@ def test_a_healthy_machine_takes_one_job():
     assert found.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7 and 1 more: it sees a tenth"]
 
 
+def test_what_the_job_that_saw_the_most_would_have_named_is_noted():
+    verdicts, rounds = started(names(8))
+    next(rounds)
+    rounds.send([Outcome(False, why="it hung")])
+    assert not verdicts.notes
+    of_parts = [Outcome(True, notes=(f"job {n}",), unsure="noise" if n else "") for n in range(4)]
+    (all_good,) = rounds.send(of_parts)
+    with pytest.raises(StopIteration):
+        rounds.send([Outcome(True, notes=(f"all {len(all_good)}",))])
+    assert verdicts.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7: all 8"]
+
+
 @pytest.mark.parametrize("count", [3, 5, 8, 64, 232])
 def test_every_single_faulty_node_is_named_in_so_many_jobs(count):
     for node in names(count):

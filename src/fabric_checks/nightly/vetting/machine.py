@@ -38,6 +38,7 @@ class Machine:
 
     :param partition: ``SYSTEM:PARTITION`` of ReFrame; :param environ: the environment that its jobs run in.
     :param nodes: those in service; :param away: the others, with what keeps them from taking jobs.
+    :param lost: those of them that the scheduler has lost, which are faulty.
     :param switches: the switch of each.
     """
 
@@ -46,6 +47,7 @@ class Machine:
     nodes: tuple[str, ...]
     away: Mapping[str, str]
     switches: Switches
+    lost: frozenset[str] = frozenset()
 
 
 def look(system: str | None, only: Sequence[str] = ()) -> Machine:
@@ -78,6 +80,7 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         tuple(node.name for node in meant if node.fault is None),
         faults(meant),
         switches_of([node.name for node in meant], partition.get("extras", {}).get("topology", [])),
+        frozenset(node.name for node in meant if node.is_lost),
     )
 
 

@@ -65,7 +65,8 @@ class Verdicts:
 
     :param words: of each node, in order; :param reasons: why, for those that are not good.
     :param paths: paths that are slow or faulty, and failures that did not repeat, a line each.
-    :param notes: how slow a node had to be to be seen, a line for each job that reports it.
+    :param notes: how slow a node had to be to be seen, by the job that saw the most nodes, and what was left out.
+    :param seen_by: of that job, whether it shows which nodes are slow, and its number of nodes.
     :param unsure: why no job of a good node shows whether it is slow.
     """
 
@@ -73,6 +74,7 @@ class Verdicts:
     reasons: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    seen_by: tuple[bool, int] = (False, 0)
     unsure: dict[str, str] = field(default_factory=dict)
 
     def note(self, node: str, word: Word, reason: str = "") -> None:
@@ -295,7 +297,10 @@ def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
             verdicts.note(node, Word.SLOW, why)
     verdicts.paths += [path for path in outcome.paths if path not in verdicts.paths]
     if outcome.passed:
-        verdicts.notes += [f"on {names_text(group, 8)}: {note}" for note in outcome.notes]
+        seen_by = (not outcome.unsure, len(group))
+        if outcome.notes and seen_by >= verdicts.seen_by:
+            verdicts.seen_by = seen_by
+            verdicts.notes = [f"on {names_text(group, 8)}: {note}" for note in outcome.notes]
         for node in group:
             verdicts.note(node, Word.GOOD)
             if outcome.unsure:

@@ -30,6 +30,8 @@ UNAVAILABLE = {
     "FUTURE": "is not set up yet",
     "REBOOTING": "reboots",  # as DOWN+REBOOT_ISSUED is called here
 }
+#: Of these, what nobody has decided.
+LOST = ("NOT_RESPONDING", "NO_RESPOND", "DOWN")
 #: How states of a node begin that comes back for a job by itself, as one that saves power or reboots. Until then it
 #: does not respond, which is no fault. Older releases print these states as a character behind the first one.
 RETURNING, RETURNING_MARKS = ("POWER", "REBOOT_ISSUED"), "~#!%^"
@@ -142,7 +144,8 @@ def _node(line: str, reserved: bool) -> Node:
     # Slurm's own reason of a silent node adds nothing.
     why = "" if reason in ("", "Not responding") else f" ({reason})"
     partitions = frozenset(_value(line, "Partitions").split(",")) if " Partitions=" in line else frozenset()
-    return Node(name, f"{name} {meaning}{why}" if meaning else None, bool(states & BUSY), partitions)
+    is_lost = bool(meaning) and any(state.startswith(LOST) for state in states)
+    return Node(name, f"{name} {meaning}{why}" if meaning else None, bool(states & BUSY), partitions, is_lost)
 
 
 def _states(text: str) -> set[str]:
