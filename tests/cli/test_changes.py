@@ -2,12 +2,12 @@
 """``fabric-checks changes`` as a user starts it."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli import main
+from tests import calling
 from tests.builders import runs, write_runs
 
 
@@ -23,8 +23,7 @@ def log(tmp_path):
     return write_runs(tmp_path / "log.jsonl", records, runs("", [1.0] * 3, metric="short", size_B=None))
 
 
-def changes(*arguments):
-    return CliRunner().invoke(main.cli, ["changes", *map(str, arguments)])
+changes = partial(calling.invoke, "changes")
 
 
 def test_a_paragraph_for_an_event(log):

@@ -2,11 +2,12 @@
 """``fabric-checks compare`` as a user starts it."""
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 from fabric_checks.cli import main
+from tests import calling
 from tests.builders import runs, write_runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
@@ -21,8 +22,7 @@ def logs(tmp_path):
     return tmp_path
 
 
-def compare(*arguments):
-    return CliRunner().invoke(main.cli, ["compare", *map(str, arguments)])
+compare = partial(calling.invoke, "compare")
 
 
 def labelled(logs):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A folder that cannot be searched is said, and is no run without values."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
+from tests.builders import write_session
 from tests.references.records import record, write
 
 SESSION = record(0)["session"]
@@ -37,11 +37,7 @@ def results():
     parent = Path(tempfile.mkdtemp())
     parent.chmod(0o755)
     folder = write(parent / "results", [record(day) for day in range(3)])
-    (folder / "logs").mkdir()
-    (folder / "reports").mkdir()
-    (folder / "logs" / f"{SESSION}.log").touch()
-    content = {"session_info": {"log_files": [f"/x/{SESSION}.log"]}, "runs": [{"testcases": []}]}
-    (folder / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    write_session(folder, [], session=SESSION)
     yield folder
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)

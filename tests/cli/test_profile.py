@@ -4,13 +4,13 @@
 import json
 import os
 import subprocess
+from functools import partial
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
+from tests import calling
 from tests.conftest import GOLDEN
 from tests.fabric.test_programs import environment
 from tests.guard import GUARD_S
@@ -38,8 +38,7 @@ int main(int argc, char **argv)
 """
 
 
-def call(*arguments):
-    return CliRunner().invoke(load("profile"), list(map(str, arguments)))
+call = partial(calling.invoke, "profile")
 
 
 def test_a_profile_that_was_written_before(tmp_path):

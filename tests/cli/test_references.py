@@ -6,16 +6,16 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from fabric_checks.cli import references
-from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import runs
 from fabric_checks.references import cases, reference_file
+from tests import calling
 from tests.conftest import GOLDEN, TESTS
 from tests.guard import GUARD_S
 from tests.references.records import record, write
@@ -36,11 +36,7 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
-def invoke(*arguments):
-    done = CliRunner().invoke(cli, ["references", *map(str, arguments)])
-    if done.exception and not isinstance(done.exception, SystemExit | FabricError):
-        raise done.exception
-    return done
+invoke = partial(calling.invoke, "references")
 
 
 def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(folder, tmp_path):

@@ -2,13 +2,12 @@
 """Replay: a traced program takes as long on a twin as the same program simulated there; what is wrong is one line."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import half_octaves
@@ -19,6 +18,7 @@ from fabric_twins.model import description, platform_file
 from fabric_twins.simulate import Bounds
 from fabric_twins.smpirun import FEWEST
 from lab.replay import described
+from tests import calling
 from tests.fabric import test_profile
 from tests.twins.simulation import ROOT, SOURCES, shipped, simgrid
 
@@ -48,13 +48,12 @@ def pair(tmp_path):
     )
 
 
-def call(*arguments):
-    return CliRunner().invoke(load("replay"), list(map(str, arguments)))
+call = partial(calling.invoke, "replay")
 
 
 def refused(*arguments):
     """Return the one line of an error; standard output stays empty."""
-    done = CliRunner().invoke(load("replay"), list(map(str, arguments)))
+    done = call(*arguments)
     assert isinstance(done.exception, FabricError) and done.stdout == ""
     assert "\n" not in str(done.exception)
     return str(done.exception)

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
 from fabric_checks.records import runs
 from lab import section6
+from tests import calling
 from tests.guard import GUARD_S
 from tests.twins.simulation import ROOT, simgrid
 
@@ -50,7 +49,7 @@ def test_the_values_are_those_of_the_replay(replayed):
 def test_the_report_shows_them(replayed, tmp_path):
     results, _ = replayed
     page = tmp_path / "report.html"
-    done = CliRunner().invoke(load("report"), [str(results), "-o", str(page)])
+    done = calling.invoke("report", results, "-o", page)
     assert done.exit_code == 0, done.output
     text = page.read_text()
     for what in ("LammpsReplay by number", "loop time, lj, 8x2", "communication share, lj, 8x2", "(simulated)"):
