@@ -2,26 +2,20 @@
 """`fabric-checks references`, up to a run of ReFrame that judges by what was proposed."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from fabric_checks.cli import references
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import runs
 from fabric_checks.references import cases, reference_file
 from tests import calling
 from tests.conftest import GOLDEN, TESTS
-from tests.guard import GUARD_S
 from tests.references.records import record, write
+from tests.sessions import Run
 
 ROOT = TESTS.parent
-REFRAME = Path(sys.executable).with_name("reframe")
 LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 
 
@@ -81,16 +75,11 @@ def test_looser_references_are_listed_and_held_back(folder, tmp_path):
 
 def _played(results, number, playback, folder):
     """Run OsuLatency with the output of a file, and return ReFrame's status and the session."""
-    name = f"2026010{number}T000000Z-test"
-    env = os.environ | {
-        "FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich", "PLAYBACK": str(playback),
-        "RFM_REFERENCE_PREFIX": str(folder),
-    }  # fmt: skip
-    where = ["-C", TESTS / "playback/settings.py", "-c", ROOT / "checks/osu/pt2pt.py"]
-    done = subprocess.run(
-        [REFRAME, *where, "-n", "OsuLatency", "-r"], env=env, cwd=ROOT, capture_output=True, timeout=GUARD_S
-    )
-    return done.returncode, runs.load_session(results, name)
+    done = Run(
+        results, "-n", "OsuLatency", settings=TESTS / "playback/settings.py", suites=["osu/pt2pt.py"],
+        name=f"2026010{number}T000000Z-test", PLAYBACK=str(playback), RFM_REFERENCE_PREFIX=str(folder),
+    ).wait()  # fmt: skip
+    return done.status, done.session
 
 
 def test_proposed_references_judge_the_next_run(folder, tmp_path):
