@@ -50,13 +50,16 @@ VERBS = (
 )
 
 
+FOLDERS = ("perflogs", "perflogs/yours", "perflogs/yours/compute")
+
+
 @pytest.mark.parametrize("verb", [each.split() for each in VERBS], ids=VERBS)
-@pytest.mark.parametrize("closed", ["perflogs", "perflogs/yours", "perflogs/yours/compute"])
-def test_a_folder_that_cannot_be_searched_is_named(results, verb, closed):
+@pytest.mark.parametrize("closed", [*FOLDERS, f"{FOLDERS[-1]}/OsuLatency.jsonl"])
+def test_what_cannot_be_searched_or_read_is_named(results, verb, closed):
     if "--cost" in verb:
         closed = "."
     CliRunner().invoke(cli, [*verb, str(results)])  # what it imports, nobody may not be able to read
-    (results / closed).chmod(0o644)
+    (results / closed).chmod(0o644 if (results / closed).is_dir() else 0o200)
     with an_ordinary_user():
         done = CliRunner().invoke(cli, [*verb, str(results)])
     assert done.exit_code != 0

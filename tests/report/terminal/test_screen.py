@@ -265,13 +265,3 @@ def test_what_is_cut_off_ends_with_dots():
     assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
 
 
-def test_untrusted_text_is_only_text():
-    evil = "\x1b[31mred\x07\u202e [bold]no markup[/bold]\nerror: a line of its own"
-    session = of_records(
-        [record(program=evil, environ=evil, findings=[{"kind": "x", "text": evil}], no_reference=evil)]
-    )
-    session = replace(session, cases=(*session.cases, Case(evil, "fail", evil, evil, False)), unreadable=(evil,))
-    lines = printed(session, messages=(evil,))
-    text = "\n".join(lines)
-    assert "\x1b[31m" not in text and "\x07" not in text and "\u202e" not in text
-    assert "[bold]" in text and not any(line.startswith("error:") for line in lines)
