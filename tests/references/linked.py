@@ -32,7 +32,7 @@ site_configuration = {
         }
     ],
     "environments": [
-        {"name": "some", "cc": "mpicc", "features": ["mpi", "mpicc", "osu"], "extras": {"programs": {"osu": OSU}}},
+        {"name": "some", "cc": "mpicc", "features": ["mpi", "mpicc", "osu"], "extras": {"programs": {"osu": OSU}}}
     ],
     "logging": [{"handlers": [{"type": "stream", "name": "stdout", "level": "info"}], "handlers_perflog": []}],
 }

@@ -71,10 +71,7 @@ def test_places_that_rows_do_not_share_stand_in_the_rows():
     comparison = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)))
     (only,) = page_of(comparison).tables
     assert only.title == "B against A"
-    assert {row[1] for row in only.rows} == {
-        "OsuLatency (cluster:compute+mpich)",
-        "OsuLatency (cluster:compute+impi)",
-    }
+    assert {row[1] for row in only.rows} == {"OsuLatency (cluster:compute+mpich)", "OsuLatency (cluster:compute+impi)"}
     (only,) = page_of(compared(curve("A"), curve("B"))).tables
     assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
 

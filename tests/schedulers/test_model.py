@@ -23,11 +23,6 @@ def test_nodes_are_too_few_only_if_they_are_known():
     assert not model.too_few([], 3)
 
 
-def test_a_job_that_never_had_a_node():
-    reason = model.terminated("7", [], model.CANCELLED, "CA", {})
-    assert reason.text == "job 7 had not started; it was cancelled, but not by this session (CA)"
-
-
 def test_the_exit_reason_of_a_wait_names_what_the_job_waited_for():
     # One that is out of service and still busy is named once.
     nodes = [Node("a", "a is down", is_busy=True), Node("b", is_busy=True), Node("c")]

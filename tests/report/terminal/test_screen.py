@@ -16,6 +16,7 @@ from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
+from lab import pack_run
 from tests.builders import SESSION as NAME
 from tests.builders import bare as record
 from tests.report import conftest, recorded, records
@@ -91,7 +92,7 @@ def missed():
 @pytest.mark.parametrize("name", recorded.NAMES)
 def test_a_recorded_run_is_written_as_it_is_read(name):
     text = (recorded.HERE / f"{name}.json").read_text().rstrip("\n")
-    assert recorded.packed(recorded.session_of(name)) == text
+    assert pack_run.packed(recorded.session_of(name)) == text
 
 
 SESSIONS = {
@@ -263,5 +264,3 @@ def test_what_is_cut_off_ends_with_dots():
     reason = "config/references/x.yaml, line 3: nothing reads this entry; " * 5 + "write it below the name of a check"
     head = printed(of_records([record(no_reference=reason)]))[:6]
     assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
-
-
