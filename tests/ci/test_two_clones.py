@@ -32,14 +32,8 @@ def other(tmp_path_factory):
 
 
 def run(*command, **more):
-    return subprocess.run(
-        [str(word) for word in command],
-        env=os.environ | SOURCED,
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-        **more,
-    )
+    line, env = [str(word) for word in command], os.environ | SOURCED
+    return subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S, **more)
 
 
 def test_its_command(other):

@@ -57,13 +57,9 @@ class Folder:
             (place / name).write_text(text)
         env = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"} | variables
         done = subprocess.run(
-            [*under, "sh", "build.sh", self.kept, "mpicc"],
-            cwd=place,
-            env=env,
-            capture_output=True,
-            text=True,
+            [*under, "sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env, capture_output=True, text=True,
             timeout=GUARD_S,
-        )
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert subprocess.run([place / "placement"], env=env).returncode in (0, 1)
         self.said = done.stdout + done.stderr
