@@ -6,13 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fabric_checks.core.paths import home
 from fabric_checks.records import runs
+from tests import programs
 from tests.conftest import FABRIC_CHECKS, TESTS
 from tests.guard import GUARD_S
 
 REFRAME = Path(sys.executable).with_name("reframe")
 CHECKS = TESTS.parent / "checks"
 NAME = "20260101T000000Z-test"
+
+
+def call(program, results, *options, **more):
+    """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with these."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
+    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | more
+    return programs.run([*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options], env=env)
 
 
 class Run:

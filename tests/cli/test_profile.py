@@ -10,10 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from fabric_checks.core.errors import FabricError
-from tests import calling
+from tests import calling, programs
 from tests.conftest import GOLDEN
 from tests.fabric.test_programs import environment
-from tests.guard import GUARD_S
 
 GOLDEN_FILE = GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt"
 PROGRAM = """
@@ -82,7 +81,7 @@ def program(tmp_path_factory):
 def run(*arguments):
     env = environment("mpich") | {"PATH": f"{environment('mpich')['PATH']}:{os.environ['PATH']}"}
     command = ["fabric-checks", "profile", *map(str, arguments)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    return programs.run(command, env=env)
 
 
 def test_a_program_is_run_and_its_status_is_handed_on(program, tmp_path):

@@ -45,16 +45,6 @@ def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(fo
     assert written.exit_code == 0 and "OsuLatency" in (folder / "yours.yaml").read_text()
 
 
-def test_json_has_all_of_it(folder, tmp_path):
-    results = write(tmp_path / "results", [record(day) for day in range(6)] + [record(0, metric="latency_16B")])
-    content = json.loads(invoke("propose", results, "--system", "yours", "--json").stdout)
-    assert content["written"] is False and content["difference"].startswith("--- a/")
-    new, refused = content["proposals"]
-    assert (new["action"], new["reference"]) == ("new", [1.3, None, 0.02, "us"])
-    assert (len(new["history"]["values"]), new["derived"]["decided_by"]) == (6, "minimum")
-    assert (refused["action"], refused["why"], refused["reference"]) == ("refused", "1 pass, but 5 are needed", None)
-
-
 def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):
     results = write(tmp_path / "results", [record(day) for day in range(3)])
     done = invoke("propose", results, "--system", "yours")

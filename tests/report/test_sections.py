@@ -138,22 +138,6 @@ def test_what_does_not_concern_a_sound_machine_of_one_node_is_left_out():
     )
 
 
-def test_values_that_missed_their_reference_come_first(everything):
-    found = blocks(everything, "references")
-    assert [[cell.text for cell in cells] for _, cells in found["references-judged"].rows] == [
-        ["missed", "OsuLatency 2x1", "latency_64B", "1.5", "us", "1 (at most 1.1)", "the offer"],
-        ["met", "OsuLatency 2x1", "latency_8B", "1.05", "us", "1 (at most 1.1)", "the offer"],
-    ]
-
-
-def test_what_is_slow_comes_first(everything):
-    (look, *_) = everything["summary"].blocks
-    lines = dict(look.groups)["oak"]
-    assert "oak02 receives at 0.41" in lines[0]
-    assert any("latency_64B is 1.5 us, reference 1 (at most 1.1): missed" in line for line in lines)
-    assert any("node oak03 was lost" in line for line in lines)
-
-
 def test_the_provenance_of_a_figure():
     runs = [
         row for day in range(6) for row in records.later([record(no_reference=None, reference=1.0, upper=0.1)], day)
@@ -327,12 +311,6 @@ def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
     order = [STREAMING, "sea-shore", "sea-shore-2", "others"]
     assert [key for key in titles if key in order] == order
     assert (titles["sea-shore"], titles["sea-shore-2"], titles["others"]) == ("Sea & shore", "Sea shore", "Others")
-
-
-def test_the_values_asked_for_first_are_at_a_glance(everything):
-    shown = texts(blocks(everything, "summary")["at-a-glance"])
-    assert shown["Between nodes: bandwidth, peak, 2x1"] == ["MB/s", "1600"]
-    assert shown["All processes: bcast, 8 B and 1 MiB, 16x1"] == ["us", "1.2 .. 700"]
 
 
 def test_twenty_thousand_values_are_below_three_megabytes():

@@ -3,7 +3,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 
 from fabric_checks.records import runs
 from lab import section6
-from tests import calling
-from tests.guard import GUARD_S
+from tests import calling, programs
 from tests.twins.simulation import ROOT, simgrid
 
 pytestmark = simgrid
@@ -28,7 +26,7 @@ def replayed(tmp_path_factory):
     }  # fmt: skip
     reframe = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config" / "settings.py", "-c", ROOT / "checks"]
     chosen = ["--system", "escher", "--tag", "applications", "-n", "problem=lj", "-r"]
-    done = subprocess.run([*reframe, *chosen], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run([*reframe, *chosen], env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return results, runs.load_session(results, SESSION)
 

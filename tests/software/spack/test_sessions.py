@@ -2,12 +2,12 @@
 """Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from fabric_checks.software.spack.build import BUILT
+from tests import programs
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.homes import linked
@@ -106,7 +106,7 @@ def test_the_command_of_a_session_prints_the_failure_alone(tape):
     tape.fail("install", "install.checksum", 1)
     options = [f"--environ={LOCAL / 'mpich'}", f"--site={tape.site}", f"--common={COMMON}"]
     command = [FABRIC_CHECKS, "spack", "build", OSU.name, *options, tape.folder / "environment"]
-    done = subprocess.run(command, env=tape.variables, capture_output=True, text=True)
+    done = programs.run(command, env=tape.variables)
     assert done.returncode == 1 and done.stderr.startswith("error: Spack: checksum mismatch")
     assert "Traceback" not in done.stderr and not (tape.folder / "environment" / BUILT).exists()
 
@@ -145,7 +145,7 @@ def test_a_session_killed_during_a_build_blocks_no_other(tape):
     first.process.send_signal(2)
     first.process.communicate(timeout=GUARD_S)
     assert first.process.returncode != 0
-    left = subprocess.run(["pgrep", "-f", f"{tape.folder}|{tape.home}"], capture_output=True, text=True).stdout
+    left = programs.run(["pgrep", "-f", f"{tape.folder}|{tape.home}"]).stdout
     assert left == "", left
     tape.write("install.sh", good)
     done = begun(tape, "-n", "^OsuLatency", results="again").wait()
