@@ -138,6 +138,22 @@ def test_what_does_not_concern_a_sound_machine_of_one_node_is_left_out():
     )
 
 
+def test_values_that_missed_their_reference_come_first(everything):
+    found = blocks(everything, "references")
+    assert [[cell.text for cell in cells] for _, cells in found["references-judged"].rows] == [
+        ["missed", "OsuLatency 2x1", "latency_64B", "1.5", "us", "1 (at most 1.1)", "the offer"],
+        ["met", "OsuLatency 2x1", "latency_8B", "1.05", "us", "1 (at most 1.1)", "the offer"],
+    ]
+
+
+def test_what_is_slow_comes_first(everything):
+    (look, *_) = everything["summary"].blocks
+    lines = dict(look.groups)["oak"]
+    assert "oak02 receives at 0.41" in lines[0]
+    assert any("latency_64B is 1.5 us, reference 1 (at most 1.1): missed" in line for line in lines)
+    assert any("node oak03 was lost" in line for line in lines)
+
+
 def test_the_provenance_of_a_figure():
     runs = [
         row for day in range(6) for row in records.later([record(no_reference=None, reference=1.0, upper=0.1)], day)

@@ -2,33 +2,26 @@
 """A session on a simulated cluster: an application's values are predictions, and the report draws them."""
 
 import json
-import os
-import sys
-from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import runs
 from lab import section6
-from tests import calling, programs
+from tests import calling
+from tests.sessions import Run
 from tests.twins.simulation import ROOT, simgrid
 
 pytestmark = simgrid
-SESSION = "20260101T000000Z-test"
 
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory):
     """Return the folder of results of `--tag applications` on escher, of lj, and its records."""
     results = tmp_path_factory.mktemp("results")
-    env = os.environ | {
-        "FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "none", "FABRIC_STACK": "simgrid",
-    }  # fmt: skip
-    reframe = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config" / "settings.py", "-c", ROOT / "checks"]
-    chosen = ["--system", "escher", "--tag", "applications", "-n", "problem=lj", "-r"]
-    done = programs.run([*reframe, *chosen], env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return results, runs.load_session(results, SESSION)
+    chosen = ("--system", "escher", "--tag", "applications", "-n", "problem=lj")
+    of_twins = {"FABRIC_MPI": "none", "FABRIC_STACK": "simgrid"}
+    done = Run(results, *chosen, settings=ROOT / "config" / "settings.py", **of_twins).wait()
+    assert done.status == 0, done.output
+    return results, done.session
 
 
 def test_the_values_are_those_of_the_replay(replayed):
