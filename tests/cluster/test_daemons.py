@@ -35,6 +35,7 @@ def test_a_daemon_that_does_not_answer(tmp_path):
 
 
 def test_a_program_that_fails_or_takes_too_long(tmp_path):
+    assert daemons.run_client(ROOT, ["echo", "yes"], 10) == "yes\n"
     with pytest.raises(ClusterError, match="thing failed: error: disk"):
         daemon(tmp_path, "echo error: disk; exit 3").finish(10)
     slow = daemon(tmp_path, "exec sleep 60")

@@ -264,3 +264,9 @@ def test_what_is_cut_off_ends_with_dots():
     reason = "config/references/x.yaml, line 3: nothing reads this entry; " * 5 + "write it below the name of a check"
     head = printed(of_records([record(no_reference=reason)]))[:6]
     assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
+
+
+def test_messages_of_reframe_are_shown_and_only_text():
+    lines = printed(of_records([record()]), messages=("\x1b[31mred\x07 [bold]x[/bold]\nerror: a line of its own",))
+    (message,) = lines[lines.index("  messages of ReFrame:") + 1 :][:1]
+    assert "[bold]x[/bold]" in message and message.isprintable() and "error:" not in [line[:6] for line in lines]
