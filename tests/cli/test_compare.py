@@ -70,3 +70,9 @@ def test_only_and_all(logs):
     content = json.loads(compare(*labelled(logs), "--json", "--only", "missing").stdout)
     assert [row["verdict"] for row in content["rows"]] == ["missing"] and content["counts"]["worse"] == 1
     assert compare(*labelled(logs), "--only", "too-few-runs", "--only", "worse", "--all").exit_code == 0
+
+
+def test_sets_that_share_no_partition_are_refused(logs):
+    write_runs(logs / "old.jsonl", runs("", TIGHT), runs("", TIGHT, partition="gpu"))
+    write_runs(logs / "new.jsonl", runs("", TIGHT, partition="other"))
+    assert str(compare(*labelled(logs)).exception).startswith("'before' and 'after' share no partition")
