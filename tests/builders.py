@@ -126,18 +126,20 @@ def case(name="A %layout=1x2", result="pass", fixture=False, **changes):
     } | changes  # fmt: skip
 
 
-def write_session(results, *passes, records=(), log="", **info):
+def write_session(results, *passes, session=SESSION, records=None, log="", number=0, **info):
     """Write what a session leaves in a folder of results: its report, its log, and records of the check A.
 
     :param passes: for each pass the list of its cases, see :func:`case`.
-    :param records: as :func:`write` takes them.
+    :param records: as :func:`write` takes them; with None their file stays as it is.
+    :param number: that of the report in its name.
     """
     for folder in ("reports", "logs"):
         (results / folder).mkdir(parents=True, exist_ok=True)
-    (results / f"logs/{SESSION}.log").write_text(log)
-    write(results / "perflogs/A.jsonl", records)
+    (results / f"logs/{session}.log").write_text(log)
+    if records is not None:
+        write(results / "perflogs/A.jsonl", records)
     content = {
-        "session_info": {"log_files": [f"/x/{SESSION}.log"], **info},
+        "session_info": {"log_files": [f"/x/{session}.log"], **info},
         "runs": [{"testcases": cases} for cases in passes],
     }
-    (results / "reports/run-report-0.json").write_text(json.dumps(content))
+    (results / f"reports/run-report-{number}.json").write_text(json.dumps(content, indent=2))

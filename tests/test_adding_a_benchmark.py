@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from tests.guard import GUARD_S
+from tests import programs
 
 REFRAME = Path(sys.executable).with_name("reframe")
 BLOCK = re.compile(r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -43,7 +43,7 @@ def copy(tmp_path_factory):
 def run(folder, *command, **variables):
     """Run a command in the copy, with the copy's library."""
     env = os.environ | {"PYTHONPATH": str(folder / "src")} | variables
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=GUARD_S, check=False)
+    return programs.run(command, cwd=folder, env=env)
 
 
 def test_the_suite_is_three_files(copy):

@@ -4,48 +4,21 @@
 import os
 import re
 import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import runs
 from fabric_checks.records.record import FIELDS
-from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
-from tests.guard import GUARD_S
+from tests import sessions
+from tests.conftest import GOLDEN, TESTS
 
 ROOT = TESTS.parent
-REFRAME = Path(sys.executable).with_name("reframe")
-SHOW = [FABRIC_CHECKS, "show"]
 LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
-SESSION = "20260101T000000Z-test"
-
-
-class Run:
-    """One session of reframe, and the output of `fabric-checks show` on it.
-
-    :param checks: the folder that they are loaded from; that of one suite is loaded sooner than all.
-    """
-
-    def __init__(self, results, *arguments, checks=ROOT / "checks/osu", before=(), **environment):
-        env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "mpich"}
-        env |= environment
-        command = [*before, REFRAME, "-C", TESTS / "playback/settings.py", "-c", checks, *arguments, "-r"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
-        self.status, self.output = done.returncode, done.stdout + done.stderr
-        self.session = runs.load_session(results, SESSION)
-        show = subprocess.run([*SHOW, "--session", SESSION, "--gate"], env=env, capture_output=True, text=True)
-        self.gate, self.shown = show.returncode, show.stdout + show.stderr
-
-    @property
-    def reasons(self):
-        return [case.reason for case in self.session.cases if case.result == "fail"]
 
 
 @pytest.fixture
 def run(tmp_path):
-    return lambda *arguments, **options: Run(tmp_path, *arguments, **options)
+    of = {"settings": TESTS / "playback/settings.py", "suites": ["osu"]}
+    return lambda *arguments, **options: sessions.Run(tmp_path, *arguments, **(of | options)).wait()
 
 
 def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
@@ -69,7 +42,7 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     expected = {
         "metric": "latency_0B", "quantity": "latency", "size_B": 0, "unit": "us", "better": "smaller", "result": "pass",
         "program": "osu-py", "stack": "playback", "layout": "1x2", "tasks": 2, "system": "local", "partition": "node",
-        "environ": "mpich", "check": "OsuLatency", "session": SESSION,
+        "environ": "mpich", "check": "OsuLatency", "session": sessions.NAME,
         "no_reference": "local is any one machine: its values are recorded, not judged",
     }  # fmt: skip
     assert {key: first[key] for key in expected} == expected
@@ -97,7 +70,7 @@ def test_a_cut_output_fails_and_names_the_place(run, tmp_path):
 
 
 def test_the_output_of_another_program_fails(run):
-    done = run("-n", "ImbPointToPoint.*PingPong", checks=ROOT / "checks/imb", PLAYBACK=str(LATENCY))
+    done = run("-n", "ImbPointToPoint.*PingPong", suites=["imb"], PLAYBACK=str(LATENCY))
     assert done.status == 1
     assert "no block '# Benchmarking PingPong'" in done.reasons[0]
 

@@ -21,7 +21,7 @@ from fabric_checks.records.record import FIELDS
 from fabric_checks.records.sources import Faults
 from fabric_checks.references import propose
 from fabric_checks.report import collecting
-from tests.builders import load, record, write
+from tests.builders import case, load, record, write, write_session
 from tests.records.bad_lines import LINES
 
 NAME = record()["session"]
@@ -60,18 +60,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def filled(folder):
-    for name in ("perflogs", "logs", "reports", "references"):
-        (folder / name).mkdir(exist_ok=True)
+    (folder / "references").mkdir(exist_ok=True)
     write(folder / "perflogs/s/p/Good.jsonl", [record(run) for run in range(RUNS)])
-    case = {"name": "A", "display_name": "A %layout=1x2", "system": "s", "partition": "p", "environ": "e",
-            "result": "pass", "fail_phase": None, "fail_reason": None, "fixture": False,
-            "perfvalues": {"s:p:latency_8B": [1.5, 0, None, None, "us", "pass"]}}  # fmt: skip
-    report = {
-        "session_info": {"log_files": [f"/x/{NAME}.log"], "cmdline": "reframe -r"},
-        "runs": [{"testcases": [case]}],
-    }
-    (folder / f"logs/{NAME}.log").write_text("")
-    (folder / "reports/run-report-0.json").write_text(json.dumps(report, indent=2))
+    passed = case(perfvalues={"s:p:latency_8B": [1.5, 0, None, None, "us", "pass"]})
+    write_session(folder, [passed], session=NAME, cmdline="reframe -r")
     return folder
 
 

@@ -4,27 +4,22 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 from fabric_checks.records import runs
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
+from tests.sessions import Run
 
 ROOT = TESTS.parent
 PROGRAMS = {path.stem for path in (ROOT / "checks/fabric/src").glob("*.c")} - {"placement"}
-SESSION = "20260101T000000Z-test"
 
 
 def session(results, *arguments):
     """Run reframe for real and return its status and what it left."""
-    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "mpich"}
-    command = [Path(sys.executable).with_name("reframe"), "-C", TESTS / "settings.py", "-c", ROOT / "checks"]
-    done = subprocess.run([*command, *arguments, "-r"], env=env, capture_output=True, text=True, timeout=GUARD_S)
-    return done.returncode, runs.load_session(results, SESSION)
+    done = Run(results, *arguments, settings=TESTS / "settings.py").wait()
+    return done.status, done.session
 
 
 @contextlib.contextmanager
@@ -62,16 +57,9 @@ def test_a_killed_rank_fails_every_check_and_says_so(tmp_path):
     assert runs.verdict(found)
     cases = [case for case in found.cases if not case.fixture]
     assert {case.name.split()[0] for case in cases} == {
-        "BufferReuse",
-        "CollectiveOverlap",
-        "HotSpot",
-        "LatencyMap",
-        "Notification",
-        "Overlap",
-        "Rotate",
-        "Streaming",
+        "BufferReuse", "CollectiveOverlap", "HotSpot", "LatencyMap", "Notification", "Overlap", "Rotate", "Streaming",
         "StreamingQueue",
-    }
+    }  # fmt: skip
     for case in cases:
         assert case.result == "fail", case.name
         assert "the program ended with exit status" in case.reason, (case.name, case.reason)

@@ -20,9 +20,8 @@ import pytest
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import OLDEST, UNTRIED
 from fabric_checks.software import installed
-from tests import homes
+from tests import homes, programs
 from tests.checks import job_scripts
-from tests.guard import GUARD_S
 
 #: The requirements by name of the version.
 VERSIONS = {"oldest": f"reframe-hpc=={OLDEST}", "newest": f"reframe-hpc<{UNTRIED}"}
@@ -47,7 +46,7 @@ def make(folder, requirement, python=BASE):
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check"]
     # What is imported is compiled by the first start; most of it never is.
     pip += ["install", "--quiet", "--retries=1", "--no-compile"]
-    done = subprocess.run([*pip, requirement], capture_output=True, text=True)
+    done = programs.run([*pip, requirement])
     if done.returncode and any(sign in done.stderr for sign in NO_INDEX):
         pytest.skip(f"no package index to take {requirement} from: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
@@ -76,10 +75,11 @@ def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", s
     files = [word for file in settings or [clone / "config/settings.py"] for word in ("-C", file)]
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
     env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
-    done = subprocess.run(
+    done = programs.run(
         [*as_user, reframe, *(files if settings != [] else []), "-c", clone / "checks", "--nocolor", *options],
-        env=env, cwd=where, capture_output=True, text=True, timeout=GUARD_S,
-    )  # fmt: skip
+        env=env,
+        cwd=where,
+    )
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return done
 

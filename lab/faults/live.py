@@ -21,8 +21,7 @@ from pathlib import Path
 from fabric_checks.diagnosis.cross_section import evaluation, findings
 from fabric_checks.diagnosis.fabric_map import topology_files
 from fabric_checks.parsers import rotate_patterns
-from tests.cluster.conftest import Cluster
-from tests.cluster.test_mpi import MPIS
+from tests.cluster.conftest import MPIS, Cluster
 from tests.fabric.test_programs import Mpi
 
 #: A rate that a few cores reach for all pairs at once, also beside other work: what is measured is the links.

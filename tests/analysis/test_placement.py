@@ -51,8 +51,7 @@ def test_wrong_placements_print_the_map(layout, given, message):
 
 
 @pytest.mark.parametrize(
-    ("cpus", "is_right"),
-    [(["0-1", "0"], True), (["0,2-3", "2", "3"], True), (["1", "1"], False), (["-", "-"], True)],
+    ("cpus", "is_right"), [(["0-1", "0"], True), (["0,2-3", "2", "3"], True), (["1", "1"], False), (["-", "-"], True)]
 )
 def test_without_cores_the_cpus_decide(cpus, is_right):
     found = [RankPlace(rank, "a", "a", text, frozenset()) for rank, text in enumerate(cpus)]

@@ -12,14 +12,13 @@ permission to run Open MPI as root is left out.
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from fabric_checks.core.paths import home
+from tests import programs
 from tests.conftest import GOLDEN, TESTS
-from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 SCRIPTS = GOLDEN / "job_scripts"
@@ -45,7 +44,7 @@ def dry_run(system, results):
     name = "^(" + "|".join(re.escape(case.replace(" ", "")) for case in CASES) + ")$"
     command = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config/settings.py", "-c", ROOT / "checks"]
     command += ["--system", system, "-n", name, "--dry-run"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run(command, env=env)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     found = {}
     for case, digest, where in re.findall(r"\[ DRY +\] (.*?) /([0-9a-f]{8}) @(\S+)", done.stdout):

@@ -105,41 +105,6 @@ def of_lsf(script):
 
 READERS = {"generic_slurm": of_slurm, "generic_flux": of_flux, "generic_pbs": of_pbs, "generic_lsf": of_lsf}
 
-#: The options of each launcher: patterns of (nodes, tasks, ppn), and which of them it always gets.
-LAUNCHERS = {
-    "srun": ((r"--nodes=(\d+)", r"--ntasks=(\d+)", r"--ntasks-per-node=(\d+)"), ()),
-    "flux run": ((r"--nodes=(\d+)", r"--ntasks=(\d+)", None), ("nodes", "tasks")),
-    "mpiexec": ((None, r"-n (\d+)", r"-ppn (\d+)"), ("tasks",)),
-    "mpirun": ((None, r"-np (\d+)", r"--map-by ppr:(\d+):node"), ("tasks",)),
-    "jsrun": ((r"--nrs=(\d+) --rs_per_host=1", None, r"--tasks_per_rs=(\d+)"), ("nodes", "ppn")),
-}
-LAUNCHER = {
-    "generic_slurm:pmi2": "srun",
-    "generic_slurm:pmix": "srun",
-    "generic_flux:pmi": "flux run",
-    "generic_flux:pmix": "flux run",
-    "generic_pbs:hydra": "mpiexec",
-    "generic_pbs:prrte": "mpirun",
-    "generic_lsf:hydra": "mpiexec",
-    "generic_lsf:prrte": "mpirun",
-    "generic_lsf:jsm": "jsrun",
-}
-
-
-#: In a script, the names of the first nodes of a job, by Slurm.
-FIRST_NODES = re.compile(r"\$\(scontrol show hostnames \| head -n(\d+) \| paste -sd,\)")
-
-
-def launches(script, launcher):
-    """Return (arguments of the launcher, program) for each of a script's launches."""
-    found = []
-    for line in FIRST_NODES.sub(r"first:\1", script).splitlines():
-        match = re.fullmatch(rf"(?:\{{ )?{launcher}((?: -\S+(?: [\w:]+)?)*) ([/<].*)", line)
-        assert match or not re.match(rf"(\{{ )?{launcher}\b", line), line
-        if match:
-            found.append(match.groups())
-    return found
-
 
 @pytest.fixture(scope="module", params=job_scripts.SYSTEMS)
 def dry(request, tmp_path_factory):
@@ -174,31 +139,6 @@ def test_the_scripts_ask_for_the_layout(dry):
         launches = 2 if "PpnRatio" in case else 1
         assert asked.minutes == launches * (20 if case.startswith("Rotate") else 10), (where, case)
         assert asked.exclusive, (where, case)
-
-
-def test_the_launchers_get_the_same(dry):
-    """The probe and then the program; in the comparison first with one process a node."""
-    system, found = dry
-    for (where, case), script in found.items():
-        launcher = LAUNCHER[f"{system}:{where.split('+')[0]}"]
-        layout = Layout.of(case.split("%layout=")[1])
-        compares = "PpnRatio" in case
-        expected = [Layout(layout.nodes, 1), layout] if compares else [layout]
-        started = launches(script, launcher)
-        assert ["/placement --nodes" in program for _, program in started] == [True, False] * len(expected), (
-            where,
-            case,
-        )
-        for (arguments, program), of in zip(started, [each for each in expected for _ in range(2)], strict=True):
-            no_option_twice([word for word in arguments.split() if word.startswith("-")], ())
-            patterns, always = LAUNCHERS[launcher]
-            for name, pattern in zip(("nodes", "tasks", "ppn"), patterns, strict=True):
-                match = pattern and re.search(rf" {pattern}(?= |$)", arguments)
-                assert match or pattern is None or not (compares or name in always), (where, case, name, arguments)
-                assert not match or int(match[1]) == getattr(of, name), (where, case, arguments)
-            # Else Slurm may start the program on other nodes than the probe.
-            assert (f"--nodelist=first:{of.nodes}" in arguments.split()) == (compares and launcher == "srun"), arguments
-            assert f"placement-{of}.txt" in program or not (compares and "/placement --nodes" in program)
 
 
 def test_nothing_ties_a_job_to_the_host_it_was_submitted_from(dry):

@@ -3,10 +3,10 @@
 
 import os
 import shutil
-import subprocess
 
 import pytest
 
+from tests import programs
 from tests.conftest import TESTS
 
 ROOT = TESTS.parent
@@ -44,7 +44,7 @@ def clone(tmp_path):
 def call(clone, line, status=0):
     env = {"PATH": "/usr/bin:/bin", "FABRIC_RESULTS": str(clone / "results"), "STATUS": str(status)}
     line = f"{line}; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", line], env=os.environ | env, cwd=clone, capture_output=True, text=True)
+    done = programs.run(["bash", "-c", line], env=os.environ | env, cwd=clone)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -13,6 +13,7 @@ import sys
 
 import pytest
 
+from tests import programs
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 from tests.homes import Toy
@@ -204,9 +205,7 @@ def test_the_wait_for_another_set_up_has_an_end(clones, home):
         f"setup = runpy.run_path({str(two.root / 'ci/setup.py')!r})\n"
         "setup['main'].__globals__['WAIT_S'] = 0; sys.exit(setup['main']())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=two.environment(home), capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run([sys.executable, "-c", script], env=two.environment(home))
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {home}/.lock: locked by process {first.process.pid} of "), done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -264,7 +263,7 @@ def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):
     one, _ = clones
     script = f'cd "{tmp_path}" && . "{one.root}/ci/env.sh" && echo "$FABRIC_HOME" "$FABRIC_RESULTS"'
     env = one.environment("here") | {"FABRIC_RESULTS": "there"}
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run(["bash", "-c", script], env=env)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/here {tmp_path}/there", done.stdout + done.stderr
 
 
@@ -294,7 +293,7 @@ print("the next line")
 def test_a_terminal_shows_how_much_of_a_part_is_there(tmp_path):
     """On one line that is rewritten; at its end without a bar, as outside of a terminal."""
     words = [sys.executable, "-c", BAR, str(TESTS.parent / "ci" / "setup.py"), str(tmp_path / "part")]
-    plain = subprocess.run(words, capture_output=True, text=True, timeout=GUARD_S)
+    plain = programs.run(words)
     assert plain.stdout == "==> set-up 1/2: MPICH, 2 MB on disk\nthe next line\n", plain.stderr
     words[-1] = str(tmp_path / "again")
     near, far = os.openpty()

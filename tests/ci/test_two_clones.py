@@ -2,13 +2,12 @@
 """Whatever is run in one clone is of that clone, although the shell has sourced another's ci/env.sh."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from tests.guard import GUARD_S
+from tests import programs
 from tests.homes import checkout
 
 #: Variables of a shell that has sourced this clone's ci/env.sh, without the home, which the tests may have set.
@@ -32,14 +31,8 @@ def other(tmp_path_factory):
 
 
 def run(*command, **more):
-    return subprocess.run(
-        [str(word) for word in command],
-        env=os.environ | SOURCED,
-        capture_output=True,
-        text=True,
-        timeout=GUARD_S,
-        **more,
-    )
+    line, env = [str(word) for word in command], os.environ | SOURCED
+    return programs.run(line, env=env, **more)
 
 
 def test_its_command(other):

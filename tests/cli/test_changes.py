@@ -2,12 +2,12 @@
 """``fabric-checks changes`` as a user starts it."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli import main
+from tests import calling
 from tests.builders import runs, write_runs
 
 
@@ -23,8 +23,7 @@ def log(tmp_path):
     return write_runs(tmp_path / "log.jsonl", records, runs("", [1.0] * 3, metric="short", size_B=None))
 
 
-def changes(*arguments):
-    return CliRunner().invoke(main.cli, ["changes", *map(str, arguments)])
+changes = partial(calling.invoke, "changes")
 
 
 def test_a_paragraph_for_an_event(log):
@@ -48,17 +47,4 @@ def test_nightly(log):
     assert changes(log, "--fail-on", "worse", "--since", "2026-10-24").exit_code == 0
     assert changes(log, "--fail-on", "missing").exit_code == 2
     assert changes(log, "--only", "worst").exit_code == 2
-
-
-def test_json_has_everything(log):
-    content = json.loads(changes(log, "--json").stdout)
-    (event,) = content["events"]
-    assert (content["series"], content["too_short"]) == (5, 1)
-    assert event["state"] == "open" and event["at"] == "2026-10-21T00:00:00+00:00"
-    assert event["circumstances"][0] == {
-        "field": "mpi",
-        "before": ["MPICH 4.2"],
-        "after": ["MPICH\x1b[31m 4.3"],
-    }
-    assert len(event["changes"]) == 5 and event["changes"][0]["change"] == pytest.approx(20, abs=4)
     assert json.loads(changes(log, "--json", "--only", "better").stdout)["events"] == []

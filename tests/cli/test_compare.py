@@ -2,11 +2,11 @@
 """``fabric-checks compare`` as a user starts it."""
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli import main
+from tests import calling
 from tests.builders import runs, write_runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]
@@ -21,8 +21,7 @@ def logs(tmp_path):
     return tmp_path
 
 
-def compare(*arguments):
-    return CliRunner().invoke(main.cli, ["compare", *map(str, arguments)])
+compare = partial(calling.invoke, "compare")
 
 
 def labelled(logs):
@@ -67,33 +66,13 @@ def test_wrong_usage(logs, arguments):
     assert compare(*(each.format(**names) for each in arguments)).exit_code == 2
 
 
-def test_the_forms(logs):
-    assert json.loads(compare(*labelled(logs), "--format", "json").stdout)["sides"] == ["after"]
-    assert compare(*labelled(logs), "--format", "csv").stdout.startswith("baseline,side,check,")
-    assert compare(*labelled(logs), "--format", "markdown").stdout.startswith("### after against before")
-    assert "<h1>after against before</h1>" in compare(*labelled(logs), "--format", "html").stdout
-
-
 def test_only_and_all(logs):
     content = json.loads(compare(*labelled(logs), "--json", "--only", "missing").stdout)
     assert [row["verdict"] for row in content["rows"]] == ["missing"] and content["counts"]["worse"] == 1
     assert compare(*labelled(logs), "--only", "too-few-runs", "--only", "worse", "--all").exit_code == 0
 
 
-def test_one_set_before_and_after_a_date(tmp_path):
-    path = write_runs(tmp_path / "log.jsonl", runs("", [1.0] * 10 + [1.3] * 10))
-    result = compare(f"before={path}@..2026-10-11T00:00Z", f"after={path}@2026-10-11..", "--json")
-    (row,) = json.loads(result.stdout)["rows"]
-    assert (row["n_baseline"], row["n_side"], row["verdict"]) == (10, 10, "worse")
-    assert row["change"] == pytest.approx(30)
-
-
-def test_a_mistake_of_the_user_is_one_line(logs, monkeypatch, capsys):
+def test_sets_that_share_no_partition_are_refused(logs):
     write_runs(logs / "old.jsonl", runs("", TIGHT), runs("", TIGHT, partition="gpu"))
     write_runs(logs / "new.jsonl", runs("", TIGHT, partition="other"))
-    monkeypatch.setattr("sys.argv", ["fabric-checks", "compare", *labelled(logs)])
-    with pytest.raises(SystemExit) as stop:
-        main.main()
-    said = capsys.readouterr().err.splitlines()
-    assert stop.value.code == 1 and len(said) == 1
-    assert said[0].startswith("error: 'before' and 'after' share no partition")
+    assert str(compare(*labelled(logs)).exception).startswith("'before' and 'after' share no partition")

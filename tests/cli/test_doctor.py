@@ -3,13 +3,12 @@
 
 import json
 import re
-import subprocess
 import sys
 
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from tests.guard import GUARD_S
+from tests import programs
 
 SITE = """
 site_configuration = {{
@@ -27,7 +26,7 @@ def doctor(tmp_path):
     def run(*options, features=("mpi", "mpicc")):
         (tmp_path / "site.py").write_text(SITE.format(features=list(features)))
         command = [sys.executable, ROOT / "ci/bin/fabric-checks", "doctor", "-C", tmp_path / "site.py", *options]
-        return subprocess.run(command, capture_output=True, text=True, timeout=GUARD_S, cwd=tmp_path)
+        return programs.run(command, cwd=tmp_path)
 
     return run
 

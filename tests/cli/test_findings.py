@@ -4,11 +4,10 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import journal
+from tests import calling
 from tests.nightly.samples import finding, night
 
 ALL = ["--reason", "cable is ordered", "--ticket", "HW-1", "--until", "2999-12-31"]
@@ -28,11 +27,8 @@ def paths(tmp_path, monkeypatch):
 
 def call(command, *arguments):
     """Call a command; return its exit status and what it said, or the error that it ends by."""
-    done = CliRunner().invoke(load(command), [*arguments])
-    if isinstance(done.exception, FabricError):
-        return 1, str(done.exception)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.exit_code, done.output
+    done = calling.invoke(command, *arguments)
+    return (1, str(done.exception)) if isinstance(done.exception, FabricError) else (done.exit_code, done.output)
 
 
 def open_of(path):

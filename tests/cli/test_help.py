@@ -3,7 +3,6 @@
 
 import re
 import shlex
-import subprocess
 import sys
 
 import click
@@ -11,7 +10,7 @@ import pytest
 
 from fabric_checks.cli.commands import GROUPS, load, verbs
 from fabric_checks.cli.main import cli
-from tests.guard import GUARD_S
+from tests import programs
 
 
 def commands(group=cli, before=()):
@@ -76,7 +75,7 @@ def test_every_option_says_what_it_does_and_json_is_json(words):
 def test_the_help_lists_verbs_by_group_and_loads_none():
     call = "cli(['--help'], standalone_mode=False); print(*sys.modules)"
     code = f"import sys; from fabric_checks.cli.main import cli; {call}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = programs.run([sys.executable, "-c", code], check=True)
     *lines, loaded = done.stdout.splitlines()
     assert not {verb.module for verb in verbs().values()} & set(loaded.split())
     text = "\n".join(lines)
@@ -99,5 +98,5 @@ echo "${{COMPREPLY[@]}}"
 )
 def test_bash_completes_commands_and_options_but_hidden_ones(words, completed):
     script = COMPLETE.format(words=f"fabric-checks {words}")
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=GUARD_S, check=True)
+    done = programs.run(["bash", "-c", script], check=True)
     assert (done.stdout, done.stderr) == (f"{completed}\n", "")

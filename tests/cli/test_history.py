@@ -2,16 +2,15 @@
 """`fabric-checks history`: the series, its blocks, and the picture."""
 
 import json
+from functools import partial
 from statistics import median
 
 import pytest
-from click.testing import CliRunner
 
 from fabric_checks.cli import history as verb
-from fabric_checks.cli.main import cli
 from fabric_checks.comparison import history
-from fabric_checks.core.errors import FabricError
 from fabric_checks.report.terminal import history as terminal
+from tests import calling
 from tests.references.records import frame, record, write
 
 VALUES = [1.3, 1.31, 1.29, 1.3, 1.6, 1.32]
@@ -23,11 +22,7 @@ RUNS = [
 ]  # fmt: skip
 
 
-def invoke(*arguments):
-    done = CliRunner().invoke(cli, ["history", *map(str, arguments)])
-    if done.exception and not isinstance(done.exception, SystemExit | FabricError):
-        raise done.exception
-    return done
+invoke = partial(calling.invoke, "history")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from fabric_checks.cli import main
 from fabric_checks.cli.commands import verbs
 from fabric_offers import bundle_file
 from fabric_twins import published_table, replay
+from tests.builders import case, write_session
 from tests.conftest import GOLDEN
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.references.records import record, write
@@ -55,15 +56,9 @@ def place(tmp_path, monkeypatch):
     results = write(folder / "results", [*records, odd(0, 7.0, metric=f"m{ODD}", quantity=ODD, size_B=None)])
     compared = {"metric": ODD, "unit": ODD, "values": {ODD: 1.0, "2x1": 2.0}}
     write(results, [odd(0, 2.0, metric="latency_ratio", quantity="latency_ratio", compared=compared)])
-    (results / "logs").mkdir()
-    (results / "reports").mkdir()
-    (results / "logs" / f"{SESSION}.log").write_text(f"WARNING: skipping {ODD}\n")
-    case = {
-        "display_name": f"OsuLatency %layout=2x1 %p={ODD}", "system": "yours", "partition": "compute", "environ": ODD,
-        "result": "fail", "fail_phase": ODD, "fail_reason": ODD, "fixture": False, "perfvalues": {},
-    }  # fmt: skip
-    content = {"session_info": {"log_files": [f"/x/{SESSION}.log"]}, "runs": [{"testcases": [case]}]}
-    (results / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    of = {"system": "yours", "partition": "compute", "environ": ODD, "fail_phase": ODD, "fail_reason": ODD}
+    failed = case(f"OsuLatency %layout=2x1 %p={ODD}", "fail", **of)
+    write_session(results, [failed], session=SESSION, log=f"WARNING: skipping {ODD}\n")
     with next((results / "perflogs").rglob("*.jsonl")).open("a") as out:
         out.write(f"{{{ODD}\n".replace("\n", "") + "\n")
     write(folder / "sound", [odd(day) for day in range(9)])

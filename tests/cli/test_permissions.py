@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A folder that cannot be searched is said, and is no run without values."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
+from tests.builders import write_session
 from tests.references.records import record, write
 
 SESSION = record(0)["session"]
@@ -37,11 +37,7 @@ def results():
     parent = Path(tempfile.mkdtemp())
     parent.chmod(0o755)
     folder = write(parent / "results", [record(day) for day in range(3)])
-    (folder / "logs").mkdir()
-    (folder / "reports").mkdir()
-    (folder / "logs" / f"{SESSION}.log").touch()
-    content = {"session_info": {"log_files": [f"/x/{SESSION}.log"]}, "runs": [{"testcases": []}]}
-    (folder / "reports" / "run-report-0.json").write_text(json.dumps(content))
+    write_session(folder, [], session=SESSION)
     yield folder
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -54,13 +50,16 @@ VERBS = (
 )
 
 
+FOLDERS = ("perflogs", "perflogs/yours", "perflogs/yours/compute")
+
+
 @pytest.mark.parametrize("verb", [each.split() for each in VERBS], ids=VERBS)
-@pytest.mark.parametrize("closed", ["perflogs", "perflogs/yours", "perflogs/yours/compute"])
-def test_a_folder_that_cannot_be_searched_is_named(results, verb, closed):
+@pytest.mark.parametrize("closed", [*FOLDERS, f"{FOLDERS[-1]}/OsuLatency.jsonl"])
+def test_what_cannot_be_searched_or_read_is_named(results, verb, closed):
     if "--cost" in verb:
         closed = "."
     CliRunner().invoke(cli, [*verb, str(results)])  # what it imports, nobody may not be able to read
-    (results / closed).chmod(0o644)
+    (results / closed).chmod(0o644 if (results / closed).is_dir() else 0o200)
     with an_ordinary_user():
         done = CliRunner().invoke(cli, [*verb, str(results)])
     assert done.exit_code != 0

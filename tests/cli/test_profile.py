@@ -4,16 +4,15 @@
 import json
 import os
 import subprocess
+from functools import partial
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
+from tests import calling, programs
 from tests.conftest import GOLDEN
 from tests.fabric.test_programs import environment
-from tests.guard import GUARD_S
 
 GOLDEN_FILE = GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt"
 PROGRAM = """
@@ -38,8 +37,7 @@ int main(int argc, char **argv)
 """
 
 
-def call(*arguments):
-    return CliRunner().invoke(load("profile"), list(map(str, arguments)))
+call = partial(calling.invoke, "profile")
 
 
 def test_a_profile_that_was_written_before(tmp_path):
@@ -83,7 +81,7 @@ def program(tmp_path_factory):
 def run(*arguments):
     env = environment("mpich") | {"PATH": f"{environment('mpich')['PATH']}:{os.environ['PATH']}"}
     command = ["fabric-checks", "profile", *map(str, arguments)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
+    return programs.run(command, env=env)
 
 
 def test_a_program_is_run_and_its_status_is_handed_on(program, tmp_path):

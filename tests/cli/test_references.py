@@ -2,26 +2,20 @@
 """`fabric-checks references`, up to a run of ReFrame that judges by what was proposed."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 from fabric_checks.cli import references
-from fabric_checks.cli.main import cli
 from fabric_checks.core.errors import FabricError
-from fabric_checks.records import runs
 from fabric_checks.references import cases, reference_file
+from tests import calling
 from tests.conftest import GOLDEN, TESTS
-from tests.guard import GUARD_S
 from tests.references.records import record, write
+from tests.sessions import Run
 
 ROOT = TESTS.parent
-REFRAME = Path(sys.executable).with_name("reframe")
 LATENCY = GOLDEN / "osu-py/4.1.2/osu_latency.txt"
 
 
@@ -36,11 +30,7 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
-def invoke(*arguments):
-    done = CliRunner().invoke(cli, ["references", *map(str, arguments)])
-    if done.exception and not isinstance(done.exception, SystemExit | FabricError):
-        raise done.exception
-    return done
+invoke = partial(calling.invoke, "references")
 
 
 def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(folder, tmp_path):
@@ -53,16 +43,6 @@ def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(fo
     assert "OsuLatency" not in (folder / "yours.yaml").read_text()
     written = invoke("propose", results, "--system", "yours", "--write")
     assert written.exit_code == 0 and "OsuLatency" in (folder / "yours.yaml").read_text()
-
-
-def test_json_has_all_of_it(folder, tmp_path):
-    results = write(tmp_path / "results", [record(day) for day in range(6)] + [record(0, metric="latency_16B")])
-    content = json.loads(invoke("propose", results, "--system", "yours", "--json").stdout)
-    assert content["written"] is False and content["difference"].startswith("--- a/")
-    new, refused = content["proposals"]
-    assert (new["action"], new["reference"]) == ("new", [1.3, None, 0.02, "us"])
-    assert (len(new["history"]["values"]), new["derived"]["decided_by"]) == (6, "minimum")
-    assert (refused["action"], refused["why"], refused["reference"]) == ("refused", "1 pass, but 5 are needed", None)
 
 
 def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):
@@ -85,16 +65,11 @@ def test_looser_references_are_listed_and_held_back(folder, tmp_path):
 
 def _played(results, number, playback, folder):
     """Run OsuLatency with the output of a file, and return ReFrame's status and the session."""
-    name = f"2026010{number}T000000Z-test"
-    env = os.environ | {
-        "FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich", "PLAYBACK": str(playback),
-        "RFM_REFERENCE_PREFIX": str(folder),
-    }  # fmt: skip
-    where = ["-C", TESTS / "playback/settings.py", "-c", ROOT / "checks/osu/pt2pt.py"]
-    done = subprocess.run(
-        [REFRAME, *where, "-n", "OsuLatency", "-r"], env=env, cwd=ROOT, capture_output=True, timeout=GUARD_S
-    )
-    return done.returncode, runs.load_session(results, name)
+    done = Run(
+        results, "-n", "OsuLatency", settings=TESTS / "playback/settings.py", suites=["osu/pt2pt.py"],
+        name=f"2026010{number}T000000Z-test", PLAYBACK=str(playback), RFM_REFERENCE_PREFIX=str(folder),
+    ).wait()  # fmt: skip
+    return done.status, done.session
 
 
 def test_proposed_references_judge_the_next_run(folder, tmp_path):

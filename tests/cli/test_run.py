@@ -2,7 +2,6 @@
 """`fabric-checks run` where ReFrame runs nothing: a reservation that it cannot use, a configuration at fault."""
 
 import json
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ from click.testing import CliRunner
 from fabric_checks.cli import run
 from fabric_checks.core.errors import FabricError
 from fabric_checks.schedulers import reservations
-from tests.guard import GUARD_S
+from tests import programs
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,5 @@ sys.exit(sys.argv[2])
 def test_a_refusal_of_reframe_is_the_last_word(tmp_path, log, last, printed):
     env = {"PATH": "/usr/bin:/bin", "FABRIC_RESULTS": str(tmp_path), "FABRIC_SESSION": "s"}
     line = [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, "-c", REFUSING, log, last]
-    done = subprocess.run(
-        line, env=env | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run(line, env=env | {"PYTHONPATH": ":".join(sys.path)})
     assert (done.returncode, done.stdout, done.stderr) == (1, printed, f"{last}\n")

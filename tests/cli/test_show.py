@@ -2,42 +2,31 @@
 """`fabric-checks show`: any run, of a folder of results or of records alone."""
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.main import cli
-from fabric_checks.core.errors import FabricError
 from fabric_checks.records import archiving, runs
+from tests import calling
+from tests.builders import case, write_session
 from tests.references.records import record, write
 
 NAMES = [record(day)["session"] for day in range(3)]
 
 
-def invoke(*arguments):
-    done = CliRunner().invoke(cli, ["show", *map(str, arguments)])
-    if done.exception and not isinstance(done.exception, SystemExit | FabricError):
-        raise done.exception
-    return done
+invoke = partial(calling.invoke, "show")
 
 
 @pytest.fixture
 def results(tmp_path):
     """Three runs: one that passed, one with a case that failed, one that ran none."""
     folder = write(tmp_path / "results", [record(0), record(1), record(1, metric="latency_0B")])
-    (folder / "logs").mkdir()
-    (folder / "reports").mkdir()
-    for at, name in enumerate(NAMES):
-        (folder / "logs" / f"{name}.log").write_text("")
-        case = {
-            "display_name": "OsuLatency %layout=2x1", "name": "x", "system": "yours", "partition": "compute",
-            "environ": "mpich-cray", "result": ("pass", "fail")[at % 2], "fail_phase": "performance",
-            "fail_reason": "slow",
-            "fixture": False, "perfvalues": {"yours:compute:latency_8B": [1.3, 0, None, None, "us", "pass"]},
-        }  # fmt: skip
-        content = {"session_info": {"log_files": [f"/x/{name}.log"]}, "runs": [{"testcases": [case]}]}
-        if at < 2:
-            (folder / "reports" / f"run-report-{at}.json").write_text(json.dumps(content, indent=2))
+    for number, (name, result) in enumerate(zip(NAMES, ("pass", "fail"), strict=False)):
+        of = {"system": "yours", "partition": "compute", "environ": "mpich-cray", "fail_phase": "performance"}
+        values = {"yours:compute:latency_8B": [1.3, 0, None, None, "us", "pass"]}
+        measured = case("OsuLatency %layout=2x1", result, **of, fail_reason="slow", perfvalues=values)
+        write_session(folder, [measured], session=name, number=number)
+    (folder / "logs" / f"{NAMES[2]}.log").write_text("")
     return folder
 
 

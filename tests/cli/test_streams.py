@@ -37,13 +37,7 @@ def shell(line, **options):
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(
-            "new-session",
-            "--help",
-            "show --results few",
-            "show --results few --csv",
-            "show --results few --list",
-        ),
+        *("new-session", "--help", "show --results few", "show --results few --csv", "show --results few --list"),
         *("history latency_0B few", "compare a=few b=few --format csv", "archive records archive", "report few"),
     ],
 )

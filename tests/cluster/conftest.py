@@ -21,6 +21,12 @@ CI = TESTS.parent / "ci"
 #: Where Open MPI 5 crashes now and then when srun starts it: a message of a rank that is through with MPI_Init comes to
 #: one that still waits there (open-mpi/ompi#12495).
 OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"
+#: By MPI, the plugin of srun that starts it, and variables of the library.
+MPIS = {
+    "mpich": ("pmi2", {}),
+    "impi": ("pmi2", {"I_MPI_THREAD_YIELD": "3"}),
+    "openmpi": ("pmix", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
+}
 # Nobody, on every Linux.
 NOBODY = 65534
 #: The variable with the name of a cluster in the environment of its processes: other clusters may be up.

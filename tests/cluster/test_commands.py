@@ -2,19 +2,18 @@
 """Command lines that are refused before anything is started."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
+from tests import programs
 from tests.cluster.conftest import CI
-from tests.guard import GUARD_S
 
 
 def refused(*arguments, **environment):
     """Return the one line of a refusal."""
     line = [CI / "cluster", *arguments]
-    done = subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run(line, env=os.environ | environment)
     assert done.returncode != 0, done.stdout
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -67,15 +66,13 @@ from minicluster import needs
 needs.check_namespaces(needs.Account("me", 0, 0, rootless=False))
 """
     line = ["unshare", "-Ur", sys.executable, "-c", script, str(CI)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run(line)
     assert done.returncode == 1
     assert "too many namespaces are in use (unshare pid net mnt uts ipc: No space left" in done.stderr
 
 
 def test_the_root_of_a_user_namespace_is_refused(machine):
-    done = subprocess.run(
-        ["unshare", "-Ur", CI / "cluster", "up", "--nodes", "1"], capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run(["unshare", "-Ur", CI / "cluster", "up", "--nodes", "1"])
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: this root belongs to a user namespace and may not call setgroups")
@@ -89,7 +86,7 @@ def test_a_scheduler_that_is_not_there_is_named_with_the_remedy(tmp_path):
 
 
 def test_help_needs_nothing():
-    done = subprocess.run([CI / "cluster", "--help"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True)
+    done = programs.run([CI / "cluster", "--help"], env={"PATH": os.environ["PATH"]})
     assert done.returncode == 0
     for command in ("up", "run", "status", "exec", "shape", "kill", "start", "down"):
         assert f"\n    {command} " in done.stdout

@@ -1,23 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cost of a run, computed before it and measured after it, against Slurm's accounting."""
-
-import json
-import os
-import subprocess
+"""The cost of a run, computed before it and measured after it; ``python -m lab.run_cost`` compares many."""
 
 import pytest
 
-from tests.cluster.conftest import CI, Cluster
-from tests.conftest import FABRIC_CHECKS
-from tests.guard import GUARD_S
-
-#: Two whose bytes are many and whose number is fixed, and one within a node.
-CASES = "^(OsuCollective%benchmark=(alltoall|bcast)%layout=2x1|OsuBarrier%layout=1x2)$"
-RUN = [CI / "run", "--system", "minicluster", "-n", CASES]
-#: Computed may differ from measured by a quarter.
-CLOSE = 0.25
-#: Slurm tells times in whole seconds: of three jobs on two nodes it may be as many off, in node-minutes.
-WHOLE_SECONDS = 3 * 2 / 60
+from lab.run_cost import CLOSE, WHOLE_SECONDS, computed, first_run, run_again
+from tests.cluster.conftest import Cluster
 
 
 @pytest.fixture(scope="module")
@@ -29,55 +16,18 @@ def two(machine):
     cluster("down")
 
 
-def by_slurm(cluster):
-    """Return the node-minutes of all jobs so far, by Slurm's accounting of whole seconds."""
-    text = cluster.on("head", "sacct", "-aXnP", "--starttime=now-1hour", "--format=ElapsedRaw,NNodes,JobName")
-    rows = [line.split("|") for line in text.splitlines()]
-    return sum(int(seconds) * int(nodes) for seconds, nodes, _ in rows) / 60
-
-
-def computed(folder, *options):
-    """Return what is computed outside of any cluster."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("FABRIC_CLUSTER")}
-    env |= {"FABRIC_RESULTS": str(folder), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
-    done = subprocess.run(
-        [*RUN, *options, "--cost", "--json"], env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def run_again(cluster, folder):
-    """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm saw."""
-    estimate = computed(folder)
-    assert (estimate["timed_jobs"], estimate["similar_jobs"]) == (3, 0)
-    before = by_slurm(cluster)
-    cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
-    seen = by_slurm(cluster) - before
-    listed = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--cost", "--json", FABRIC_RESULTS=str(folder)))
-    assert listed[-1]["jobs"] == listed[-1]["timed_jobs"] == 3
-    return estimate, listed[-1], seen
-
-
 @pytest.mark.alone
-def test_what_is_computed_is_what_is_measured(two, tmp_path, report_table):
-    first = computed(tmp_path)
+def test_what_is_computed_is_what_is_measured(two, tmp_path):
+    first = first_run(two, tmp_path)
     assert (first["jobs"], first["nodes"], first["timed_jobs"], first["similar_jobs"]) == (3, 2, 0, 0)
-    two.on("head", *RUN, FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
-    rows = []
     # Another load of the machine changes times, and nothing else: then it is run again.
     for _ in range(3):
         estimate, measured, seen = run_again(two, tmp_path)
-        rows.append(
-            f"node-minutes: computed {estimate['node_minutes']}, recorded {measured['node_minutes']}, seen {seen:.6g}"
-        )
-        assert abs(measured["node_minutes"] - seen) < CLOSE * seen + WHOLE_SECONDS, rows
+        assert abs(measured["node_minutes"] - seen) < CLOSE * seen + WHOLE_SECONDS, (measured, seen)
         names = ("node_minutes", "job_minutes")
         if all(abs(estimate[name] - measured[name]) < CLOSE * measured[name] for name in names):
-            break
-    else:
-        pytest.fail("\n".join(rows))
-    report_table("cost of a run, computed and measured", rows)
+            return
+    pytest.fail(f"{estimate} was computed, {measured} measured")
 
 
 def test_a_run_of_which_nothing_is_known_has_no_times_and_leaves_nothing(tmp_path):

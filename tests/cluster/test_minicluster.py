@@ -4,12 +4,12 @@
 import os
 import re
 import runpy
-import subprocess
 
 import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.records import runs
+from tests import programs
 from tests.cluster.conftest import CI, Cluster, require
 from tests.guard import GUARD_S
 
@@ -137,9 +137,7 @@ def test_a_failing_start_is_the_status_of_the_run(tmp_path):
     """Before anything is measured: one line, no session."""
     require(namespaces=False)
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_CLUSTER_NODES": "0"}
-    done = subprocess.run(
-        [CI / "run", "--system=minicluster"], env=env, capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run([CI / "run", "--system=minicluster"], env=env)
     assert done.returncode == 1
     assert done.stderr == "error: 0 nodes are impossible; give 1 to 500\n"
     assert not list(tmp_path.rglob("*.jsonl"))

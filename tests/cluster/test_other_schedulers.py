@@ -9,8 +9,8 @@ import re
 import pytest
 
 from fabric_checks.records import runs
+from lab.session_faults import COMMANDS, heal
 from tests.cluster.conftest import CI, Cluster, require
-from tests.cluster.faults import COMMANDS, heal
 from tests.cluster.test_nights import TWO, Nights
 from tests.guard import GUARD_S
 
@@ -66,13 +66,13 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
 def test_a_night_is_quiet_and_one_without_a_node_names_it(two, commands, tmp_path):
     nights = Nights(two, tmp_path)
     quiet = nights.spend(ONE, TWO)
-    assert (quiet.status, quiet.told["cases"], quiet.told["passed"]) == (0, 2, 2), quiet.said
+    assert (quiet.status, quiet.json["cases"], quiet.json["passed"]) == (0, 2, 2), quiet.text
     two.sh(commands.drain)
     try:
         missed = nights.spend(ONE, TWO)
     finally:
         heal(two, commands)
-    assert (missed.status, missed.told["cases"], missed.told["passed"]) == (3, 2, 1), missed.said
+    assert (missed.status, missed.json["cases"], missed.json["passed"]) == (3, 2, 1), missed.text
     (title,) = missed.titles("new")
     assert re.match(
         r"1 case could not run or could not finish: n2 is (drained|offline) \(broken cable\)", title

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A cluster of an ordinary user."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.cluster.conftest import Cluster, require
-from tests.guard import GUARD_S, wait_for
+from tests.guard import wait_for
 
 # Whether this user may make namespaces, by the code that `up` asks.
 TRY = """
@@ -23,9 +23,7 @@ def cluster(as_nobody):
     require(namespaces=False)
     *become, command = as_nobody
     python = become or ["/usr/bin/python3"]
-    done = subprocess.run(
-        [*python, "-c", TRY, command.parent], cwd="/", capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run([*python, "-c", TRY, command.parent], cwd="/")
     if done.returncode != 0:
         pytest.skip(f"no cluster without root here: {done.stderr.strip().splitlines()[-1]}")
     cluster = Cluster(as_nobody)

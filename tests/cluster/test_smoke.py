@@ -4,13 +4,13 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.records import runs
+from tests import sessions
 from tests.cluster.conftest import CI
 from tests.guard import GUARD_S
 
@@ -42,15 +42,8 @@ def test_the_smoke_level_passes_on_a_cluster_that_is_started_and_ended_for_it(ma
 
 
 def test_the_suites_are_all_of_the_level(tmp_path):
-    env = os.environ | TWO_NODES | {
-        "FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich",
-        "RFM_CONFIG_FILES": str(CI.parent / "config" / "settings.py"),
-    }  # fmt: skip
-    reframe = Path(sys.executable).parent / "reframe"
-    listed = subprocess.run(
-        [reframe, "-c", CI.parent / "checks", "--system", "minicluster", "--mode", LEVELS["smoke"].name, "-lC"],
-        env=env, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    options = ("--system", "minicluster", "--mode", LEVELS["smoke"].name, "-lC")
+    listed = sessions.call([sessions.REFRAME], tmp_path, *options, **TWO_NODES).stdout
     names = re.findall(r"^- (\S+) .*%layout=", listed, re.MULTILINE)
     assert len(names) > 20
     for name in names:

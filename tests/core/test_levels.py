@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Levels: which cases they have, and that ReFrame's modes choose them."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.levels import LEVELS, SMOKE_NODES, VET, includes, modes
+from tests import sessions
 from tests.checks import everything
-from tests.conftest import TESTS
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +61,8 @@ def test_what_offers_are_compared_by(by_level):
 @pytest.mark.parametrize("level", LEVELS.values(), ids=LEVELS)
 def test_the_mode_of_a_level_chooses_its_cases(level, tmp_path):
     """On a cluster of eight nodes; a name that begins like a level's is another tag."""
-    env = os.environ | {
-        "FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich", "FABRIC_CLUSTER_NODES": "8",
-        "RFM_CONFIG_FILES": str(TESTS.parent / "config/settings.py"),
-    }  # fmt: skip
-    reframe = Path(sys.executable).parent / "reframe"
-    listed = subprocess.run(
-        [reframe, "-c", TESTS.parent / "checks", "--system", "minicluster", "--mode", level.name, "-lC"],
-        env=env, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    options = ("--system", "minicluster", "--mode", level.name, "-lC")
+    listed = sessions.call([sessions.REFRAME], tmp_path, *options, FABRIC_CLUSTER_NODES="8").stdout
     cases = re.findall(r"^- (\S+ .*%layout=\S+)", listed, re.MULTILINE)
     assert cases
     most = max(nodes(case) for case in cases)

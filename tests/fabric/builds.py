@@ -8,12 +8,12 @@ that it was made of, so whoever changes a source or a header has a build of its 
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from fabric_checks.core import locks
 from fabric_checks.software import installed
+from tests import programs
 from tests.conftest import TESTS
 
 SOURCES = TESTS.parent / "checks" / "fabric" / "src"
@@ -98,5 +98,5 @@ def _state(words, sources):
 
 
 def _run(mpi, command):
-    done = subprocess.run(command, env=environment(mpi), capture_output=True, text=True)
+    done = programs.run(command, env=environment(mpi))
     assert done.returncode == 0, done.stdout + done.stderr

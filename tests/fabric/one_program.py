@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One of our programs, built by one MPI, for the tests of a single program."""
 
-import subprocess
-
+from tests import programs
 from tests.fabric import builds
 from tests.fabric.builds import STRICT, environment
-from tests.guard import GUARD_S
 
 #: C source of an MPI that does something before each message with data is sent: `before`, which it is to define.
 BEFORE_SENDS = """
@@ -51,7 +49,7 @@ class OneProgram:
     def run(self, ranks, *arguments, **settings):
         """Run on so many ranks, with these environment variables added."""
         command = ["mpirun", "-np", str(ranks), str(self.path), *arguments]
-        return subprocess.run(command, env=self.env | settings, capture_output=True, text=True, timeout=GUARD_S)
+        return programs.run(command, env=self.env | settings)
 
     def output(self, ranks, *arguments, **settings):
         """Return the standard output of a run that went well."""

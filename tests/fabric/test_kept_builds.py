@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests import loading
+from tests import loading, programs
 from tests.fabric.test_programs import SOURCES
-from tests.guard import GUARD_S, wait_for
+from tests.guard import wait_for
 
 #: One small program, and a library that stands for the MPI library.
 SMALL = {
@@ -56,14 +56,7 @@ class Folder:
         for name, text in self.sources.items():
             (place / name).write_text(text)
         env = os.environ | {"PATH": f"{self.bin}:{os.environ['PATH']}"} | variables
-        done = subprocess.run(
-            [*under, "sh", "build.sh", self.kept, "mpicc"],
-            cwd=place,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=GUARD_S,
-        )
+        done = programs.run([*under, "sh", "build.sh", self.kept, "mpicc"], cwd=place, env=env)
         assert done.returncode == 0, done.stderr
         assert subprocess.run([place / "placement"], env=env).returncode in (0, 1)
         self.said = done.stdout + done.stderr
@@ -138,7 +131,7 @@ def test_two_sessions_of_one_process_number_build_side_by_side(folder, tmp_path,
     (folder.bin / "hostname").write_text("#!/bin/sh\necho head\n")
     (folder.bin / "hostname").chmod(0o755)
     alone = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
-    done = subprocess.run([*alone, "true"], capture_output=True, text=True)
+    done = programs.run([*alone, "true"])
     if done.returncode:
         pytest.skip(f"no namespace of processes can be made: {done.stderr.strip()}")
     with ThreadPoolExecutor() as pool:
@@ -166,9 +159,7 @@ def test_a_folder_that_cannot_be_kept_is_told_and_fails_nothing(folder, tmp_path
 
 def test_no_compiler_is_one_line(tmp_path):
     shutil.copy(SOURCES / "build.sh", tmp_path)
-    done = subprocess.run(
-        ["sh", "build.sh", tmp_path / "kept", "no-such-mpicc"], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = programs.run(["sh", "build.sh", tmp_path / "kept", "no-such-mpicc"], cwd=tmp_path)
     assert done.returncode == 127
     assert done.stderr == "error: there is no no-such-mpicc; see cc and PATH of the environment\n"
 

@@ -130,10 +130,7 @@ def test_a_wait_that_yields_does_not_sleep(program):
     assert output.blocking_wait != "offered", output.reason
 
 
-@pytest.mark.parametrize(
-    ("way", "verdict"),
-    [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")],
-)
+@pytest.mark.parametrize(("way", "verdict"), [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")])
 def test_every_sleep_is_counted(waiting, way, verdict):
     """As the wait itself counts them: between looks, after 40 of 50 ms of polling, or in every fifth wait."""
     output, slept = waiting(way)

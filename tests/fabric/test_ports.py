@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Our program `ports`: what it records of a tree, and that a program in it is as it is without it."""
 
+import json
 import os
 import re
 import shutil
@@ -16,10 +17,11 @@ from fabric_checks.ports import snapshots as ports
 from tests.conftest import TESTS
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, SOURCES, environment
-from tests.fabric.trees import TREES
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 
 GOLDEN = TESTS / "golden" / "ports"
+#: Trees of sysfs and procfs as public documents and threads show them, which each names, and what a program changes.
+TREES = sorted(path.stem for path in (GOLDEN / "trees").glob("*.json"))
 FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsanitize=address,undefined"
 
 
@@ -65,14 +67,14 @@ def grow(root, files):
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content + "\n")
+        path.write_text(content.replace("100,000 times x", "x" * 100_000) + "\n")
 
 
 def recorded(run, name):
     """Return what the program records of a tree that changes while it runs, without its times."""
-    before, after = TREES[name]
-    grow(run.folder / "root", before)
-    grow(run.folder / "after", after)
+    tree = json.loads((GOLDEN / "trees" / f"{name}.json").read_text())
+    grow(run.folder / "root", tree["files"])
+    grow(run.folder / "after", tree["changed"])
     (run.folder / "after").mkdir(exist_ok=True)
     done = run("cp", "-r", f"{run.folder}/after/.", run.folder / "root", options=("--root", run.folder / "root"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

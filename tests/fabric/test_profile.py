@@ -2,7 +2,6 @@
 """The library that profiles: its counts and bytes are exactly those of a program that knows what it did."""
 
 import re
-import subprocess
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 
 from fabric_checks.software import installed
 from fabric_profile import profile
+from tests import programs
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, environment
-from tests.guard import GUARD_S
 
 HERE = Path(__file__).parent
 RANKS = 4
@@ -40,7 +39,7 @@ class Profiled:
         builds.make(name, "profile.so", self.library)
 
     def do(self, *command):
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=GUARD_S)
+        done = programs.run(command, env=self.env)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -54,7 +53,7 @@ class Profiled:
         variables = [f"LD_PRELOAD={':'.join(map(str, [self.library, *before]))}"] if preload else []
         variables += [f"FABRIC_PROFILE={file}"] if file else []
         command = ["mpirun", "-np", str(ranks), "env", *variables, program, *arguments]
-        return subprocess.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=GUARD_S)
+        return programs.run(command, env=self.env, cwd=self.folder)
 
     def profile(self, ranks, program, *arguments, **options):
         """Run a program that ends well; return its profile and what it printed."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.parsers import placement
+from tests import programs
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, PROGRAMS, SOURCES, environment
 from tests.guard import GUARD_S
@@ -36,7 +37,7 @@ def mpi(request, tmp_path_factory):
 def test_make_builds_everything_with_the_warnings_demanded():
     """Tests build programs one by one; users build what the Makefile lists."""
     command = ["make", "-n", "-B", "-C", SOURCES, "CC=mpicc"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = programs.run(command)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("mpicc ")]
     assert sorted(line[line.index("-o") + 1] for line in lines) == PROGRAMS
@@ -74,15 +75,13 @@ def test_placement_fails_where_two_ranks_are_bound_to_one_core(mpi):
     bound = ["taskset", "-c", one, mpi.folder / "placement", "--nodes", "1", "--ppn", "2"]
     for shared in ([], ["--shared"]):
         command = ["mpirun", "-np", "2", *bound, *shared]
-        done = subprocess.run(command, env=mpi.env, capture_output=True, text=True, timeout=GUARD_S)
+        done = programs.run(command, env=mpi.env)
         assert bool(done.returncode) != bool(shared), done.stderr
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_help_states_the_method_without_a_launcher(mpi, program):
-    done = subprocess.run(
-        [mpi.folder / program, "--help"], env=mpi.env, capture_output=True, text=True, timeout=GUARD_S
-    )
+    done = programs.run([mpi.folder / program, "--help"], env=mpi.env)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) > 5
     assert "--help" in done.stdout

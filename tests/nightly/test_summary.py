@@ -129,13 +129,6 @@ def test_a_quiet_night_is_short_and_a_simulation_is_called_one():
     assert len(text.splitlines()) == 4 and "1 simulated value;" in text
 
 
-def test_text_of_programs_and_hosts_is_no_markup():
-    nasty = finding(title="<b>n3</b> [x](http://y) `rm` *a*\n# b\x1b[31m my_node")
-    text = markdown(summary_of(nasty))
-    assert "\\<b\\>n3\\</b\\> \\[x\\](http&#58;//y) \\`rm\\` \\*a\\* \\# b?\\[31m my_node." in text
-    assert text.count("\n#") == 0
-
-
 def test_junit_has_the_cases_and_the_findings(tmp_path):
     cases = tmp_path / "cases.xml"
     cases.write_text(

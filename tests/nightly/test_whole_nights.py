@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from tests import programs
 from tests.conftest import TESTS
 from tests.guard import GUARD_S
 
@@ -24,7 +25,7 @@ def results(tmp_path_factory):
 
 def call(results, *arguments, **environment):
     env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | environment
-    done = subprocess.run([NIGHTLY, *arguments], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = programs.run([NIGHTLY, *arguments], env=env)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -154,10 +155,7 @@ def test_a_disk_that_fills_up(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     env = os.environ | {"FABRIC_RESULTS": f"{disk}/results", "FABRIC_MPI": "mpich"}
-    done = subprocess.run(
-        ["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)],
-        env=env, capture_output=True, text=True, timeout=GUARD_S,
-    )  # fmt: skip
+    done = programs.run(["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)], env=env)
     if done.returncode == 77 or "unshare failed" in done.stderr:
         pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")
     text = done.stdout + done.stderr

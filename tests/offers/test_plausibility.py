@@ -3,31 +3,16 @@
 
 import pytest
 
-from fabric_checks.records.record import FIELDS
 from fabric_offers.plausibility import implausible
 from fabric_offers.runs import Run
+from tests.builders import record
 
-RECORD = {
-    **dict.fromkeys(FIELDS),
-    "session": "s",
-    "system": "oak",
-    "partition": "compute",
-    "environ": "mpich",
-    "check": "OsuBandwidth",
-    "one_way": True,
-    "test": "OsuBandwidth %benchmark=bw %layout=2x1",
-    "parameters": {"benchmark": "bw"},
-    "layout": "2x1",
-    "nodes": 2,
-    "nodelist": ["n1", "n2"],
-    "metric": "bandwidth_1B",
-    "unit": "MB/s",
-    "better": "larger",
-    "value": 24000.0,
-    "elapsed_s": 10.0,
-    "job_began": "2026-11-01T00:00:00+00:00",
-    "time": "2026-11-01T00:00:11+00:00",
-}
+RECORD = record(
+    system="oak", partition="compute", environ="mpich", check="OsuBandwidth",
+    test="OsuBandwidth %benchmark=bw %layout=2x1", layout="2x1", nodes=2, nodelist=["n1", "n2"],
+    metric="bandwidth_1B", one_way=True, unit="MB/s", better="larger", value=24000.0, elapsed_s=10.0,
+    job_began="2026-11-01T00:00:00+00:00", time="2026-11-01T00:00:11+00:00",
+)  # fmt: skip
 SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MBps": 25000.0, "nics": 1}}]}
 
 

@@ -5,13 +5,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 
 import pytest
 
 from fabric_checks.core.paths import home
-from tests import homes
-from tests.guard import GUARD_S
+from tests import homes, programs
 from tests.onboarding.recorded import HOSTS, site, tools
 
 #: Options, because the links of this machine are others.
@@ -37,15 +35,12 @@ def init(clone, name, folder, *options, answers=None, **more):
         variables["MODULES_CMD"] = str(folder / "modulecmd")
     env = {key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))}
     env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables, **more}
-    return subprocess.run(
-        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder, timeout=GUARD_S,
-        capture_output=True, text=True,
-    )  # fmt: skip
+    return programs.run([clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder)
 
 
 def written(clone):
     command = ["git", "-C", clone, "status", "--porcelain", "--untracked-files=all", "config"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = programs.run(command, check=True).stdout
     return {line[3:] for line in said.splitlines()}
 
 

@@ -116,17 +116,8 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
 
 
 def test_a_given_answer_is_no_guess():
-    given = {
-        "account": "chem-21",
-        "nodes": "4",
-        "queue": "debug",
-        "link_gbits": "200",
-        "nics": "1",
-        "cores": "64",
-        "mpi": "openmpi",
-        "qos": "long",
-    }
-    text = written("slurm_infiniband", **given)["systems/new.py"]
+    of_queue = {"queue": "debug", "nodes": "4", "link_gbits": "200", "nics": "1", "cores": "64"}
+    text = written("slurm_infiniband", account="chem-21", mpi="openmpi", qos="long", **of_queue)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)
     # Only of what nobody is asked.
     assert {mark.split()[0] for mark in marked} == {"hosts", "the"} and '"nodes": 4,' in text

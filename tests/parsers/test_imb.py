@@ -60,7 +60,7 @@ def test_a_time_out_is_named(golden):
 
 def test_the_block_of_the_right_number_of_processes(golden):
     text = golden("imb/2021.11/Sendrecv.4.txt")
-    sizes = [int(line.split()[0]) for line in text.splitlines() if breakages.is_row(line)]
+    sizes = corpus.sizes_of(text)
     sizes = sizes[: len(sizes) // 2]
     two, four = (imb.parse(text, "Sendrecv", sizes, processes) for processes in (2, 4))
     assert (two.processes, four.processes) == (2, 4)
@@ -214,7 +214,7 @@ def test_values_without_two_decimals_are_refused(golden, cell):
 @pytest.mark.parametrize(("benchmark", "column"), [("Allreduce", 1), ("Uniband", 3)])
 def test_counts_are_whole(golden, benchmark, column):
     text = golden(f"imb/2021.11/{benchmark}.txt")
-    sizes = [int(line.split()[0]) for line in text.splitlines() if breakages.is_row(line)]
+    sizes = corpus.sizes_of(text)
     with pytest.raises(OutputError, match=r"a whole number \((repetitions|message_rate_per_s)\) was expected"):
         imb.parse(with_row(text, 64, {column: "20.00"}), benchmark, sizes, 2)
 

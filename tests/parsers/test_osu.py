@@ -8,15 +8,11 @@ from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.parsers import osu
 from tests import breakages
 from tests.parsers import corpus
+from tests.parsers.corpus import sizes_of
 
 MiB = 1024**2
 LATENCY = "osu-py/4.1.2/osu_latency.txt"
 SIZES = powers_of_two(0, 4 * MiB)
-
-
-def sizes_of(text):
-    """Read the sizes off a golden output, independently of the parser: the first field of each row."""
-    return [int(line.split()[0]) for line in text.splitlines() if breakages.is_row(line)]
 
 
 @pytest.mark.parametrize("whole", list(corpus.osu_outputs()), ids=lambda whole: whole.name)

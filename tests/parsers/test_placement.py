@@ -35,8 +35,7 @@ def test_a_simulated_output_tells_no_cpus():
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers"),
-    [("-", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("7,5-6", {5, 6, 7})],
+    ("text", "numbers"), [("-", set()), ("0", {0}), ("0-3,8", {0, 1, 2, 3, 8}), ("7,5-6", {5, 6, 7})]
 )
 def test_cpu_lists(text, numbers):
     assert placement.cpu_numbers(text) == numbers

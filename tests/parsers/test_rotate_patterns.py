@@ -7,20 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate_patterns
-
-NODES = range(2, 201)
-
-
-def rounds_of(nodes, numbers):
-    sender, receiver = rotate_patterns.pairs("round-robin", nodes, np.array(numbers, dtype=np.int32))
-    return sender, receiver
-
-
-def measured(nodes, numbers):
-    """Return how often each ordered pair is measured, senders down."""
-    counts = np.zeros((nodes, nodes), dtype=int)
-    np.add.at(counts, rounds_of(nodes, numbers), 1)
-    return counts
+from lab.faults.directions import NODES, leaves, measured, rounds_of, uncovered
 
 
 def test_who_meets_whom_among_six():
@@ -71,18 +58,6 @@ def test_every_node_sends_and_receives_about_equally_often(nodes):
     least = 1 if nodes == 2 else 2  # two nodes have two ordered pairs
     assert min(counts.sum(axis=0).min(), counts.sum(axis=1).min()) >= least
     assert np.abs(counts.sum(axis=0) - counts.sum(axis=1)).max() <= 3
-
-
-def uncovered(counts, group):
-    """Return how many ways from group to group, of so many groups, were not measured in that direction."""
-    groups = group.max() + 1
-    ways = np.zeros((groups, groups), dtype=int)
-    np.add.at(ways, (np.broadcast_to(group[:, None], counts.shape), np.broadcast_to(group, counts.shape)), counts)
-    return int((ways == 0).sum() - (np.diag(ways) == 0).sum()), groups * (groups - 1)
-
-
-def leaves(nodes, size):
-    return np.arange(nodes) // size
 
 
 @cache

@@ -3,14 +3,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 
+from tests import programs
 from tests.cluster.conftest import Cluster, machine  # noqa: F401  (a fixture)
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
 from tests.homes import checkout, linked
 
 ROOT = TESTS.parent
@@ -38,7 +37,7 @@ class Runner:
         if self.cluster:
             command = [*self.cluster.command, "exec", "--name", self.cluster.name, "head", "--", *command]
         line, env = [str(part) for part in command], self.variables | variables
-        return subprocess.run(line, cwd=self.clone, env=env, capture_output=True, text=True, timeout=GUARD_S)
+        return programs.run(line, cwd=self.clone, env=env)
 
     def keep_only(self, names):
         """Forget all variables but these."""

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from cronsim import CronSim
 
 from fabric_checks.cli import nightly
+from tests import programs
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
 from tests.pipelines import steps
 
 BIN = Path(sys.executable).parent
@@ -29,7 +29,7 @@ EXPOSURE = 2.5
 
 def check(*command, **options):
     """Run a checker, which has to be content."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=GUARD_S, **options)
+    done = programs.run([str(part) for part in command], **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -11,6 +11,7 @@ import time
 import polars as pl
 
 from fabric_checks.records import archiving
+from tests import programs
 from tests.builders import load, record, write
 from tests.records.test_archive import canonical, exported, files
 
@@ -85,9 +86,7 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000));"
         "archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path), str(tmp_path / "archive")], capture_output=True, text=True
-    )
+    done = programs.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
     assert "records-2.parquet: File too large; the archive is unchanged: fix that and run it again" in done.stderr
     assert files(tmp_path / "archive") == before
     assert sorted(path.name for path in (tmp_path / "archive").rglob(".*")) == [".lock"]

@@ -131,22 +131,6 @@ def test_links_to_nothing_and_pipes_are_named(tmp_path):
     )
 
 
-def test_files_without_permission_are_named(tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    write(tmp_path / "a.jsonl", [record()])
-    write(tmp_path / "b.jsonl", [record(1)]).chmod(0)
-    write(tmp_path / "c/c.jsonl", [record(2)])
-    (tmp_path / "c").chmod(0)
-    loaded = load(tmp_path)
-    (tmp_path / "c").chmod(0o700)
-    assert loaded.frame.height == 1
-    assert [fault.split(";")[0] for fault in loaded.faults] == [
-        f"{tmp_path}/b.jsonl: Permission denied",
-        f"{tmp_path}/c: Permission denied",
-    ]
-
-
 def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="there is no such file or folder"):
         load(tmp_path / "nowhere")

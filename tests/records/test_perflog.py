@@ -6,10 +6,8 @@ import json
 import logging
 import multiprocessing
 import os
-import random
 import resource
 import signal
-import time
 
 import pytest
 
@@ -43,13 +41,8 @@ def attributes(**changes):
 def test_one_record_a_metric_with_everything_there_is_to_know():
     time, bandwidth = perflog.records_of(attributes())
     assert tuple(time) == FIELDS
-    assert (time["metric"], time["value"], time["reference"], time["upper"], time["no_reference"]) == (
-        "t",
-        1.5,
-        1.0,
-        0.9,
-        None,
-    )
+    assert (time["metric"], time["value"]) == ("t", 1.5)
+    assert (time["reference"], time["upper"], time["no_reference"]) == (1.0, 0.9, None)
     assert (bandwidth["reference"], bandwidth["no_reference"]) == (None, "why not")
     assert time["nodelist"] == ["n1"]
 
@@ -195,32 +188,3 @@ def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_pa
     after = load(path)
     assert (after.frame.height, len(after.faults)) == (whole + 1, 1)
     assert after.faults[0].startswith(f"{path}:{whole + 1}: not a JSON object")
-
-
-def _write_without_end(path, started):
-    padding = "x" * 100_000
-    for number in range(10**6):
-        perflog.append(path, [{"number": number, "line": line, "padding": padding} for line in range(10)])
-        started.set()
-
-
-def test_kills_at_any_moment_leave_every_earlier_line(tmp_path, report_table):
-    """Twenty writers of 1 MB at a time are killed, each at another moment; the kernel may stop half-way in a write."""
-    random.seed(1)
-    cut = 0
-    for trial in range(20):
-        path = tmp_path / "a.jsonl"
-        path.unlink(missing_ok=True)
-        started = multiprocessing.Event()
-        writer = multiprocessing.Process(target=_write_without_end, args=(path, started))
-        writer.start()
-        started.wait()
-        time.sleep(random.uniform(0, 0.02))
-        writer.kill()
-        writer.join()
-        *lines, last = path.read_bytes().split(b"\n")
-        cut += last != b""
-        for number, line in enumerate(lines):
-            found = json.loads(line)
-            assert (found["number"], found["line"]) == divmod(number, 10), trial
-    report_table("writers killed at any moment", [f"20 kills, {cut} of them in the middle of a line"])

@@ -235,15 +235,8 @@ def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
     change(sorted((tmp_path / "archive").rglob("*.parquet")))
     (tmp_path / "perflogs").rename(tmp_path / "logs")
     folder = tmp_path / ("logs" if where == "perflogs" else where)
-    chosen = [
-        sources.parse(f"{text}")
-        for text in (
-            f"a={folder}",
-            f"b={folder}@2026-02-10..2026-03-05T12:00,system=s",
-            f"c={folder},system=t",
-            f"d={folder},mpi=MPICH",
-        )
-    ]
+    parts = ("", "@2026-02-10..2026-03-05T12:00,system=s", ",system=t", ",mpi=MPICH")
+    chosen = [sources.parse(f"{label}={folder}{part}") for label, part in zip("abcd", parts, strict=True)]
     loaded, faults = reading.load(chosen, FOLDED), []
     whole = [
         (label, series.aggregated(loaded.frame.filter(side=label).drop("side")))

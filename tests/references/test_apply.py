@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Proposals as a patch, and in the file."""
 
-import subprocess
-
 import pytest
 import yaml
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import edit, reference_file
 from fabric_checks.references.propose import Limits, propose
+from tests import programs
 from tests.references.records import STANDING, bandwidth, frame, record
 
 BEFORE = "# References of yours.\n\n" + STANDING.format(reference="[1.3, null, 0.02, us]  # accepted")
@@ -81,6 +80,6 @@ def test_the_difference_is_a_patch(path, tmp_path):
     assert not outcome.written and path.read_text() == BEFORE
     (tmp_path / "references").mkdir()
     (tmp_path / "references" / "yours.yaml").write_text(BEFORE)
-    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=outcome.difference, text=True, check=True, capture_output=True)
+    programs.run(["patch", "-p1"], cwd=tmp_path, input=outcome.difference, check=True)
     assert apply(path, write=True).written
     assert (tmp_path / "references" / "yours.yaml").read_text() == path.read_text() != BEFORE

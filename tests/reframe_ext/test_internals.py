@@ -4,7 +4,6 @@
 import inspect
 import logging
 import os
-import subprocess
 import sys
 import time
 
@@ -22,7 +21,7 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import internals
 from fabric_checks.schedulers.slurm import scheduler as slurm  # noqa: F401  (it registers)
-from tests.guard import GUARD_S
+from tests import programs
 from tests.loading import SETTINGS
 from tests.schedulers.stand_ins import Slurm
 
@@ -229,7 +228,7 @@ def select(folder, *options):
     env = os.environ | {"FABRIC_MPI": "mpich"}
     command = [sys.executable, "-c", SELECT, "-C", ROOT / "config/settings.py", "-c", folder / "checks.py"]
     command += ["--system", "minicluster", "-p", "mpich", "-r", *options]
-    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=GUARD_S).stdout
+    return programs.run(command, env=env, cwd=folder).stdout
 
 
 @pytest.mark.parametrize(("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")])

@@ -2,20 +2,17 @@
 """How long a job worked: its script notes the uptime twice, run by a shell."""
 
 import shutil
-import subprocess
 import time
 
 from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE, SCRIPT_LINES, RecordMixin
-from tests.guard import GUARD_S
+from tests import programs
 from tests.reframe_ext.test_record import case
 
 
 def run(folder, *lines, **options):
     script = folder / "job.sh"
     script.write_text("#!/bin/bash\n" + "\n".join([*SCRIPT_LINES, *lines]) + "\n")
-    return subprocess.run(
-        [shutil.which("bash"), script], cwd=folder, capture_output=True, text=True, timeout=GUARD_S, **options
-    )
+    return programs.run([shutil.which("bash"), script], cwd=folder, **options)
 
 
 def took_s(folder):

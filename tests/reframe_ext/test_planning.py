@@ -1,43 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The plan of a run: exactly the cases that ReFrame would run, by all its options, and what is known of each."""
 
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from fabric_checks.core.paths import home
 from fabric_checks.records import cost
-from tests.conftest import TESTS
-from tests.guard import GUARD_S
-
-ROOT = TESTS.parent
-BIN = Path(sys.executable).parent
-
-
-def call(folder, program, *options, **environment):
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
-    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder / "results"), "FABRIC_MPI": "mpich"} | environment
-    command = [*program, "-C", ROOT / "config/settings.py", "-c", ROOT / "checks", *options]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=GUARD_S)
+from tests import sessions
 
 
 def planned(folder, *options, **environment):
     file = folder / "plan.json"
     file.unlink(missing_ok=True)
-    done = call(
-        folder, [sys.executable, "-m", "fabric_checks.reframe_ext.planning", file], *options, "-r", **environment
-    )
+    program = [sys.executable, "-m", "fabric_checks.reframe_ext.planning", file]
+    done = sessions.call(program, folder / "results", *options, "-r", **environment)
     assert file.exists(), done.stdout + done.stderr
     return cost.read_plan(file)
 
 
 def listed(folder, *options):
     """Return the cases as ReFrame itself lists them."""
-    done = call(folder, [BIN / "reframe"], *options, "-lC")
+    done = sessions.call([sessions.REFRAME], folder / "results", *options, "-lC")
     rows = re.findall(r"^ *[-^] ?(\S.*) /\w{8} @(\w+):(\w+)\+([\w-]+)$", done.stdout, flags=re.MULTILINE)
     return {row for row in rows if not row[0].startswith("FabricPrograms")}
 

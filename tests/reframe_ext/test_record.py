@@ -19,16 +19,10 @@ from tests.records.test_perflog import attributes
 
 
 def case(scheduler=None, stage=None, **attributes):
-    check = SimpleNamespace(
-        job=SimpleNamespace(scheduler=scheduler),
-        facts=SimpleNamespace(),
-        stagedir=stage,
-        stderr="rfm_job.err",
-        stdout="rfm_job.out",
-        time_limit=600.0,
-        with_cause=lambda what: f"{what}; the last line is 'x'",
-        **attributes,
-    )
+    of_job = {"job": SimpleNamespace(scheduler=scheduler), "stagedir": stage, "time_limit": 600.0}
+    files = {"stderr": "rfm_job.err", "stdout": "rfm_job.out"}
+    check = SimpleNamespace(facts=SimpleNamespace(), **of_job, **files, **attributes)
+    check.with_cause = lambda what: f"{what}; the last line is 'x'"
     check._text_of = lambda name: RecordMixin._text_of(check, name)
     return check
 

@@ -71,10 +71,7 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            ("latency_0B", "latency_0"),
-            "orphan: latency_0: the check declares no such metric there; fix or delete it",
-        ),
+        (("latency_0B", "latency_0"), "orphan: latency_0: the check declares no such metric there; fix or delete it"),
         (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; fix or delete it"),
         (
             ("local:node", "local:nod"),

@@ -108,11 +108,8 @@ def everything(**fields):
         records += curve(f"{name}_availability", shares, check="CollectiveOverlap", layout="4x1", **percent, **fields)
     for problem in ("lj", "rhodo"):
         for nodes in (1, 2, 4):
-            at = {
-                "check": "LammpsPpnSeries",
-                "parameters": {"problem": problem, "scaling": "fixed"},
-                "unit": "s",
-            } | fields
+            of = {"problem": problem, "scaling": "fixed"}
+            at = {"check": "LammpsPpnSeries", "parameters": of, "unit": "s"} | fields
             records += [record(f"loop_time_{nodes}x{ppn}", 8.0 / nodes / ppn, layout="4x2", **at) for ppn in (1, 2)]
     records.append(record("efficiency_4x2", 88.0, layout="4x2", **(at | percent)))
     for operation in ("send", "send_receive"):
@@ -125,35 +122,15 @@ def everything(**fields):
         records += curve(f"latency_reuse_{percentage}", TIMES_US, **at)
         records += curve(f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"}))
     both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
-    records.append(
-        record(
-            "latency_ratio_8B",
-            0.5,
-            check="OsuLatencyPpnRatio",
-            layout="1x2",
-            unit="1",
-            compared=both,
-            family=PAIRS,
-            **fields,
-        )
-    )
-    at = {
-        "check": "Rotate",
-        "parameters": {"pattern": "rotate"},
-        "layout": "4x1",
-        "unit": "MB/s",
-        "better": "larger",
-    } | fields
+    at = {"check": "OsuLatencyPpnRatio", "layout": "1x2", "unit": "1", "family": PAIRS} | fields
+    records.append(record("latency_ratio_8B", 0.5, compared=both, **at))
+    at = {"check": "Rotate", "parameters": {"pattern": "rotate"}, "layout": "4x1"} | fields
+    at |= {"unit": "MB/s", "better": "larger"}
     blamed = [{"kind": "receiver", "text": "node oak02 receives at 0.41 of the median from everybody"}]
     records += [record("median_bandwidth", 998.7, findings=blamed, **at)]
     records += [record("slowest_to_median", 40.1, findings=blamed, **(at | {"unit": "%"}))]
-    judged = {
-        "check": "OsuLatency",
-        "no_reference": None,
-        "reference": 1.0,
-        "upper": 0.1,
-        "reference_source": "the offer",
-    }
+    judged = {"check": "OsuLatency", "no_reference": None, "reference": 1.0, "upper": 0.1}
+    judged |= {"reference_source": "the offer"}
     records.append(record("latency_8B", 1.05, **judged, **fields))
     records.append(record("latency_64B", 1.5, **judged, **({"result": "fail", "case_result": "fail"} | fields)))
     records.append(failure(check="HotSpot", layout="8x1", not_offered={"npb": "no wheel has it"}, **fields))

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A comparison as texts: folding, order, counts, and the forms that it is written in."""
 
-import csv
 import io
 import json
 
 import lxml.html
 import pytest
-from markdown_it import MarkdownIt
 from rich.console import Console
 
 from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, select
@@ -73,10 +71,7 @@ def test_places_that_rows_do_not_share_stand_in_the_rows():
     comparison = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)))
     (only,) = page_of(comparison).tables
     assert only.title == "B against A"
-    assert {row[1] for row in only.rows} == {
-        "OsuLatency (cluster:compute+mpich)",
-        "OsuLatency (cluster:compute+impi)",
-    }
+    assert {row[1] for row in only.rows} == {"OsuLatency (cluster:compute+mpich)", "OsuLatency (cluster:compute+impi)"}
     (only,) = page_of(compared(curve("A"), curve("B"))).tables
     assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
 
@@ -168,37 +163,12 @@ def shown(page):
     return out.getvalue()
 
 
-def test_nothing_in_a_record_reaches_the_terminal():
-    text = shown(page_of(hostile()))
-    assert "\x1b[31mred" not in text and "\x07" not in text and "\u202e" not in text and "[bold]x[/]" in text
-
-
 def test_nothing_in_a_record_becomes_html():
     text = forms.as_html(page_of(hostile()), HOSTILE)
     harmless = forms.as_html(page_of(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")
     tags, clean = ({(tag.tag, *tag.attrib) for tag in lxml.html.fromstring(page).iter()} for page in (text, harmless))
     assert tags == clean and not {tag for tag, *_ in tags} & {"script", "img", "a", "link"}
     assert "{{7*7}}" in text and "\x1b" not in text
-
-
-def test_nothing_in_a_record_becomes_markup():
-    text = forms.as_markdown(page_of(hostile()))
-    tokens = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(text)
-    kinds = {child.type for token in tokens for child in token.children or ()}
-    assert kinds <= {"text", "text_special"}, kinds
-    tables = [token for token in tokens if token.type == "tr_open"]
-    assert len(tables) == 3  # the header, the value and the case that failed
-
-
-def test_nothing_in_a_record_becomes_a_formula():
-    cells = [
-        cell
-        for row in csv.reader(io.StringIO(csv_text(hostile().frame.columns, hostile().frame.iter_rows())))
-        for cell in row
-    ]
-    assert any("script" in cell for cell in cells)
-    numbers = [cell for cell in cells if cell[:1] in "=+-@\t\r" and cell]
-    assert all(float(cell) < 0 for cell in numbers)
 
 
 def test_json_has_everything():

@@ -331,12 +331,6 @@ def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
     assert (titles["sea-shore"], titles["sea-shore-2"], titles["others"]) == ("Sea & shore", "Sea shore", "Others")
 
 
-def test_the_values_asked_for_first_are_at_a_glance(everything):
-    shown = texts(blocks(everything, "summary")["at-a-glance"])
-    assert shown["Between nodes: bandwidth, peak, 2x1"] == ["MB/s", "1600"]
-    assert shown["All processes: bcast, 8 B and 1 MiB, 16x1"] == ["us", "1.2 .. 700"]
-
-
 def test_twenty_thousand_values_are_below_three_megabytes():
     rows = records.twenty_thousand()
     assert len(rows) > 19_000

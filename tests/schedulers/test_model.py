@@ -17,17 +17,6 @@ def test_of_many_nodes_some_are_named():
     assert model.listed(dict(list(found.items())[:2])) == "n0 is down; n1 is down"
 
 
-def test_nodes_are_too_few_only_if_they_are_known():
-    nodes = [Node("n1"), Node("n2", "n2 is down"), Node("n3", is_busy=True)]
-    assert model.too_few(nodes, 3) and not model.too_few(nodes, 2)
-    assert not model.too_few([], 3)
-
-
-def test_a_job_that_never_had_a_node():
-    reason = model.terminated("7", [], model.CANCELLED, "CA", {})
-    assert reason.text == "job 7 had not started; it was cancelled, but not by this session (CA)"
-
-
 def test_the_exit_reason_of_a_wait_names_what_the_job_waited_for():
     # One that is out of service and still busy is named once.
     nodes = [Node("a", "a is down", is_busy=True), Node("b", is_busy=True), Node("c")]

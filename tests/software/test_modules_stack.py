@@ -4,7 +4,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,8 +12,8 @@ import pytest
 from fabric_checks.onboarding import examples
 from fabric_checks.records import runs
 from fabric_checks.software import installed
+from tests import programs
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 REFRAME = Path(sys.executable).with_name("reframe")
@@ -56,7 +55,7 @@ def run(folder, *arguments, checks=(".",), **variables):
     }
     chosen = [word for name in checks for word in ("-c", ROOT / "checks" / name)]
     command = [REFRAME, "-C", folder / "config/settings.py", *chosen, "--system", "yours", *arguments]
-    return subprocess.run(command, env=env | variables, capture_output=True, text=True, timeout=GUARD_S)
+    return programs.run(command, env=env | variables)
 
 
 def test_programs_by_prefix_run_the_same_checks(site):
@@ -90,12 +89,7 @@ def test_programs_by_module_run_the_same_checks(site):
     init = next(
         path for path in (Path("/usr/share/modules/init/bash"), Path("/etc/profile.d/modules.sh")) if path.exists()
     )
-    env = subprocess.run(
-        ["bash", "-c", f"source {init} && module use {site}/modules && env -0"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    env = programs.run(["bash", "-c", f"source {init} && module use {site}/modules && env -0"], check=True).stdout
     variables = dict(line.split("=", 1) for line in env.split("\0") if "=" in line)
     variables = {name: value for name, value in variables.items() if os.environ.get(name) != value}
     done = run(site, "-n", "^ImbPointToPoint.*PingPong", "-r", checks=("imb",), **variables)

@@ -3,15 +3,14 @@
 
 import os
 import shutil
-import subprocess
 
 import pytest
 
 from fabric_twins import simgrid as installed
 from fabric_twins import simulate, smpirun
 from fabric_twins.model import description, platform_file
+from tests import programs
 from tests.conftest import TESTS
-from tests.guard import GUARD_S
 
 ROOT = TESTS.parent
 TWINS = ROOT / "config" / "twins"
@@ -25,14 +24,14 @@ simgrid = pytest.mark.skipif(
 
 def build_plugin(folder, *flags):
     command = ["make", "-f", TWINS / "plugin" / "Makefile", "CXXFLAGS=" + " ".join(flags)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = programs.run(command, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "twin.so"
 
 
 def build(source, folder):
     command = ["smpicc", "-std=c11", "-O2", source, "-o"]
-    done = subprocess.run([*command, folder / source.stem], capture_output=True, text=True)
+    done = programs.run([*command, folder / source.stem])
     assert done.returncode == 0, done.stderr
     return folder / source.stem
 
@@ -60,7 +59,7 @@ class Simulator:
         program = [str(self.program(source)), *arguments]
         command = smpirun.command(twin, self.plugin, hosts, nodes * ppn, program)
         env = smpirun.FASTER | os.environ | {smpirun.PLATFORM_VARIABLE: str(file)}
-        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=GUARD_S)
+        return programs.run(command, env=env, cwd=self.folder)
 
     def output(self, *arguments):
         """Return the output of a run that has to end well."""

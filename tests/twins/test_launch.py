@@ -2,13 +2,13 @@
 """The launcher of a twin, as a job script calls it: what ends well, and what does not whatever SimGrid's status is."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from fabric_checks.parsers import placement
 from fabric_twins import launch, simulate
+from tests import programs
 from tests.twins.simulation import TWINS, build, simgrid
 
 pytestmark = simgrid
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 def run(folder, *program, twin=TWINS / "cbc.yaml", nodes=2, ppn=1, **variables):
     command = [sys.executable, "-m", "fabric_twins.launch", "--nodes", str(nodes), "--ppn", str(ppn), *program]
     env = os.environ | {"FABRIC_TWIN": str(twin)} | variables
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    return programs.run(command, cwd=folder, env=env)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_failures_with_status_0_of_simgrid_are_found(tmp_path, broken, how, caus
 def test_out_of_memory(tmp_path, broken):
     script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = programs.run(["bash", "-c", script], cwd=tmp_path, env=env)
     assert done.returncode == 1 and "ran out of memory, because all ranks are in one process" in done.stderr
 
 

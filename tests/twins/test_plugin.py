@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The SimGrid plugin: it compiles without a warning, refuses a wrong platform file, and does what a right one says."""
 
-import subprocess
-
 import pytest
 
 from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import overlap, rotate, streaming
 from fabric_twins.model.platform_file import platform
 from fabric_twins.smpirun import FEWEST
+from tests import programs
 from tests.conftest import TESTS
 from tests.twins.simulation import SOURCES, build_plugin, simgrid
 
@@ -22,7 +21,7 @@ def test_it_compiles_without_a_warning(tmp_path):
 
 
 def test_the_entry_point_of_simgrid_is_exported(simulator):
-    names = subprocess.run(["nm", "-D", "--defined-only", simulator.plugin], capture_output=True, text=True)
+    names = programs.run(["nm", "-D", "--defined-only", simulator.plugin])
     assert " T load_platform" in names.stdout
 
 

@@ -2,25 +2,21 @@
 """Replay: a traced program takes as long on a twin as the same program simulated there; what is wrong is one line."""
 
 import json
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.core.metrics import half_octaves
 from fabric_checks.parsers import replay as table_parser
-from fabric_checks.parsers import streaming
 from fabric_twins import replay
-from fabric_twins.model import description, platform_file
+from fabric_twins.model import platform_file
 from fabric_twins.simulate import Bounds
-from fabric_twins.smpirun import FEWEST
-from lab.replay import described
+from lab.replay import known_twin
+from tests import calling
 from tests.fabric import test_profile
-from tests.twins.simulation import ROOT, SOURCES, shipped, simgrid
+from tests.twins.simulation import shipped, simgrid
 
 PROGRAM = Path(__file__).parent / "replayed.c"
 RANKS, STEPS, SECONDS = 4, 12, 0.004
@@ -48,13 +44,12 @@ def pair(tmp_path):
     )
 
 
-def call(*arguments):
-    return CliRunner().invoke(load("replay"), list(map(str, arguments)))
+call = partial(calling.invoke, "replay")
 
 
 def refused(*arguments):
     """Return the one line of an error; standard output stays empty."""
-    done = CliRunner().invoke(load("replay"), list(map(str, arguments)))
+    done = call(*arguments)
     assert isinstance(done.exception, FabricError) and done.stdout == ""
     assert "\n" not in str(done.exception)
     return str(done.exception)
@@ -94,33 +89,16 @@ def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, n
     assert found == pytest.approx(truth, rel=0.02)
 
 
-LARGEST_B = 1 << 18
-DESCRIBERS = ROOT / "lab" / "replay"
-
-
 @simgrid
 def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
     twin = small(("eager_below_B: 16384", "eager_below_B: 131072\n  in_turn_below_B: 65536"))
-    given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
-    streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
-    costs = described.costs(
-        simulator.run(twin, 2, 1, DESCRIBERS / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
-    )
-    turns = simulator.run(twin, 3, 1, DESCRIBERS / "turns.c", str(LARGEST_B)).stdout
-    output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
-    file = tmp_path / "described.yaml"
-    file.write_text(described.description("found", 8, output, costs, described.in_turn_below(turns, LARGEST_B)))
-    found = description.load(file)
-    assert found.eager_below_B == twin.eager_below_B == costs[2]
+    found, eager_below_B = known_twin.described_again(simulator, twin, tmp_path)
+    assert found.eager_below_B == twin.eager_below_B == eager_below_B
     assert found.inter_node.in_turn_below_B == twin.inter_node.in_turn_below_B
     assert found.inter_node.rate_MBps == pytest.approx(twin.inter_node.rate_MBps, rel=0.01)
     assert found.host_bus.together_MBps == pytest.approx(2 * twin.inter_node.rate_MBps, rel=0.01)
-    for name in ("send_us", "receive_us", "latency_us"):
-        for size in (8, 512, 65536):
-            ours, theirs = (
-                np.interp(size, *zip(*getattr(each.inter_node, name), strict=True)) for each in (found, twin)
-            )
-            assert ours == pytest.approx(theirs, abs=0.3), (name, size)
+    for ours, theirs in known_twin.costs_us(found, twin).values():
+        assert ours == pytest.approx(theirs, abs=0.3)
 
 
 @simgrid

@@ -2,36 +2,26 @@
 """A session on a simulated cluster: an application's values are predictions, and the report draws them."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.commands import load
-from fabric_checks.records import runs
 from lab import section6
-from tests.guard import GUARD_S
+from tests import calling
+from tests.sessions import Run
 from tests.twins.simulation import ROOT, simgrid
 
 pytestmark = simgrid
-SESSION = "20260101T000000Z-test"
 
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory):
     """Return the folder of results of `--tag applications` on escher, of lj, and its records."""
     results = tmp_path_factory.mktemp("results")
-    env = os.environ | {
-        "FABRIC_RESULTS": str(results), "FABRIC_SESSION": SESSION, "FABRIC_MPI": "none", "FABRIC_STACK": "simgrid",
-    }  # fmt: skip
-    reframe = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config" / "settings.py", "-c", ROOT / "checks"]
-    chosen = ["--system", "escher", "--tag", "applications", "-n", "problem=lj", "-r"]
-    done = subprocess.run([*reframe, *chosen], env=env, capture_output=True, text=True, timeout=GUARD_S)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return results, runs.load_session(results, SESSION)
+    chosen = ("--system", "escher", "--tag", "applications", "-n", "problem=lj")
+    of_twins = {"FABRIC_MPI": "none", "FABRIC_STACK": "simgrid"}
+    done = Run(results, *chosen, settings=ROOT / "config" / "settings.py", **of_twins).wait()
+    assert done.status == 0, done.output
+    return results, done.session
 
 
 def test_the_values_are_those_of_the_replay(replayed):
@@ -50,7 +40,7 @@ def test_the_values_are_those_of_the_replay(replayed):
 def test_the_report_shows_them(replayed, tmp_path):
     results, _ = replayed
     page = tmp_path / "report.html"
-    done = CliRunner().invoke(load("report"), [str(results), "-o", str(page)])
+    done = calling.invoke("report", results, "-o", page)
     assert done.exit_code == 0, done.output
     text = page.read_text()
     for what in ("LammpsReplay by number", "loop time, lj, 8x2", "communication share, lj, 8x2", "(simulated)"):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of a simulation, and the ways in which one fails, provoked for real where that can be done."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from fabric_twins import smpirun
 from fabric_twins.errors import TwinError
+from tests import programs
 from tests.twins.simulation import SOURCES, shipped, simgrid
 
 LAST = r"# complete: \d+ \w+"
@@ -90,7 +90,7 @@ def test_a_killed_simulation(status):
 def test_simgrid_that_is_not_there(tmp_path, path):
     command = smpirun.command(shipped("cbc"), tmp_path, tmp_path, 2, ["x"])
     script = ["/bin/bash", "-c", " ".join(command)]
-    done = subprocess.run(script, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
+    done = programs.run(script, env={"PATH": path}, cwd=tmp_path)
     cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
     assert done.returncode == 127 and cause == "SimGrid is not there; install SimGrid 3.32 to 4.1"
 
@@ -100,6 +100,6 @@ def test_a_plugin_that_was_not_built(simulator, tmp_path):
     twin = shipped("cbc")
     (tmp_path / "hosts").write_text(smpirun.hostfile(twin, 2, 1))
     command = smpirun.command(twin, tmp_path / "twin.so", tmp_path / "hosts", 2, ["x"])
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = programs.run(command, cwd=tmp_path)
     cause = smpirun.failure(done.stdout, done.stderr, done.returncode, LAST)
     assert cause == f"{tmp_path}/twin.so is not there; build or write it first"

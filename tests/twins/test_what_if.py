@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from fabric_checks.cli.main import cli
 from fabric_twins import plan, what_if
+from tests import calling
 from tests.twins.conftest import SMALL
 from tests.twins.simulation import ROOT, TWINS
 
@@ -76,7 +75,7 @@ def test_json_has_the_same_and_the_sources(outcomes, planned):
 
 
 def test_the_command_writes_a_picture_of_each_and_one_of_all(planned, tmp_path):
-    done = CliRunner().invoke(cli, ["twin", "predict", str(planned), "--pictures", str(tmp_path / "pictures")])
+    done = calling.invoke("twin", "predict", planned, "--pictures", tmp_path / "pictures")
     assert done.exit_code == 0, done.output
     assert sorted(file.name for file in (tmp_path / "pictures").iterdir()) == [
         *("bigger-links.svg", "cut-in-half.svg", "distributions.svg", "healthy.svg", "slow-host.svg")

@@ -8,67 +8,30 @@ import pytest
 
 from fabric_checks.analysis.statistics import change_points
 from fabric_checks.analysis.statistics.change_points import noise_of, split
+from lab import change_points as trials
 from tests.conftest import TESTS
 
-NOISES = {
-    "normal": lambda draw, n: 1 + 0.03 * draw.normal(size=n),
-    "lognormal": lambda draw, n: np.exp(0.03 * draw.normal(size=n)),
-    "t with 3 degrees": lambda draw, n: 1 + 0.03 * draw.standard_t(3, size=n) / np.sqrt(3),
-    "3 % of runs half as much again": lambda draw, n: (
-        (1 + 0.03 * draw.normal(size=n)) * (1 + 0.5 * (draw.random(n) < 0.03))
-    ),
-    "exponential": lambda draw, n: 1 + 0.03 * draw.exponential(size=n),
-    "each half like the one before": lambda draw, n: 1 + correlated(draw, n),
-}
 
-
-def correlated(draw, n, rho=0.5):
-    steps = 0.03 * np.sqrt(1 - rho**2) * draw.normal(size=n + 20)
-    out = np.zeros(n + 20)
-    for i in range(1, n + 20):
-        out[i] = rho * out[i - 1] + steps[i]
-    return out[20:]
-
-
-def found(series, at, within=3):
-    return any(abs(start - at) <= within for start in split(series).starts)
-
-
-def shifted(noise, draw, before, after, number):
-    series = np.maximum(noise(draw, before + after), 0.1)
-    series[before:] *= 1.1 if number % 2 else 0.9
-    return series
-
-
-@pytest.mark.parametrize(("after", "trials", "least"), [(3, 400, 0.95), (12, 200, 0.98)])
-def test_a_shift_of_a_tenth_is_found_and_placed_within_three_runs(after, trials, least):
+@pytest.mark.parametrize(("after", "count", "least"), [(3, 400, 0.95), (12, 200, 0.98)])
+def test_a_shift_of_a_tenth_is_found_and_placed_within_three_runs(after, count, least):
     """With 3 % noise, after 20 to 200 runs; as soon as three more are there."""
-    draw = np.random.default_rng(20261121)
-    befores = draw.integers(20, 201, size=trials).tolist()
-    normal = NOISES["normal"]
-    hits = sum(found(shifted(normal, draw, before, after, number), before) for number, before in enumerate(befores))
-    assert hits >= least * trials, hits
+    assert trials.share_found("normal", after, count, seed=20261121) >= least
 
 
 @pytest.mark.parametrize(
-    ("n", "seed", "trials", "most"),
+    ("runs", "seed", "count", "most"),
     [(200, 20261121, 100, 1), (10, 10, 200, 9), (20, 20, 200, 9), (40, 40, 200, 9), (80, 80, 200, 9)],
 )
-def test_stable_series_have_few_false_alarms(n, seed, trials, most):
+def test_stable_series_have_few_false_alarms(runs, seed, count, most):
     """As many as comparison.changes.FALSE_ALARMS states: about 2 in 100; measured over 800: 0.5 to 3.1."""
-    draw = np.random.default_rng(seed)
-    alarms = sum(bool(split(NOISES["normal"](draw, n)).starts) for _ in range(trials))
-    assert alarms <= most, alarms
+    assert trials.false_alarms("normal", runs, count, seed) <= most
 
 
-@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize("name", trials.NOISES)
 def test_other_noise_has_few_false_alarms_and_hides_few_shifts(name):
     """In series of 200 runs, of a shift of 10 % after 20 to 200 runs; normal noise is better."""
-    draw, noise = np.random.default_rng(3), NOISES[name]
-    assert sum(bool(split(np.maximum(noise(draw, 200), 0.1)).starts) for _ in range(100)) <= 15
-    befores = draw.integers(20, 201, size=60).tolist()
-    hits = sum(found(shifted(noise, draw, before, 10, number), before) for number, before in enumerate(befores))
-    assert hits >= 0.9 * 60
+    assert trials.false_alarms(name, 200, 100, seed=3) <= 15
+    assert trials.share_found(name, 10, 60, seed=3) >= 0.9
 
 
 def breaks():

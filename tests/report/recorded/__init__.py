@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recorded runs, each in one compact file with the fields that a summary or a report shows.
 
-    python -m tests.report.recorded RESULTS SESSION > tests/report/recorded/NAME.json
-
-writes one from a folder of results. Points of curves that no summary shows by themselves are thinned.
+``lab/pack_run.py`` writes one from a folder of results.
 """
 
 import json
@@ -24,35 +22,6 @@ OF_CASE = (
 )
 SHARED = ("unit", "quantity", "better", "can_be_zero", "result", "no_reference", "evidence", "headline")
 OWN = ("metric", "value", "size_B", "reference", "lower", "upper", "compared", "reference_source")
-
-
-def packed(session):
-    """Return a session as JSON text."""
-    shared, by_case = [], {}
-    for record in session.records:
-        key = json.dumps([record[name] for name in OF_CASE])
-        of = by_case.setdefault(key, ({name: record[name] for name in OF_CASE if record[name] is not None}, []))
-        if _is_kept(record["size_B"]):
-            key = json.dumps([record[name] for name in SHARED])
-            if key not in shared:
-                shared.append(key)
-            of[1].append([shared.index(key), *(record[name] for name in OWN)])
-    cases = [
-        [case.name, case.result, case.phase, case.reason, case.fixture, case.failed_before, case.system]
-        for case in session.cases
-    ]
-    content = {
-        "session": session.name,
-        "cases": cases,
-        "shared": [json.loads(each) for each in shared],
-        "records": list(by_case.values()),
-    }
-    return json.dumps(content, separators=(",", ":"))
-
-
-def _is_kept(size_B):
-    """Tell whether a size is kept: every third power of two, and the last ones."""
-    return size_B is None or size_B in (0, 1, 8, 64, 512, 4096, 32768, 262144, 1048576, 4194304)
 
 
 def records_of(name):

@@ -16,6 +16,7 @@ from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
+from lab import pack_run
 from tests.builders import SESSION as NAME
 from tests.builders import bare as record
 from tests.report import conftest, recorded, records
@@ -91,7 +92,7 @@ def missed():
 @pytest.mark.parametrize("name", recorded.NAMES)
 def test_a_recorded_run_is_written_as_it_is_read(name):
     text = (recorded.HERE / f"{name}.json").read_text().rstrip("\n")
-    assert recorded.packed(recorded.session_of(name)) == text
+    assert pack_run.packed(recorded.session_of(name)) == text
 
 
 SESSIONS = {
@@ -273,13 +274,7 @@ def test_what_is_cut_off_ends_with_dots():
     assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
 
 
-def test_untrusted_text_is_only_text():
-    evil = "\x1b[31mred\x07\u202e [bold]no markup[/bold]\nerror: a line of its own"
-    session = of_records(
-        [record(program=evil, environ=evil, findings=[{"kind": "x", "text": evil}], no_reference=evil)]
-    )
-    session = replace(session, cases=(*session.cases, Case(evil, "fail", evil, evil, False)), unreadable=(evil,))
-    lines = printed(session, messages=(evil,))
-    text = "\n".join(lines)
-    assert "\x1b[31m" not in text and "\x07" not in text and "\u202e" not in text
-    assert "[bold]" in text and not any(line.startswith("error:") for line in lines)
+def test_messages_of_reframe_are_shown_and_only_text():
+    lines = printed(of_records([record()]), messages=("\x1b[31mred\x07 [bold]x[/bold]\nerror: a line of its own",))
+    (message,) = lines[lines.index("  messages of ReFrame:") + 1 :][:1]
+    assert "[bold]x[/bold]" in message and message.isprintable() and "error:" not in [line[:6] for line in lines]

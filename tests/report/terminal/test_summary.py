@@ -74,13 +74,6 @@ def test_failures_and_gaps_are_said():
     assert "Not run:\n  imb (openmpi): no such ABI" in text
 
 
-def test_untrusted_text_is_only_text():
-    evil = "\x1b[31mred\x07 [bold]no markup[/bold] [link=http://x]y[/link]"
-    text = shown(record(program=evil, no_reference=evil), cases=[Case(evil, "fail", "run", evil, False)])
-    assert "\x1b[31m" not in text and "\x07" not in text
-    assert "[bold]no markup[/bold]" in text
-
-
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_any_width_keeps_every_value(width):
     text = shown(*curve(*((2**n, 1000.0 + n) for n in range(23))), width=width)

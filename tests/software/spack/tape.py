@@ -4,10 +4,10 @@
 import json
 import os
 import shutil
-import subprocess
 
 from fabric_checks.software.installed import PACKAGES as REPOSITORY
 from fabric_checks.software.suites import PACKAGES
+from tests import programs
 from tests.conftest import GOLDEN, TESTS
 
 TRANSCRIPTS = GOLDEN / "spack"
@@ -86,7 +86,7 @@ class Tape:
     def git(self, *arguments):
         """Call Git in the package repository; return what it prints."""
         git = ["git", "-C", str(self.repository), "-c", "user.name=x", "-c", "user.email=x@example.invalid"]
-        return subprocess.run([*git, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+        return programs.run([*git, *arguments], check=True).stdout.strip()
 
     def succeed(self, package="osu-micro-benchmarks", mpi="mpich"):
         """Play a build that succeeds: its real transcripts and lock, and programs that print golden outputs."""

@@ -35,12 +35,7 @@ def run(tape, folder="env", package=OSU, mpi="mpich", progress=lambda line: None
 
 @pytest.mark.parametrize(
     ("package", "mpi"),
-    [
-        ("osu-micro-benchmarks", "mpich"),
-        ("intel-mpi-benchmarks", "impi"),
-        ("lammps", "mpich"),
-        ("npb", "openmpi"),
-    ],
+    [("osu-micro-benchmarks", "mpich"), ("intel-mpi-benchmarks", "impi"), ("lammps", "mpich"), ("npb", "openmpi")],
 )
 def test_the_result_of_a_build_is_described_in_full(tape, package, mpi, monkeypatch):
     monkeypatch.setenv("FABRIC_LAMMPS_INPUTS", "/bench")  # this old release has none

@@ -33,11 +33,7 @@ def test_one_scope_adds_an_mpi(site):
     assert made["name"] == "cray-spack" and made["target_systems"] == ["ours"]
     assert made["modules"] == ["cray-mpich/8.1.28"] and made["env_vars"] == []
     assert {"mpi", "mpicc", "osu_7_4", "imb_rma", "lammps", "npb_ft"} <= set(made["features"])
-    assert made["extras"]["spack"] == {
-        "environ": str(site / "cray"),
-        "site": str(site / "site"),
-        "common": str(COMMON),
-    }
+    assert made["extras"]["spack"] == {"environ": str(site / "cray"), "site": str(site / "site"), "common": str(COMMON)}
     assert "blocking_wait" not in made["features"]  # not known of this MPI
 
 

@@ -13,11 +13,7 @@ from tests.conftest import GOLDEN
 LOCKS = sorted((GOLDEN / "spack").glob("*.lock.json"))
 IMB = "intel-mpi-benchmarks"
 LOCK = GOLDEN / "spack" / f"{IMB}.mpich.lock.json"
-MPI = {
-    "mpich": "mpich@5.0.2",
-    "openmpi": "openmpi@5.0.11",
-    "impi": "intel-oneapi-mpi@2021.18.1",
-}
+MPI = {"mpich": "mpich@5.0.2", "openmpi": "openmpi@5.0.11", "impi": "intel-oneapi-mpi@2021.18.1"}
 
 
 @pytest.fixture

@@ -2,50 +2,28 @@
 """Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from fabric_checks.records import runs
 from fabric_checks.software.spack.build import BUILT
+from tests import programs
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.homes import linked
+from tests.sessions import Run
 from tests.software.spack.tape import COMMON, LOCAL, OSU, Tape, fail_to_compile
 
 ROOT = TESTS.parent
-REFRAME = Path(sys.executable).with_name("reframe")
-SESSION = "20260101T000000Z-test"
 
 
-class Run:
-    """One session of reframe on the stack that Spack builds, and the output of `fabric-checks show`."""
-
-    def __init__(self, tape, *arguments, results="results", mpi="mpich", checks=("osu",)):
-        folder = tape.folder / results
-        env = tape.variables | {
-            "FABRIC_RESULTS": str(folder),
-            "FABRIC_SESSION": SESSION,
-            "FABRIC_MPI": mpi,
-            "FABRIC_STACK": "spack",
-            "GOLDEN": str(GOLDEN / "osu/7.2"),
-        }
-        # Those of all suites would take longer to load, at each of many starts.
-        chosen = [word for name in checks for word in ("-c", ROOT / "checks" / name)]
-        command = [REFRAME, "-C", ROOT / "config/settings.py", *chosen, *arguments, "-r"]
-        self.env, self.folder = env, folder
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def wait(self):
-        self.output, _ = self.process.communicate(timeout=GUARD_S)
-        self.status = self.process.returncode
-        self.session = runs.load_session(self.folder, SESSION)
-        show = [FABRIC_CHECKS, "show", "--session", SESSION, "--gate"]
-        done = subprocess.run(show, env=self.env, capture_output=True, text=True)
-        self.gate, self.shown = done.returncode, done.stdout + done.stderr
-        return self
+def begun(tape, *arguments, results="results", mpi="mpich", suites=("osu",)):
+    """Begin a session on the stack that Spack builds."""
+    of_stack = {"FABRIC_MPI": mpi, "FABRIC_STACK": "spack", "GOLDEN": str(GOLDEN / "osu/7.2")}
+    return Run(
+        tape.folder / results, *arguments, settings=ROOT / "config/settings.py", suites=suites, env=tape.variables,
+        **of_stack,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +41,7 @@ def tape(home, tmp_path):
 
 
 def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
-    done = Run(tape, "-n", "^OsuLatency|^OsuMultiLatency|^OsuCongestion").wait()
+    done = begun(tape, "-n", "^OsuLatency|^OsuMultiLatency|^OsuCongestion").wait()
     assert (done.status, done.gate) == (0, 0), done.output + done.shown
     assert {record["check"] for record in done.session.records} == {"OsuLatency", "OsuMultiLatency"}
     for record in done.session.records:
@@ -75,9 +53,9 @@ def test_one_build_serves_all_checks_and_its_spec_is_recorded(tape):
 
 
 def test_checks_run_from_the_view_and_the_build_can_be_followed(tape):
-    done = Run(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
+    done = begun(tape, "-n", "^OsuLatency", "--keep-stage-files").wait()
     assert done.status == 0, done.output
-    (script,) = (done.folder / "stage").rglob("OsuLatency*/rfm_job.sh")
+    (script,) = (done.results / "stage").rglob("OsuLatency*/rfm_job.sh")
     (line,) = [line for line in script.read_text().splitlines() if "osu_latency" in line]
     program = next(word for word in line.split() if word.endswith("osu_latency"))
     assert program.startswith("/") and "/.spack-env/view/libexec/" in program
@@ -96,7 +74,7 @@ def test_each_mpi_has_a_build_of_its_own(tape):
 esac
 """,
     )
-    done = Run(tape, "-n", "^OsuLatency", mpi="mpich,openmpi").wait()
+    done = begun(tape, "-n", "^OsuLatency", mpi="mpich,openmpi").wait()
     specs = {record["environ"]: record["spec"] for record in done.session.records}
     assert "^mpich@5.0.2" in specs["mpich-spack"] and "^openmpi@5.0.11" in specs["openmpi-spack"], done.output
 
@@ -105,7 +83,7 @@ def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
     """The external is 5.0.2.1, which meets the required 5.0.2; the library below its prefix is 5.0.2."""
     lock = (tape.played / "concretize.lock").read_text()
     tape.write("concretize.lock", lock.replace('"version":"5.0.2"', '"version":"5.0.2.1"'))
-    done = Run(tape, "-n", "^OsuLatency").wait()
+    done = begun(tape, "-n", "^OsuLatency").wait()
     case = next(case for case in done.session.cases if case.name.startswith("OsuLatency"))
     assert case.result == "fail" and done.gate == 1
     assert "built for mpich@5.0.2.1, but the library at run time is 'MPICH Version:      5.0.2'" in case.reason
@@ -113,7 +91,7 @@ def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
 
 def test_a_failed_build_is_reported_and_nothing_is_measured(tape):
     fail_to_compile(tape)
-    done = Run(tape, "-n", "^OsuLatency").wait()
+    done = begun(tape, "-n", "^OsuLatency").wait()
     assert done.status != 0 and done.gate == 1
     (build,) = [case for case in done.session.cases if case.name.startswith("OsuMicroBenchmarks")]
     assert build.result == "fail" and build.fixture
@@ -128,7 +106,7 @@ def test_the_command_of_a_session_prints_the_failure_alone(tape):
     tape.fail("install", "install.checksum", 1)
     options = [f"--environ={LOCAL / 'mpich'}", f"--site={tape.site}", f"--common={COMMON}"]
     command = [FABRIC_CHECKS, "spack", "build", OSU.name, *options, tape.folder / "environment"]
-    done = subprocess.run(command, env=tape.variables, capture_output=True, text=True)
+    done = programs.run(command, env=tape.variables)
     assert done.returncode == 1 and done.stderr.startswith("error: Spack: checksum mismatch")
     assert "Traceback" not in done.stderr and not (tape.folder / "environment" / BUILT).exists()
 
@@ -143,14 +121,14 @@ done
 touch {tape.folder}/watched
 """
     tape.write("install.sh", script + watch)
-    done = Run(tape, "-n", "^OsuLatency|^HotSpot", checks=("osu", "fabric")).wait()
+    done = begun(tape, "-n", "^OsuLatency|^HotSpot", suites=("osu", "fabric")).wait()
     assert done.status == 0, done.output
     assert (tape.folder / "watched").exists() and (tape.folder / "disturbed").read_text() == ""
     assert {record["check"] for record in done.session.records} == {"OsuLatency", "HotSpot"}
 
 
 def test_two_sessions_at_once_on_one_install_tree(tape):
-    both = [Run(tape, "-n", "^OsuLatency", results=f"results{number}") for number in (1, 2)]
+    both = [begun(tape, "-n", "^OsuLatency", results=f"results{number}") for number in (1, 2)]
     for run in both:
         done = run.wait()
         assert (done.status, done.gate) == (0, 0), done.output
@@ -161,14 +139,14 @@ def test_two_sessions_at_once_on_one_install_tree(tape):
 def test_a_session_killed_during_a_build_blocks_no_other(tape):
     good = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"touch {tape.folder}/started\nsleep {ENDLESS_S}\n")
-    first = Run(tape, "-n", "^OsuLatency")
+    first = begun(tape, "-n", "^OsuLatency")
     wait_for(lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun")
     assert first.process.poll() is None
     first.process.send_signal(2)
     first.process.communicate(timeout=GUARD_S)
     assert first.process.returncode != 0
-    left = subprocess.run(["pgrep", "-f", f"{tape.folder}|{tape.home}"], capture_output=True, text=True).stdout
+    left = programs.run(["pgrep", "-f", f"{tape.folder}|{tape.home}"]).stdout
     assert left == "", left
     tape.write("install.sh", good)
-    done = Run(tape, "-n", "^OsuLatency", results="again").wait()
+    done = begun(tape, "-n", "^OsuLatency", results="again").wait()
     assert (done.status, done.gate) == (0, 0), done.output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the records that Tables 2 to 9 need, of a run of the twins; see README.md here."""
+"""Print the records that Tables 2 to 9 need, of a run of the twins; see tests/report/README.md."""
 
 import json
 import sys

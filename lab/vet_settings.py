@@ -4,7 +4,8 @@
 import runpy
 from pathlib import Path
 
-site_configuration = runpy.run_path(str(Path(__file__).with_name("short.py")))["site_configuration"]
+SHORT = Path(__file__).parents[1] / "tests" / "cluster" / "short.py"
+site_configuration = runpy.run_path(str(SHORT))["site_configuration"]
 LESS = ["--size", "262144", "--messages", "6", "--confirm-repeats", "2", "--confirm-pause", "0"]
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:

@@ -3,6 +3,7 @@
 
 The cases run one after the other: a barrier on one node; the latency between both nodes, the victim, whose program can
 be held, and plays back an output; and another program's barrier on one node. Scheduler, ReFrame and perflog are real.
+`python -m lab.session_faults` makes each fault many times; tests/cluster/test_faults.py makes each once.
 """
 
 import json
@@ -17,7 +18,7 @@ from fabric_checks.records import runs
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S, wait_for
 
-HELD = TESTS / "cluster" / "held"
+HELD = Path(__file__).with_name("held")
 BIN = Path(sys.executable).parent
 #: The numbers of metrics of the cases.
 METRICS = {"OsuBarrier": 1, "OsuLatency": 24, "ImbBarrier": 1}
@@ -47,19 +48,8 @@ class Session:
         self.output = folder / f"{name}.out"
         with self.output.open("w") as output:
             assigned = [f"{key}={value}" for key, value in environment.items()]
-            line = [
-                *cluster.command,
-                "exec",
-                "--name",
-                cluster.name,
-                "head",
-                "--",
-                "env",
-                *assigned,
-                "bash",
-                "-c",
-                script,
-            ]
+            line = [*cluster.command, "exec", "--name", cluster.name, "head", "--", "env", *assigned]
+            line += ["bash", "-c", script]
             self.process = subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT)
 
     @property

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pack a folder of results as a small archive: only what the command reads, with neutral paths.
+"""Pack a folder of results as a set of tests/golden/sessions: only what the command reads, with neutral paths.
 
-python tests/golden/sessions/pack.py FOLDER NAME.tar.xz [OLD=NEW ...]     OLD is replaced by NEW in every file
+python -m lab.pack_session FOLDER NAME.tar.xz [OLD=NEW ...]     OLD is replaced by NEW in every file
 mkdir FOLDER && tar xf NAME.tar.xz -C FOLDER                              the way back
 """
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cost of a run, computed before it and measured after it, against Slurm's accounting.
+
+. ci/env.sh
+python -m lab.run_cost 10        # a line a run of three jobs; nothing else may run
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.cluster.conftest import CI, Cluster
+from tests.conftest import FABRIC_CHECKS
+from tests.guard import GUARD_S
+
+#: Two whose bytes are many and whose number is fixed, and one within a node.
+CASES = "^(OsuCollective%benchmark=(alltoall|bcast)%layout=2x1|OsuBarrier%layout=1x2)$"
+RUN = [CI / "run", "--system", "minicluster", "-n", CASES]
+#: Computed may differ from measured by a quarter.
+CLOSE = 0.25
+#: Slurm tells times in whole seconds: of three jobs on two nodes it may be as many off, in node-minutes.
+WHOLE_SECONDS = 3 * 2 / 60
+
+
+def by_slurm(cluster):
+    """Return the node-minutes of all jobs so far, by Slurm's accounting of whole seconds."""
+    text = cluster.on("head", "sacct", "-aXnP", "--starttime=now-1hour", "--format=ElapsedRaw,NNodes,JobName")
+    rows = [line.split("|") for line in text.splitlines()]
+    return sum(int(seconds) * int(nodes) for seconds, nodes, _ in rows) / 60
+
+
+def computed(folder, *options):
+    """Return what is computed outside of any cluster."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("FABRIC_CLUSTER")}
+    env |= {"FABRIC_RESULTS": str(folder), "FABRIC_CLUSTER_NODES": "2", "FABRIC_CLUSTER_RATE": "10gbit"}
+    done = subprocess.run(
+        [*RUN, *options, "--cost", "--json"], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run_again(cluster, folder):
+    """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm saw."""
+    estimate = computed(folder)
+    assert (estimate["timed_jobs"], estimate["similar_jobs"]) == (3, 0)
+    before = by_slurm(cluster)
+    cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
+    seen = by_slurm(cluster) - before
+    listed = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--cost", "--json", FABRIC_RESULTS=str(folder)))
+    assert listed[-1]["jobs"] == listed[-1]["timed_jobs"] == 3
+    return estimate, listed[-1], seen
+
+
+def first_run(cluster, folder):
+    """Run where nothing is known of durations; return what was computed before."""
+    estimate = computed(folder)
+    cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
+    return estimate
+
+
+def main(count):
+    """Print what was computed, recorded and seen by Slurm in each of so many runs, in node-minutes."""
+    cluster = Cluster()
+    cluster("up", "--nodes", "2", "--rate", "10gbit")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            first_run(cluster, Path(folder))
+            for _ in range(count):
+                estimate, measured, seen = run_again(cluster, Path(folder))
+                found = f"computed {estimate['node_minutes']}, recorded {measured['node_minutes']}, seen {seen:.6g}"
+                print(f"node-minutes: {found}", flush=True)
+    finally:
+        cluster.end()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

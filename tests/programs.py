@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that tests start."""
+
+import subprocess
+
+from tests.guard import GUARD_S
+
+
+def run(command, **options):
+    """Run a program to its end, and keep what it prints as text."""
+    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": GUARD_S} | options)

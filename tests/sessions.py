@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole sessions: the real reframe, and what is left of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from fabric_checks.core.paths import home
+from fabric_checks.records import runs
+from tests import programs
+from tests.conftest import FABRIC_CHECKS, TESTS
+from tests.guard import GUARD_S
+
+REFRAME = Path(sys.executable).with_name("reframe")
+CHECKS = TESTS.parent / "checks"
+NAME = "20260101T000000Z-test"
+
+
+def call(program, results, *options, **more):
+    """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with these."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
+    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | more
+    return programs.run([*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options], env=env)
+
+
+class Run:
+    """A session of reframe, which has begun.
+
+    :param suites: the folders that checks are loaded from: those of one suite are loaded sooner than all.
+    :param before: what comes before the command of ReFrame. :param env, more: its variables.
+    """
+
+    def __init__(self, results, *arguments, settings, suites=(".",), before=(), name=NAME, env=os.environ, **more):
+        self.results, self.name = results, name
+        of_run = {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich"}
+        self.env = env | of_run | more
+        chosen = [word for suite in suites for word in ("-c", CHECKS / suite)]
+        command = [*before, REFRAME, "-C", settings, *chosen, *arguments, "-r"]
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.process = subprocess.Popen(command, env=self.env, cwd=TESTS.parent, text=True, **pipe)
+
+    def wait(self):
+        """Wait for the end; keep status and output, what the session left, and what ``fabric-checks show`` prints."""
+        self.output, _ = self.process.communicate(timeout=GUARD_S)
+        self.status = self.process.returncode
+        self.session = runs.load_session(self.results, self.name)
+        show = [FABRIC_CHECKS, "show", "--session", self.name, "--gate"]
+        done = subprocess.run(show, env=self.env, capture_output=True, text=True)
+        self.gate, self.shown = done.returncode, done.stdout + done.stderr
+        return self
+
+    @property
+    def reasons(self):
+        """Return the reasons of the cases that failed."""
+        return [case.reason for case in self.session.cases if case.result == "fail"]
