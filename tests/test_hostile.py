@@ -33,6 +33,12 @@ def night(folder):
     return ["nightly", "--session", NAME, "--system", "s", "--archive", folder / "archive"]
 
 
+def estimate(folder):
+    plan = folder / "plan.json"
+    cost.Plan("s", 1, ()).write(plan)
+    return ["cost", "--plan", plan]
+
+
 #: The verbs: the arguments for a folder, the exit status when lines were left out, and the fields that are read of all
 #: records; what a verb does not ask for is not looked at, and harms nobody.
 VERBS = {
@@ -44,7 +50,7 @@ VERBS = {
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
-    "cost": (lambda folder: ["show", "--cost", "--results", folder], 1, cost.COLUMNS),
+    "cost": (estimate, 0, cost.COLUMNS),
     "references propose": (lambda folder: ["references", "propose", folder, "--system", "s"], 1, propose.COLUMNS),
     "nightly": (night, 0, FIELDS),
 }

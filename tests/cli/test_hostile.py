@@ -134,8 +134,6 @@ CALLS = (
     ("references propose --system ODD", 1, "text"),
     ("references check --system yours", 1, "text"),
     ("references check --system yours --json", 1, "json"),
-    ("show --cost", 1, "text"),
-    ("show --cost --json", 1, "json"),
     ("cost --plan ODD", 1, "text"),
     ("report -o a.html", 1, "text"),
     ("report sound -o a.html --json --title ODD", 0, "json"),
