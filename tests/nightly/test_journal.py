@@ -186,13 +186,13 @@ def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, 
         assert list(titles(third)) == ["still"]  # although it is what it was: that was for then
 
 
-def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(path):
+def test_an_acknowledgement_ends_with_its_day_and_the_last_counts(path):
     acknowledge(path, until="2026-01-03")
     seen = spent(path, night(2, SLOW), night(3, SLOW), night(4, SLOW))
     assert [list(titles(each)) for each in seen] == [["acknowledged"], ["acknowledged"], ["still"]]
     acknowledge(path, until="2026-01-30")
     assert list(titles(spent(path, night(5, SLOW))[0])) == ["acknowledged"]
-    acknowledge(path, withdrawn=True)
+    acknowledge(path, until="2026-01-05")
     assert list(titles(spent(path, night(6, SLOW))[0])) == ["still"]
 
 

@@ -12,9 +12,9 @@ from fabric_checks.cli.commands import load
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import half_octaves
-from fabric_checks.parsers import replay as table_parser
 from fabric_checks.parsers import streaming
 from fabric_twins import replay
+from fabric_twins import replay_table as table_parser
 from fabric_twins.model import description, platform_file
 from fabric_twins.simulate import Bounds
 from fabric_twins.smpirun import FEWEST

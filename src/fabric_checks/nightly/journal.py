@@ -3,7 +3,7 @@
 
 It has a line of JSON for each night, in the order in which they were judged, and one for each that begins. Dates decide
 nothing here, because clocks are set; only an acknowledgement ends on its day. A night that is judged again replaces its
-own line and no other. An acknowledgement, or its withdrawal, is a line of its own.
+own line and no other. An acknowledgement is a line of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Open:
 
     :param since: the night that saw it first; :param last: the one that saw it last; :param nights: how many did.
     :param id: its name as long as it is open.
-    :param known: its acknowledgement, if it has one that was not exceeded or withdrawn; its day may be over.
+    :param known: its acknowledgement, if it has one that was not exceeded; its day may be over.
     :param beyond: how the last night that saw it exceeded its acknowledgement, if it did.
     """
 
@@ -194,8 +194,7 @@ def _after(opened: Sequence[Open], entry: Entry | Acknowledgement) -> list[Open]
     """Return what is open after an entry of the journal."""
     if isinstance(entry, Entry):
         return _fold(opened, entry.session, entry.findings, entry.measured)[0]
-    known = None if entry.withdrawn else entry
-    return [replace(each, known=known, beyond=()) if each.id == entry.finding_id else each for each in opened]
+    return [replace(each, known=entry, beyond=()) if each.id == entry.finding_id else each for each in opened]
 
 
 def _fold(
