@@ -68,7 +68,7 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        *(("show --results records --json --session 2026", 1), ("archive --export archive", 0), ("--help", 0)),
+        *(("show --results records --json", 0), ("archive --export archive", 0), ("--help", 0)),
         *(("compare a=records b=few --all --format json --fail-on missing", 3), ("history .* records --json", 0)),
     ],
 )

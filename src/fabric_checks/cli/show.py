@@ -28,7 +28,7 @@ Examples:
   fabric-checks show                            the latest run
   fabric-checks show --short                    the one screen that it ended with
   fabric-checks show --list                     all runs
-  fabric-checks show --session 20261121T08      the run whose name begins like this
+  fabric-checks show --session 20261121T080000Z-8c1d
   fabric-checks show --results archive --list   the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
   fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
@@ -45,7 +45,7 @@ Examples:
     help="Folder of results, an archive or other records; for --nodes also PATH@FROM..TO,FIELD=VALUE.  "
     "[default: .fabric/results]",
 )
-@click.option("--session", "name", help="Name of the run, or the beginning of it.  [default: the latest]")
+@click.option("--session", "name", help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
@@ -76,7 +76,8 @@ def command(
     if as_list:
         _list(folder, form)
         return
-    found = _session(folder, name)
+    read = runs.session_of_records if runs.only_records(folder) else runs.load_session
+    found = read(folder, name)
     if form:
         console.warn([*found.unreadable, *found.report_faults])
     if form == "json":
@@ -115,16 +116,6 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
     else:
         console.print_rich([node_tables.history(node) for node in found])
     end_by(loaded.faults)
-
-
-def _session(folder: Path, name: str | None) -> runs.Session:
-    of_records = runs.only_records(folder)
-    if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
-        return runs.load_session(folder, name)
-
-    if name is not None:
-        name = runs.resolved(folder, name)
-    return runs.session_of_records(folder, name) if of_records else runs.load_session(folder, name)
 
 
 def _list(folder: Path, form: str | None) -> None:
