@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write archives, and export their records.
+"""Write archives.
 
 The file of a month is written under a temporary name and renamed when it is complete, and the files that it replaces do
 not count from then on: whatever interrupts a writer, an archive has each record once. Records that it has already are
@@ -9,9 +9,8 @@ not added again, so the same command completes what was cut short.
 from __future__ import annotations
 
 import io
-import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +19,12 @@ import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.core import files
-from fabric_checks.core.errors import FileError, RecordError
+from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import LockedError, exclusive
 from fabric_checks.records import archive, reading
 from fabric_checks.records.record import MEASUREMENT
 from fabric_checks.records.sources import Faults, files_of
-from fabric_checks.records.table import COLUMNS, record_of
+from fabric_checks.records.table import COLUMNS
 
 #: The size in bytes of the rows that are kept in memory before they are written.
 BATCH_B = 2**26
@@ -139,22 +138,3 @@ def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
     for replaced in there:
         replaced.unlink()
     return path
-
-
-def export(folder: Path, faults: Faults) -> Iterator[str]:
-    """Return the records of an archive as lines of JSON, file by file, each in the order of time.
-
-    :param faults: gets the rows and files that are left out.
-    :raises RecordError: if there is no archive.
-    """
-    paths = files_of(folder, faults).parquet
-    if not paths:
-        raise RecordError(f"{folder}: there is no archive here")
-    for path in paths:
-        try:
-            frame = archive.read(path, tuple(COLUMNS), faults.reporter(path, archive.ROW_LEFT_OUT))
-        except FileError as error:
-            faults.add(error.path, 0, error.cause)
-            continue
-        for row in frame.iter_rows(named=True):
-            yield json.dumps(record_of(row))
