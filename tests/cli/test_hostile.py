@@ -136,7 +136,7 @@ CALLS = (
     ("references check --system yours --json", 1, "json"),
     ("cost --plan ODD", 1, "text"),
     ("report -o a.html", 1, "text"),
-    ("report sound -o a.html --json --title ODD", 0, "json"),
+    ("report sound -o a.html --title ODD", 0, "text"),
     ("report ODD", 1, "text"),
     ("archive archive", 1, "text"),
     ("archive --json archive", 1, "json"),

@@ -8,9 +8,8 @@ from datetime import datetime, timezone
 import click
 
 from fabric_checks.cli import choosing
-from fabric_checks.cli.conditions import end_by, fail_on_option, only_option
+from fabric_checks.cli.conditions import Gate, end_by, fail_on_option, only_option
 from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
-from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.report import changes
 

@@ -109,7 +109,7 @@ def acknowledge(path: Path, what: Acknowledgement) -> None:
 
 def _append(path: Path, line: dict[str, Any]) -> None:
     try:
-        perflog.append(path, [line], cut=True)
+        perflog.append(path, [line])
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
 
