@@ -18,7 +18,6 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
 from fabric_checks.references import audit, cases, edit, propose, reference_file, wording
-from fabric_checks.references.propose import Limits
 
 _PROPOSE = """
 \b
@@ -91,7 +90,7 @@ def propose_command(
     name = str(_shown(path))
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
-    found = propose.propose(frame, edit.load_or_new(path), Limits(min_passes))
+    found = propose.propose(frame, edit.load_or_new(path), min_passes)
     proposals = propose.within_line_rate(
         found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
     )

@@ -263,12 +263,10 @@ def _sessions_of(path: Path, within: Path) -> list[str]:
     try:
         with files.opened(path, within) as file:
             head = re.search(r'"log_files": (\[[^\]\[]*\])', file.read(_HEAD_B).decode(errors="replace"))
-        data = json.loads(head[1] if head else files.read_bytes(path, within))
-        logs = data if head else data["session_info"]["log_files"]
-        stems = [Path(log).stem for log in logs if isinstance(log, str)]
+        stems = [Path(log).stem for log in json.loads(head[1]) if isinstance(log, str)] if head else []
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}; the run report is skipped") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except ValueError:
         stems = []
     found = [stem for stem in stems if 0 < len(stem) <= _LONGEST and "\0" not in stem]
     if not found:
