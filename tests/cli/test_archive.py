@@ -72,4 +72,4 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(results, tmp_path):
     os.close(follower)
     seen = os.read(leader, 10_000).decode()
     os.close(leader)
-    assert done.returncode == 0 and "records read" in seen and "records read" not in done.stdout
+    assert done.returncode == 0 and "adding records" in seen and "adding records" not in done.stdout

@@ -40,8 +40,8 @@ def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     results = paths[0] if len(paths) == 2 else results_folder()
     if not results.exists():
         raise RecordError(f"{results}: there is no such file or folder")
-    with console.rich_console(console.err()).status("") as status:
-        outcome = archiving.add(results, paths[-1], lambda done: status.update(f"{done} records read"))
+    with console.rich_console(console.err()).status("adding records .."):
+        outcome = archiving.add(results, paths[-1])
     if as_json:
         files = [str(path) for path in outcome.files]
         whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,13 +45,10 @@ class Added:
     faults: tuple[str, ...]
 
 
-def add(
-    results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None, *, wait_s: float = 0
-) -> Added:
+def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
     """Add the records of ``results`` to the archive in ``folder``.
 
     :param results: anything that :func:`fabric_checks.records.reading.load` reads.
-    :param progress: is called with the number of records read so far.
     :param wait_s: the longest wait for another process that writes the archive.
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
@@ -76,7 +72,6 @@ def add(
             if sum(part.estimated_size() for part in batch) >= BATCH_B:
                 added += write(pl.concat(batch), folder, written)
                 batch.clear()
-            progress(read)
         if batch:
             added += write(pl.concat(batch), folder, written)
     lines = tuple(faults.lines())
