@@ -30,7 +30,7 @@ Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
 """
 _ACKNOWLEDGE_EPILOG = """
 \b
-Example:
+Examples:
   fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
 """
 
