@@ -8,7 +8,6 @@ from reframe.core.runtime import runtime
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
-from fabric_checks.reframe_ext.asking import note_needs
 from fabric_checks.reframe_ext.internals import parameter_values
 from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
 from fabric_checks.reframe_ext.mixins.layout import why_left_out
@@ -26,7 +25,6 @@ def check(*, compare=True):
     """
 
     def register(cls):
-        note_needs(cls)
         # Where no layout fits, `layouts` has warned; ReFrame would call it an error.
         if why_left_out(cls):
             return cls

@@ -6,11 +6,10 @@
 #   FABRIC_HOME    the folder for everything that is installed or written (default: .fabric in the clone)
 #   FABRIC_PYTHON  the Python to use, 3.10 to 3.14 (default: the first that fits on PATH)
 #
-# Several clones may share a home. As long as this shell, or what it has started, is there, nothing of what it runs on is
-# deleted, whatever others set up.
+# Several clones may share a home: what is installed in it never changes, and is never deleted.
 
 fabric_env() {
-    local root venv held answer other
+    local root venv other
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || return 1
     # shellcheck source=ci/find-python.sh
     . "$root/ci/find-python.sh" || return 1
@@ -18,19 +17,10 @@ fabric_env() {
     [[ $FABRIC_HOME = /* ]] || FABRIC_HOME=$PWD/$FABRIC_HOME
     [[ -z ${FABRIC_RESULTS:-} || $FABRIC_RESULTS = /* ]] || FABRIC_RESULTS=$PWD/$FABRIC_RESULTS
     export FABRIC_MPI=${FABRIC_MPI:-mpich}
-    for _ in 1 2 3; do
-        {
-            answer=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
-                --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return 1
-        } 4>&1
-        { read -r venv; read -r held; } <<<"$answer"
-        [ -z "${fabric_lock:-}" ] || exec {fabric_lock}<&-
-        fabric_lock=
-        # Whoever deletes this file has its lock to do so, and then it is set up anew.
-        { exec {fabric_lock}<"$held"; } 2>/dev/null && flock --shared "$fabric_lock" && [ -e "$held" ] && break
-        held=
-    done
-    [ -n "$held" ] || { echo "error: $FABRIC_HOME: cannot lock what was set up; see that flock(1) is there and works on that file system" >&2; return 1; }
+    {
+        venv=$("$FABRIC_PYTHON" "$root/ci/setup.py" --mpi "$FABRIC_MPI" --stack "${FABRIC_STACK:-wheels}" \
+            --tell 3 ${FABRIC_SETUP_OPTIONS:-} 3>&1 >&4) || return 1
+    } 4>&1
     export RFM_CONFIG_FILES=$root/config/settings.py
     # The paths of another clone are removed, and so are this one's from before its pins changed.
     other=${FABRIC_PATH:-}

@@ -5,7 +5,7 @@
 Uses the standard library and those modules of this clone's library that need no more, because it runs before anything
 is installed. Each part is pinned with hashes in ci/requirements, has a folder of its own that is named after its pins,
 and is marked complete by a stamp: an interrupted set-up is repeated, other pins get other folders, a complete set-up
-costs nothing, and parts that no clone uses any more are deleted.
+costs nothing, and no part is ever deleted, which another clone or a session that runs may use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from fabric_checks.core import locks, paths  # noqa: E402
 from fabric_checks.core.errors import FabricError  # noqa: E402
 from fabric_checks.records import sessions  # noqa: E402
-from fabric_checks.software import installed, sharing, stacks  # noqa: E402
+from fabric_checks.software import installed, stacks  # noqa: E402
 from fabric_checks.software.suite import STACKS  # noqa: E402
 
 # The releases of SimGrid that the simulated clusters are written for; the tests hold them to the library's.
@@ -418,11 +418,6 @@ def missing_of(wanted: list[Part]) -> list[Part]:
     return [part for part in wanted if not installed.is_complete(part.name)]
 
 
-def used_by(wanted: list[Part]) -> list[str]:
-    """Return the folders of the parts that this clone may use, also those of other stacks, installed or not."""
-    return sorted({*installed.in_use(), *(part.folder.name for part in wanted)})
-
-
 def home_lock() -> AbstractContextManager[int]:
     """Return the lock of the home for one set-up or download at a time; a wait for another one is printed."""
     waits = f"waiting for another set-up that is under way in {paths.home()}"
@@ -435,18 +430,15 @@ def other_python(version: str, prefix: str) -> str:
     python = Path(prefix) / "bin" / f"python{'.'.join(release.split('.')[:2])}"
     return (
         f"{paths.home()} was set up with Python {release}, and {sys.executable} is {sys.version.split()[0]}: "
-        "everything is installed again, and the other is deleted if no clone uses it; to keep it: "
-        f"FABRIC_PYTHON={python}"
+        f"everything is installed again; to use what is there: FABRIC_PYTHON={python}"
     )
 
 
-def set_up(wanted: list[Part]) -> Path:
-    """Install the missing parts, and return the file whose lock a run on them holds."""
+def set_up(wanted: list[Part]) -> None:
+    """Install the missing parts."""
     check_machine(missing_of(wanted))
-    if missing_of(wanted) or not sharing.is_registered(used_by(wanted)) or sharing.has_leftovers():
+    if missing_of(wanted):
         with home_lock():
-            # First, or another clone's set-up could delete complete parts as unused.
-            sharing.register(used_by(wanted))
             missing = missing_of(wanted)
             if missing and installed.set_up_by() != installed.THIS:
                 say(other_python(*installed.set_up_by()))
@@ -456,9 +448,10 @@ def set_up(wanted: list[Part]) -> Path:
             for number, part in enumerate(missing, 1):
                 with bar(f"set-up {number}/{len(missing)}: {part.title}, {part.disk_MB} MB on disk", part):
                     make(part)
-            sharing.register(used_by(wanted))
-            sharing.collect(say)
-    return sharing.set_of(used_by(wanted))
+        if others := installed.of_others():
+            size_MB = sum(map(size_B, others)) // 10**6
+            say(f"not of this clone's pins, {size_MB} MB; delete what no other clone and no running session needs:")
+            print(*(f"    {folder}" for folder in others), sep="\n", flush=True)
 
 
 def make(part: Part) -> None:
@@ -481,9 +474,7 @@ def main() -> int:
     )
     parser.add_argument("--with-simgrid", action="store_true", help="also SimGrid, for simulated clusters")
     parser.add_argument("--with-tests", action="store_true", help="also the tools of the tests")
-    parser.add_argument(
-        "--tell", type=int, metavar="FD", help="write the paths of the virtual environment and of the file to lock"
-    )
+    parser.add_argument("--tell", type=int, metavar="FD", help="write the path of the virtual environment")
     arguments = parser.parse_args()
     try:
         check_paths()
@@ -493,14 +484,14 @@ def main() -> int:
         mpis = stacks.parse_mpis(arguments.mpi, "--mpi")
         stacks.require_stack(arguments.stack, "--stack")
         wanted = wanted_parts(arguments.stack, mpis, arguments.with_tests)
-        held = set_up(wanted)
+        set_up(wanted)
         if arguments.download:
             with home_lock():
                 download(wanted, paths.sound_path("the mirror", arguments.download))
         if arguments.with_simgrid or arguments.stack == "simgrid":
             require_simgrid()
         if arguments.tell is not None:
-            os.write(arguments.tell, f"{installed.venv()}\n{held}\n".encode())
+            os.write(arguments.tell, f"{installed.venv()}\n".encode())
     except FabricError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -40,6 +40,7 @@ from fabric_checks.reframe_ext import internals
 
 internals.require_reframe()
 internals.name_missed_references()
+internals.share_validators()
 
 from fabric_checks.schedulers import launchers  # noqa: F401  (launchers register)
 from fabric_checks.schedulers.flux import scheduler as flux  # noqa: F401

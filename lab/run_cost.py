@@ -50,9 +50,11 @@ def run_again(cluster, folder):
     before = by_slurm(cluster)
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
     seen = by_slurm(cluster) - before
-    listed = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--cost", "--json", FABRIC_RESULTS=str(folder)))
-    assert listed[-1]["jobs"] == listed[-1]["timed_jobs"] == 3
-    return estimate, listed[-1], seen
+    records = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--json", FABRIC_RESULTS=str(folder)))
+    jobs = {each["jobid"]: (each["nodes"], each["elapsed_s"] / 60) for each in records}.values()
+    assert len(jobs) == 3
+    measured = {"node_minutes": sum(nodes * time for nodes, time in jobs), "job_minutes": sum(time for _, time in jobs)}
+    return estimate, measured, seen
 
 
 def first_run(cluster, folder):

@@ -16,9 +16,8 @@ from fabric_checks.cli.main import cli
 from fabric_checks.comparison import changes, history
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import retention
-from fabric_checks.records import archiving, cost, series, validation
+from fabric_checks.records import cost, series, validation
 from fabric_checks.records.record import FIELDS
-from fabric_checks.records.sources import Faults
 from fabric_checks.references import propose
 from fabric_checks.report import collecting
 from tests.builders import case, load, record, write, write_session
@@ -33,6 +32,12 @@ def night(folder):
     return ["nightly", "--session", NAME, "--system", "s", "--archive", folder / "archive"]
 
 
+def estimate(folder):
+    plan = folder / "plan.json"
+    cost.Plan("s", 1, ()).write(plan)
+    return ["cost", "--plan", plan]
+
+
 #: The verbs: the arguments for a folder, the exit status when lines were left out, and the fields that are read of all
 #: records; what a verb does not ask for is not looked at, and harms nobody.
 VERBS = {
@@ -44,7 +49,7 @@ VERBS = {
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
     "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
-    "cost": (lambda folder: ["show", "--cost", "--results", folder], 1, cost.COLUMNS),
+    "cost": (estimate, 0, cost.COLUMNS),
     "references propose": (lambda folder: ["references", "propose", folder, "--system", "s"], 1, propose.COLUMNS),
     "nightly": (night, 0, FIELDS),
 }
@@ -111,7 +116,7 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
         shown = json.loads(CliRunner().invoke(cli, list(map(str, arguments(folder)))).stdout)
         assert {each["metric"] for each in good} < {each["metric"] for each in shown}
     if verb == "archive":
-        assert len(list(archiving.export(folder / "kept", Faults()))) == RUNS + len(good)
+        assert load(folder / "kept").frame.height == RUNS + len(good)
 
 
 anything = st.recursive(
@@ -328,7 +333,7 @@ def test_rows_of_an_archive_that_are_none(folder, tmp_path):
     loaded = load(tmp_path / "kept")
     assert loaded.frame.height == RUNS
     assert len(loaded.faults) == 6 and f"{path}:{table.height + 1}: the time is not in the years" in loaded.faults[0]
-    status, output = run("archive", "--export", tmp_path / "kept")
+    status, output = run("report", tmp_path / "kept", "-o", tmp_path / "report.html")
     assert status == 1 and output.count("the row is left out") == 5 and "and 1 more lines" in output
 
 

@@ -10,8 +10,8 @@ from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.parsers import replay
 from fabric_checks.reframe_ext.mixins import LauncherlessMixin, whole_partitions
+from fabric_twins import replay_table
 
 from ..base import FabricCheck
 from ..registration import check
@@ -66,7 +66,7 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
         return [*declared, *(Metric(f"communication_share_{each}", "%", "smaller") for each in self.replayed)]
 
     def measure(self, text):
-        found = replay.parse(text, self.replayed)
+        found = replay_table.parse(text, self.replayed)
         times_s = {layout: each.run_s for layout, each in found.items()}
         note_compared(self.facts, times_s)
         values = ppn_series.values(times_s, scaled=False)

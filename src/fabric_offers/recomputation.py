@@ -31,12 +31,12 @@ _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
 _LONGEST_S = 120
 
-#: Recomputes runs, given the arguments of :func:`fabric_checks.reframe_ext.recomputing.recompute`.
+#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputing.recompute`.
 Recompute = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
-    """Return the runs to recompute, as arguments of :func:`fabric_checks.reframe_ext.recomputing.recompute`."""
+    """Return the runs to recompute, as arguments of :func:`fabric_offers.recomputing.recompute`."""
     return {
         "system": system,
         "folder": str(scratch),
@@ -63,7 +63,7 @@ def recompute(asked: Mapping[str, Any]) -> Mapping[str, Any]:
         source.write_text(json.dumps(asked))
         variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(LIBRARY)}
         variables.pop("FABRIC_STACK", None)
-        command = [sys.executable, "-m", "fabric_checks.reframe_ext.recomputing", str(source), str(target)]
+        command = [sys.executable, "-m", "fabric_offers.recomputing", str(source), str(target)]
         try:
             done = subprocess.run(
                 command,

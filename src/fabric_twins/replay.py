@@ -350,7 +350,7 @@ def _signed(percent: float) -> str:
 
 
 def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
-    """Return the values of one twin as our programs print theirs (:mod:`fabric_checks.parsers.replay` reads them)."""
+    """Return the values of one twin as our programs print theirs (:mod:`fabric_twins.replay_table` reads them)."""
     return [
         "# fabric-checks replay-series 1",
         f"# trace: {folder.name}",

@@ -9,7 +9,7 @@ them next to that of the collection's own program. The curves of its figures are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import clean, size_text, value_text
@@ -57,9 +57,7 @@ def answer(results: Results, machine: str, ask: Ask) -> Value | None:
     if not ask.peak:
         return found[0]
     top = max(found, key=lambda value: value.median)
-    return top.computed(
-        1, ask.unit, f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B"
-    )
+    return replace(top, derived=f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B")
 
 
 def _sendrecv(layout: str) -> tuple[Ask, ...]:

@@ -7,7 +7,6 @@ The clones' pins are of nothing, so a virtual environment is made with nothing i
 import contextlib
 import os
 import runpy
-import signal
 import subprocess
 import sys
 
@@ -118,41 +117,18 @@ def test_sourcing_another_clone_replaces_the_first(clones, home):
 
 
 def test_other_pins_are_installed_beside_a_running_session(clones, home):
-    """The environment of the session is kept until it ends, and then deleted."""
+    """What the session runs on is named and stays; a set-up that installs nothing names nothing."""
     one, two = clones
     session = one.shell(home, f"echo runs; read _; {WHERE}")
     until(session, "runs")
+    (before,) = parts(home)
+    assert two.run(home) == (0, "")
     one.pin("2")
-    status, output = two.run(home)
-    assert (status, output) == (0, "")
     status, output = one.run(home, "echo ready")
     assert status == 0 and output.endswith("ready\n"), output
-    assert len(complete(home)) == 2  # the second clone has the session's pins still
-    two.pin("2")
-    status, output = two.run(home)
-    assert status == 0 and f"older parts are kept for process {session.pid} of " in output, output
-    assert "bash" in output and len(complete(home)) == 2
-    assert f"{one.root}/src/fabric_checks/__init__.py {home}/parts/core-" in end(session)
-    status, output = two.run(home)
-    assert status == 0 and "is deleted: no clone that uses this home needs it any longer" in output, output
-    assert len(parts(home)) == 1
-    assert two.run(home) == (0, "")
-
-
-def test_a_process_of_a_killed_shell_holds_its_parts(clones, home):
-    one, _ = clones
-    shell = one.shell(home, "sleep 1000 > /dev/null & echo pid $!; wait")
-    running = int(until(shell, "pid").split()[-1])
-    shell.kill()
-    shell.wait()
-    one.pin("2")
-    status, output = one.run(home)
-    assert status == 0 and f"older parts are kept for process {running} of " in output, output
-    os.kill(running, signal.SIGKILL)
-    shell.stdin.close()
-    shell.stdout.read()
-    status, output = one.run(home)
-    assert status == 0 and "is deleted" in output and len(parts(home)) == 1, output
+    assert f"session needs:\n    {home}/parts/{before}\nready\n" in output and len(complete(home)) == 2
+    assert f"{one.root}/src/fabric_checks/__init__.py {home}/parts/{before}" in end(session)
+    assert one.run(home) == two.run(home) == (0, "")
 
 
 def test_a_set_up_that_is_killed_is_taken_up_again(clones, home):
@@ -168,7 +144,7 @@ def test_a_set_up_that_is_killed_is_taken_up_again(clones, home):
     again.end()
     (part,) = (home / "parts").iterdir()
     assert (part / "whole").exists() and complete(home) == [part.name]
-    # A half of other pins is deleted.
+    # A half of other pins is never taken for a whole.
     two.pin("2")
     killed = SetUp(two, home)
     killed.until("half")
@@ -176,7 +152,7 @@ def test_a_set_up_that_is_killed_is_taken_up_again(clones, home):
     killed.process.wait()
     two.pin("3")
     SetUp(two, home).end()
-    assert len(parts(home)) == len(complete(home)) == 2
+    assert (len(parts(home)), len(complete(home))) == (3, 2)
 
 
 @pytest.mark.parametrize("pins", ["1", "2"], ids=["the same pins", "different pins"])
@@ -247,16 +223,6 @@ def test_a_second_python_says_that_it_installs_everything_again(clones, home):
     one.pin("2")
     status, output = one.run(home)
     assert status == 0 and "set-up 1/1" in output and OTHER_PYTHON not in output, output
-
-
-def test_a_file_system_without_locks_is_an_error(clones, home, tmp_path):
-    """There flock(1) only fails."""
-    one, _ = clones
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/flock").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "bin/flock").chmod(0o755)
-    status, output = one.run(home, "echo ready", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
-    assert status == 1 and output.splitlines()[-1].startswith(f"error: {home}: cannot lock what was set up"), output
 
 
 def test_relative_folders_are_those_of_where_it_was_called(clones, tmp_path):

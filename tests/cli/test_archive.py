@@ -13,8 +13,8 @@ from tests.conftest import FABRIC_CHECKS
 from tests.guard import GUARD_S
 
 
-def run(*arguments, **options):
-    command = [FABRIC_CHECKS, "archive", *map(str, arguments)]
+def run(*arguments, verb="archive", **options):
+    command = [FABRIC_CHECKS, verb, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=GUARD_S, **options)
 
 
@@ -30,8 +30,8 @@ def test_there_and_back(results, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
     done = run(results, tmp_path / "archive")
     assert done.stdout.endswith(": 0 records added, 3 already there; 0 files written\n")
-    done = run("--export", tmp_path / "archive")
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [record(n) for n in range(3)]
+    shown = run("--results", tmp_path / "archive", "--list", "--json", verb="show")
+    assert [each["session"] for each in json.loads(shown.stdout)] == [record(n)["session"] for n in range(3)]
 
 
 def test_the_results_of_this_clone_are_the_default(results, tmp_path):
@@ -55,17 +55,12 @@ def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
     [
         ([], 2, "Missing argument"),
         (["a", "b", "c"], 2, "too many paths"),
-        (["--export", "a", "b"], 2, "FOLDER alone with --export"),
         (["nowhere", "archive"], 1, "error: nowhere: there is no such file or folder"),
-        (["--export", "."], 1, "error: .: no results here"),
-        (["--export", "results"], 1, "error: results: there is no archive here"),
         (["results", "results/perflogs/s/p/A.jsonl/x"], 1, "error: results/perflogs/s/p/A.jsonl/x: Not a directory"),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, tmp_path):
-    cwd = tmp_path / "empty" if arguments == ["--export", "."] else tmp_path
-    cwd.mkdir(exist_ok=True)
-    done = run(*arguments, cwd=cwd)
+    done = run(*arguments, cwd=tmp_path)
     assert done.returncode == status and message in done.stderr
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 4
 
@@ -77,4 +72,4 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(results, tmp_path):
     os.close(follower)
     seen = os.read(leader, 10_000).decode()
     os.close(leader)
-    assert done.returncode == 0 and "records read" in seen and "records read" not in done.stdout
+    assert done.returncode == 0 and "adding records" in seen and "adding records" not in done.stdout

@@ -28,8 +28,10 @@ ALL = dict(commands())
 #: Commands whose result is a file, or a page of it: they have no JSON.
 WRITING = (
     ("findings", "acknowledge"),
+    ("init",),
     ("offers", "pack"),
     ("offers", "request"),
+    ("report",),
     ("twin", "references"),
     ("twin", "table"),
 )

@@ -9,7 +9,6 @@ import pytest
 
 from fabric_checks.cli import history as verb
 from fabric_checks.comparison import history
-from fabric_checks.report.terminal import history as terminal
 from tests import calling
 from tests.references.records import frame, record, write
 
@@ -35,22 +34,19 @@ def results(tmp_path):
 
 def test_a_series_knows_its_misses_and_changes():
     (line,) = history.lines(frame(reversed(RUNS)))
-    assert (line.values, line.median, line.missed) == (tuple(VALUES), median(VALUES), (4,))
-    assert line.high == (pytest.approx(1.43),) * 6 and line.low == (None,) * 6
-    assert [(change.at, change.what, change.before, change.after) for change in line.changes] == [
-        (2, "MPI", "MPICH 4.2.3", "MPICH 5.0.0")
-    ]
+    assert (line.values, line.median, line.missed) == (VALUES, median(VALUES), [4])
+    assert line.changes() == [{"at": 2, "what": "MPI", "before": "MPICH 4.2.3", "after": "MPICH 5.0.0"}]
 
 
 def rows_of(values, width=100, **changes):
     """Return blocks and marks of a series."""
     (line,) = history.lines(frame([record(day, value, **changes) for day, value in enumerate(values)]))
-    return terminal.lines_of(line, width)[2:]
+    return verb.lines_of(line, width)[2:]
 
 
 def test_every_run_is_a_block_and_marked_where_it_missed_or_something_changed():
     (line,) = history.lines(frame(RUNS))
-    _, _, blocks, marks, *_ = terminal.lines_of(line, 100)
+    _, _, blocks, marks, *_ = verb.lines_of(line, 100)
     assert (blocks, marks) == ("  ▁▂▁▁█▂", "    | X")
 
 
@@ -93,8 +89,9 @@ def test_json_has_every_run(results):
     content = json.loads(invoke("latency_8B", f"{results},layout=2x1", "--json").stdout)
     (line,) = content["series"]
     assert [run["value"] for run in line["runs"]] == VALUES
-    assert [run["missed"] for run in line["runs"]] == [False] * 4 + [True, False]
-    assert line["runs"][2]["changes"] == [{"what": "MPI", "before": "MPICH 4.2.3", "after": "MPICH 5.0.0"}]
+    assert [run["result"] for run in line["runs"]] == ["pass"] * 4 + ["fail", "pass"]
+    assert [(run["low"], run["high"]) for run in line["runs"]] == [(None, pytest.approx(1.43))] * 6
+    assert line["changes"] == [{"at": 2, "what": "MPI", "before": "MPICH 4.2.3", "after": "MPICH 5.0.0"}]
     assert line["runs"][0]["time"] == "2026-11-01T03:00:00+00:00"
     assert content["faults"] == []
 

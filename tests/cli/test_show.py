@@ -46,14 +46,6 @@ def test_all_runs_are_listed(results):
     }  # fmt: skip
 
 
-def test_a_run_is_found_by_how_its_name_begins(results):
-    assert f"session:  {NAMES[1]}" in invoke("--results", results, "--session", "20261102").stdout
-    assert "3 runs begin with '2026110': " in str(invoke("--results", results, "--session", "2026110").exception)
-    assert "no run called 'x'" in str(invoke("--results", results, "--session", "x").exception)
-    (results / "logs" / f"{NAMES[1]}5.log").write_text("")  # a name that begins another is itself
-    assert f"session:  {NAMES[1]}\n" in invoke("--results", results, "--session", NAMES[1]).stdout
-
-
 @pytest.fixture
 def archive(results, tmp_path):
     folder = tmp_path / "archive"
@@ -74,7 +66,7 @@ def test_records_alone_will_do(results, archive, kind):
     assert "1 cases ran, 1 passed; 2 records." in shown.stdout and "error" not in shown.stdout
     assert f"session:  {NAMES[1]}\nrecords:  {path}" in shown.stdout
     # Nothing of a record is lost on the way.
-    content = json.loads(invoke("--results", path, "--session", NAMES[0][:8], "--json").stdout)
+    content = json.loads(invoke("--results", path, "--session", NAMES[0], "--json").stdout)
     assert content == json.loads(json.dumps(list(runs.load_session(results, NAMES[0]).records)))
 
 

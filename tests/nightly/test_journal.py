@@ -186,13 +186,13 @@ def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, 
         assert list(titles(third)) == ["still"]  # although it is what it was: that was for then
 
 
-def test_an_acknowledgement_ends_with_its_day_or_when_it_is_withdrawn(path):
+def test_an_acknowledgement_ends_with_its_day_and_the_last_counts(path):
     acknowledge(path, until="2026-01-03")
     seen = spent(path, night(2, SLOW), night(3, SLOW), night(4, SLOW))
     assert [list(titles(each)) for each in seen] == [["acknowledged"], ["acknowledged"], ["still"]]
     acknowledge(path, until="2026-01-30")
     assert list(titles(spent(path, night(5, SLOW))[0])) == ["acknowledged"]
-    acknowledge(path, withdrawn=True)
+    acknowledge(path, until="2026-01-05")
     assert list(titles(spent(path, night(6, SLOW))[0])) == ["still"]
 
 
@@ -213,7 +213,7 @@ def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(p
     assert list(titles(news(path, night(1, SLOW)))) == ["acknowledged"]
 
 
-def test_a_line_torn_by_a_kill_is_named_and_cut_off_by_the_next_night(path):
+def test_a_line_torn_by_a_kill_is_named_and_costs_itself_alone(path):
     """Wherever it ends; that a kill leaves no more than that is tested with the perflog, which is written so too."""
     before = path.read_bytes()
     acknowledge(path)
@@ -225,4 +225,5 @@ def test_a_line_torn_by_a_kill_is_named_and_cut_off_by_the_next_night(path):
         journal.read(path, warnings)
         assert len(warnings) == (not is_whole)
         assert list(titles(spent(path, night(2, SLOW))[0])) == ["acknowledged" if is_whole else "still"]
+        warnings = []
         assert len(journal.read(path, warnings)) == 2 + is_whole and len(warnings) == (not is_whole)

@@ -9,8 +9,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from fabric_checks.reframe_ext import recomputing
-from fabric_offers import bundle_file, checking, recomputation
+from fabric_offers import bundle_file, checking, recomputation, recomputing
 from tests import loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"

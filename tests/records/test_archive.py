@@ -9,13 +9,12 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archive, archiving, reading, sources
-from fabric_checks.records.sources import Faults
-from fabric_checks.records.table import COLUMNS
+from fabric_checks.records.table import COLUMNS, record_of
 from tests.builders import failed, load, record, write
 
 
 def exported(folder):
-    return [json.loads(line) for line in archiving.export(folder, Faults())]
+    return [record_of(row) for row in load(folder).frame.iter_rows(named=True)]
 
 
 def canonical(records):
@@ -80,9 +79,9 @@ def test_a_broken_file_of_one_system_does_not_hide_anothers(tmp_path, wanted):
     broken.write_bytes(b"broken")
     loaded = reading.load([sources.Source("a", kept, where={"system": wanted})])
     assert loaded.frame["system"].to_list() == [wanted] and loaded.faults == ()
-    faults = Faults()
-    assert [json.loads(line)["system"] for line in archiving.export(kept, faults)] == [wanted]
-    (line,) = faults.lines()
+    loaded = load(kept)
+    assert loaded.frame["system"].to_list() == [wanted]
+    (line,) = loaded.faults
     assert line.startswith(f"{broken}: cannot be read")
 
 
@@ -242,7 +241,7 @@ def test_names_of_files_show_which_are_superseded():
 def test_a_file_that_a_writer_deletes_meanwhile_is_named(two, tmp_path, monkeypatch):
     folder, _, _ = two
     archiving.add(write(tmp_path / "other.jsonl", [record(system="other")]), folder)
-    found = sources.files_of(folder, Faults())
+    found = sources.files_of(folder, sources.Faults())
     found.parquet[0].unlink()
     monkeypatch.setattr(reading, "files_of", lambda *_: found)
     for faults in (load(folder).faults, noted := []):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs take: durations of cases, estimates from them, and what the records of a run say."""
+"""What runs take: durations of cases, and estimates from them."""
 
 import json
 
 import pytest
 
+from fabric_checks.cli.cost import lines
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import cost
 from fabric_checks.records.cost import Plan, PlannedCase
-from fabric_checks.report.terminal import cost_table
-from tests.builders import SESSION, failed, load, record, write
+from tests.builders import failed, load, record, write
 
 CASE = PlannedCase("s", "p", "e", "A %layout=4x2", nodes=4)
 NAME = "A %layout=4x2 @s:p+e"
@@ -46,7 +46,7 @@ PAST = {NAME: 10.0, "A %layout=2x1 @s:p+e": 12.0}
 def estimated(past, *cases, passes=1):
     """Return the estimate of cases, and its lines as one text."""
     found = cost.estimate(Plan("s", passes, cases), past)
-    return found, "\n".join(map(str, cost_table.estimated(found)))
+    return found, "\n".join(lines(found))
 
 
 def test_an_estimate_is_by_durations_or_else_by_those_in_other_layouts():
@@ -77,23 +77,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
             cost.read_plan(tmp_path / "plan.json")
 
 
-def test_a_run_costs_the_sum_of_its_jobs(loaded):
-    compared = {"metric": "m", "quantity": "m", "unit": "us", "values": {"4x2": 1.0, "8x1": 2.0}}
-    jobs = [
-        *ran(),
-        *ran(test="B", compared=compared),
-        *ran(test="C", evidence="fitted"),
-        *ran(test="D", elapsed_s=None),
-    ]
-    found = cost.cost_of(SESSION, jobs)
-    # The second has the nodes of the wider layout, the third is simulated on the host.
-    assert (found.system, found.jobs, found.timed_jobs, found.nodes) == ("s", 4, 3, 8)
-    assert (found.node_minutes, found.job_minutes) == (pytest.approx((4 + 8 + 1) / 6, abs=1e-3), 0.5)
-    assert cost.costs(loaded(jobs)) == [cost.cost_of(jobs[0]["session"], jobs)]
-    assert cost.cost_of(SESSION, []) is None
-
-
-def test_the_verb_lists_runs_and_estimates_a_plan(tmp_path, monkeypatch):
+def test_the_verb_estimates_a_plan(tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     from fabric_checks.cli.main import cli
@@ -101,7 +85,5 @@ def test_the_verb_lists_runs_and_estimates_a_plan(tmp_path, monkeypatch):
     write(tmp_path / "perflogs/A.jsonl", [*ran(0), *ran(1)])
     Plan("s", 2, (CASE,)).write(tmp_path / "plan.json")
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
-    listed = json.loads(CliRunner().invoke(cli, ["show", "--cost", "--json"]).stdout)
-    assert [(run["jobs"], run["node_minutes"]) for run in listed] == [(1, 0.667)] * 2
     planned = CliRunner().invoke(cli, ["cost", "--json", "--plan", str(tmp_path / "plan.json")]).stdout
     assert json.loads(planned)["node_minutes"] == pytest.approx(2 * 40 / 60, abs=1e-3)

@@ -5,7 +5,7 @@ import json
 from datetime import datetime, timedelta, timezone
 
 from fabric_checks.references import reference_file
-from fabric_checks.references.propose import Limits, propose
+from fabric_checks.references.propose import propose
 from tests import builders
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=timezone.utc)
@@ -72,4 +72,4 @@ def load(folder, text):
 
 def proposed(folder, records, text="no_reference: [{why: none}]\n", **limits):
     """Return the proposals from records for a reference file."""
-    return propose(frame(records), load(folder, text), Limits(**limits))
+    return propose(frame(records), load(folder, text), **limits)

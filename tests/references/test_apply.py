@@ -6,7 +6,7 @@ import yaml
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.references import edit, reference_file
-from fabric_checks.references.propose import Limits, propose
+from fabric_checks.references.propose import propose
 from tests import programs
 from tests.references.records import STANDING, bandwidth, frame, record
 
@@ -22,7 +22,7 @@ def path(tmp_path):
 
 def apply(path, value=1.3, write=False, allow_looser=False):
     records = [*(record(day, value) for day in range(5)), *(bandwidth(day) for day in range(5))]
-    proposals = propose(frame(records), edit.load_or_new(path), Limits())
+    proposals = propose(frame(records), edit.load_or_new(path))
     return edit.apply(path, proposals, write=write, allow_looser=allow_looser, name="references/yours.yaml")
 
 

@@ -27,7 +27,6 @@ def test_the_median_and_three_robust_sigmas():
 def test_a_bound_is_at_least_two_percent_away():
     assert derive([100.0] * 5, "larger").lower == -0.02
     assert derive([100.0] * 5, "larger").decided_by == "minimum"
-    assert derive([100.0] * 5, "larger", least_share=0.05).lower == -0.05
 
 
 def test_what_was_seen_once_is_within():

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``fabric-checks report``."""
 
-import json
-
 import pytest
 from click.testing import CliRunner
 
@@ -26,9 +24,9 @@ def run(*arguments):
 
 
 def test_a_report_is_written(perflogs, tmp_path):
-    done = run(perflogs, "-o", tmp_path / "new" / "a.html", "--title", "<Two> offers", "--json")
+    done = run(perflogs, "-o", tmp_path / "new" / "a.html", "--title", "<Two> offers")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["machines"] == ["oak"]
+    assert done.stdout.startswith(f"{tmp_path}/new/a.html: 1 machines, ")
     page = (tmp_path / "new" / "a.html").read_text()
     assert "<title>&lt;Two&gt; offers</title>" in page and 'id="streaming-and-ping-pong-0"' in page
 

@@ -81,14 +81,6 @@ def test_verdicts(result, judged, verdict):
     assert value.verdict == verdict
 
 
-def test_the_inverse_of_an_interval_changes_its_ends():
-    (value,) = collected([row for day in range(8) for row in records.later([record(value=1.0 + day)], day)]).values
-    turned = value.computed(100, "MB/s", "size over time", inverse=True)
-    assert (turned.low, turned.high) == (100 / value.high, 100 / value.low)
-    assert turned.median == pytest.approx(100 / value.median)
-    assert turned.verdict == ""
-
-
 def test_cases_and_failures_are_those_of_the_last_run():
     lost = records.failure(layout="8x1")
     results = collected([record(), lost, *records.later([record(layout="8x1")], 1)])

@@ -82,8 +82,15 @@ def test_the_environment_with_the_test_tools_serves_runs_too():
     assert installed.venv() == installed.folder("core") and not installed.is_complete("test")
     (installed.folder("test") / installed.STAMP).touch()
     assert installed.venv() == installed.folder("test")
-    assert installed.folder("test").name in installed.in_use()
-    assert installed.folder("core").name not in installed.in_use()
+
+
+def test_parts_of_other_pins_are_named_but_no_links_to_other_homes(tmp_path):
+    for name in ("core", "mpich"):
+        installed.folder(name).mkdir(parents=True)
+    parts = installed.folder("core").parent
+    (parts / "core-0123456789ab").mkdir()
+    (parts / "impi-0123456789ab").symlink_to(tmp_path)
+    assert installed.of_others() == [parts / "core-0123456789ab"]
 
 
 @pytest.mark.parametrize(

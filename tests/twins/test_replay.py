@@ -9,8 +9,8 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.parsers import replay as table_parser
 from fabric_twins import replay
+from fabric_twins import replay_table as table_parser
 from fabric_twins.model import platform_file
 from fabric_twins.simulate import Bounds
 from lab.replay import known_twin

@@ -14,22 +14,19 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
 from fabric_checks.core.text import count_text
 from fabric_checks.records import archiving
-from fabric_checks.records.sources import Faults
 
 _EPILOG = """
 \b
 Examples:
   fabric-checks archive ~/fabric-archive                     the results of this clone
   fabric-checks archive /scratch/perflogs ~/fabric-archive   perflogs of another folder
-  fabric-checks archive --export ~/fabric-archive > all.jsonl
 """
 
 
 @click.command("archive", epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
-@click.option("--export", is_flag=True, help="Print the records of the archive as JSON lines and add nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
-def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
+def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Add results to an archive.
 
     RESULTS is a folder of results or perflogs, a file of JSON lines, or another archive; without it, the results of
@@ -38,17 +35,13 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
     again after an interruption. The results themselves are not changed. Every command that reads results reads archives
     too.
     """
-    if len(paths) > (1 if export else 2):
-        raise click.UsageError("too many paths: RESULTS and FOLDER at most, and FOLDER alone with --export")
-    if export:
-        _export(paths[0])
-        return
-
+    if len(paths) > 2:
+        raise click.UsageError("too many paths: RESULTS and FOLDER at most")
     results = paths[0] if len(paths) == 2 else results_folder()
     if not results.exists():
         raise RecordError(f"{results}: there is no such file or folder")
-    with console.rich_console(console.err()).status("") as status:
-        outcome = archiving.add(results, paths[-1], lambda done: status.update(f"{done} records read"))
+    with console.rich_console(console.err()).status("adding records .."):
+        outcome = archiving.add(results, paths[-1])
     if as_json:
         files = [str(path) for path in outcome.files]
         whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
@@ -57,12 +50,3 @@ def command(paths: tuple[Path, ...], *, export: bool, as_json: bool) -> None:
         many = count_text(len(outcome.files), "file")
         console.print(f"{paths[-1]}: {outcome.added} records added, {outcome.known} already there; {many} written")
     end_by(outcome.faults)
-
-
-def _export(folder: Path) -> None:
-    faults = Faults()
-    for line in archiving.export(folder, faults):
-        console.print_json(line)
-        if not console.out().has_reader:  # such as `head`, which has seen enough of what may be millions
-            return
-    end_by(list(faults.lines()))

@@ -8,9 +8,8 @@ from datetime import datetime, timezone
 import click
 
 from fabric_checks.cli import choosing
-from fabric_checks.cli.conditions import end_by, fail_on_option, only_option
+from fabric_checks.cli.conditions import Gate, end_by, fail_on_option, only_option
 from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
-from fabric_checks.comparison.gate import Gate
 from fabric_checks.core import console
 from fabric_checks.report import changes
 
@@ -50,12 +49,8 @@ def command(
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
     loaded = choosing.load(sources, FIELDS, compact=True)
-    with console.rich_console(console.err()).status("") as status:
-        found = find_changes(
-            loaded.frame,
-            since=since.replace(tzinfo=timezone.utc) if since else None,
-            progress=lambda done, total: status.update(f"{done} of {total} series"),
-        )
+    with console.rich_console(console.err()).status("searching .."):
+        found = find_changes(loaded.frame, since=since.replace(tzinfo=timezone.utc) if since else None)
     objections = []
     for gate in gates:
         count = sum(change.state == OPEN and change.at_least >= gate.margin_percent for change in found.changes)

@@ -27,7 +27,7 @@ _OWN = {
     "nightly": (DAILY, "Run a level, judge it, archive it, and report what is new."),
     "vet": (DAILY, "Judge every node: good, slow or faulty."),
     "findings": (DAILY, "List the findings of nights that are open, and mark known ones."),
-    "show": (DAILY, "Print the metrics of a run, its nodes, or what runs cost."),
+    "show": (DAILY, "Print the metrics of a run, or the nodes that runs used."),
     "report": (DAILY, "Write one HTML file about the machines in the results."),
     "compare": (CLOSER, "Compare sets of results with the first one."),
     "changes": (CLOSER, "Find when a metric's level changed, and what else changed."),

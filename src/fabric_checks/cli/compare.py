@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import click
 
-from fabric_checks.cli.conditions import end_by, fail_on_option, only_option, read_by
-from fabric_checks.comparison import gate
+from fabric_checks.cli.conditions import Gate, end_by, fail_on_option, objections, only_option, read_by, share
 from fabric_checks.comparison.compare import compare, select
-from fabric_checks.comparison.gate import Gate
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
 from fabric_checks.core.text import csv_text
@@ -38,7 +36,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
 @click.option(
     "--repeatable",
-    callback=read_by(gate.share),
+    callback=read_by(share),
     metavar="SHARE",
     help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )
@@ -78,10 +76,10 @@ def command(
     faults: list[str] = []
     loaded = reading.load_aggregated(sets, COMPARED, faults)
     found = compare(loaded, labels, repeatable=repeatable, across_versions=across_versions)
-    objections = gate.objections(found, gates)
+    failed = objections(found, gates)
     rows = select(found.frame, only)
     if form == "json":
-        console.print_json(forms.as_json(found, rows, objections, faults))
+        console.print_json(forms.as_json(found, rows, failed, faults))
     elif form == "csv":
         console.print_document(csv_text(rows.columns, rows.iter_rows()))
     else:
@@ -92,4 +90,4 @@ def command(
             console.print_document(forms.as_markdown(page))
         else:
             console.print_document(forms.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
-    end_by(faults, objections)
+    end_by(faults, failed)

@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from fabric_checks.core import console, paths
+from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reading
 from fabric_checks.records import sources as sets_of
-from fabric_checks.report.terminal import cost_table
+from fabric_checks.records.cost import Estimate
 
 _EPILOG = """
 \b
@@ -47,4 +48,32 @@ def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None
     if as_json:
         console.print_json(json.dumps(asdict(found), indent=1))
     else:
-        console.print_rich(cost_table.estimated(found))
+        console.print(*lines(found))
+
+
+def lines(estimate: Estimate) -> list[str]:
+    """Return the estimated cost of a run for people."""
+    passes = f" in {estimate.passes} passes" if estimate.passes > 1 else ""
+    head = f"{estimate.system or 'no system'}: {count_text(estimate.jobs, 'job')}{passes}, computed, nothing was run"
+    if not estimate.jobs:
+        return [head, "no case matches the selection; ci/run -l lists the cases"]
+    known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
+    if estimate.similar_jobs:
+        known += f"; for {count_text(estimate.similar_jobs, 'job')}, the longest of the case in another layout"
+    if estimate.unknown_jobs == estimate.jobs:
+        known = "nothing: none of these cases has run; `ci/run --mode smoke` first gives durations"
+    return [
+        head,
+        f"  nodes:        at most {estimate.nodes} in a job",
+        f"  node-minutes: {_sum(estimate, estimate.node_minutes)}",
+        f"  job minutes:  {_sum(estimate, estimate.job_minutes)} (one after the other, without waiting in a queue)",
+        f"  based on:     {known}",
+    ]
+
+
+def _sum(estimate: Estimate, minutes: float) -> str:
+    """Return a sum, whether it is an estimate, and of how many jobs it is not."""
+    if estimate.unknown_jobs == estimate.jobs:
+        return "unknown"
+    without = f", without {count_text(estimate.unknown_jobs, 'job')} that never ran" if estimate.unknown_jobs else ""
+    return f"{'about ' if estimate.similar_jobs else ''}{value_text(minutes)}{without}"

@@ -32,7 +32,6 @@ _ACKNOWLEDGE_EPILOG = """
 \b
 Examples:
   fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
-  fabric-checks findings acknowledge 3fa1 --withdraw
 """
 
 
@@ -64,7 +63,6 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
 @click.option("--ticket", help="The ticket of its repair.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day of the acknowledgement (UTC).")
 @click.option("--system", help="The system of config/systems, if several have nights.")
-@click.option("--withdraw", is_flag=True, help="Take it back: the next night reports the finding again.")
 def acknowledge(
     name: str,
     *,
@@ -72,28 +70,17 @@ def acknowledge(
     ticket: str | None,
     until: datetime | None,
     system: str | None,
-    withdraw: bool,
 ) -> None:
     """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 
     Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it is
-    repaired.
+    repaired. The last acknowledgement counts: one until today ends another.
     """
     path, entry = _finding(name, system)
-    if withdraw:
-        if reason or ticket or until:
-            raise click.UsageError("--withdraw takes no reason, ticket or day")
-        if entry.known is None:
-            raise RecordError(f"{entry.id} is not acknowledged; `fabric-checks findings` lists what is")
-        reason, ticket, day = entry.known.reason, entry.known.ticket, entry.known.until
-    else:
-        day = _day(until)
-        reason, ticket = _text("--reason", reason), _text("--ticket", ticket)
+    day, reason, ticket = _day(until), _text("--reason", reason), _text("--ticket", ticket)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    noted = Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, _user(), now, withdrawn=withdraw)
-    journal.acknowledge(path, noted)
-    effect = "will be reported again" if withdraw else f"is quiet until {day}"
-    console.print(f"{entry.id} {effect}: {entry.finding.title}")
+    journal.acknowledge(path, Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, _user(), now))
+    console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
 
 
 def _journals(system: str | None) -> dict[str, Path]:

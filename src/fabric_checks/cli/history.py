@@ -14,8 +14,8 @@ from fabric_checks.comparison import history
 from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
 from fabric_checks.core.errors import RecordError
-from fabric_checks.core.text import value_text
-from fabric_checks.report.terminal import history as terminal
+from fabric_checks.core.text import count_text, sparkline, value_text
+from fabric_checks.records.record import bounds
 
 _EPILOG = """
 \b
@@ -49,17 +49,53 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
         raise RecordError(f"no record has a metric {metric!r} there; `fabric-checks show` lists them")
     lines = history.lines(frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named)))
     if as_json:
-        content = {"series": [history.as_json(line) for line in lines], "faults": loaded.faults}
+        content = {"series": [line.as_json() for line in lines], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1))
     elif len(lines) > MOST:
         _list(lines)
     else:
         width = min(shutil.get_terminal_size((100, 24)).columns, 160)
         for line in lines:
-            console.print(*terminal.lines_of(line, width), "")
+            console.print(*lines_of(line, width), "")
     end_by(loaded.faults)
     if len(lines) > MOST and not as_json:
         raise SystemExit(1)
+
+
+def lines_of(line: Line, width: int) -> list[str]:
+    """Return a series as lines: its title, its levels, the runs as block characters, misses and changes.
+
+    Where there are more runs than characters, some share one, which is as high as the last of them.
+
+    :param width: in characters.
+    """
+    count, changes = len(line.values), line.changes()
+    each = -(-count // max(1, width - 4))
+    starts = range(0, count, each)
+    missed = {at // each for at in line.missed}
+    changed = {change["at"] // each for change in changes}
+    blocks = sparkline([line.values[min(at + each, count) - 1] for at in starts], len(starts)) or "▄"
+    marks = "".join("X" if at in missed else "|" if at in changed else " " for at in range(len(starts)))
+    rows = [line.title, f"  {_summary(line)}", f"  {blocks}", *([f"  {marks.rstrip()}"] if marks.strip() else [])]
+    if line.missed:
+        rows.append(f"  X: {len(line.missed)} missed the reference")
+    if line.failed:
+        rows.append(f"  {count_text(line.failed, 'case')} of this test failed before values were measured")
+    for change in changes:
+        when = f"{line.records[change['at']]['time']:%Y-%m-%d %H:%M}"
+        rows.append(f"  | run {change['at'] + 1} ({when}): {change['what']}: {change['before']} -> {change['after']}")
+    return rows
+
+
+def _summary(line: Line) -> str:
+    """Return number and dates of the runs, the median, and the reference and bounds of the latest run."""
+    first, last = line.records[0], line.records[-1]
+    low, high = bounds(last)
+    levels = {"median": line.median, "reference": last["reference"], "low": low, "high": high}
+    days = f"{first['time']:%Y-%m-%d}..{last['time']:%Y-%m-%d}"
+    shown = ", ".join(f"{name} {value_text(value)}" for name, value in levels.items() if value is not None)
+    runs = count_text(len(line.values), "run")
+    return f"{runs} {days}, unit {last['unit']}, {last['better']} is better: {shown}"
 
 
 def _list(lines: list[Line]) -> None:

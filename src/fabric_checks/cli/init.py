@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
 from collections.abc import Iterable
@@ -49,12 +48,7 @@ Examples:
     type=click.Choice(list(examples.SCHEDULERS)),
     help="Look at nothing, write nothing: print the file of a system as an example.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print what was written as JSON at the end; everything else goes to stderr."
-)
-def command(
-    *, yes: bool, as_json: bool, this_host: bool, spack: bool, example: str | None, **given: str | None
-) -> None:
+def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **given: str | None) -> None:
     """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
     It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It overwrites nothing.
@@ -63,15 +57,12 @@ def command(
     if example is not None:
         console.print_document(examples.system(example))
         return
-    stream = console.err() if as_json else console.out()
     if given["name"] is not None:
         questions.free_name(given["name"], placing.is_free)  # before anything is asked
     machine = Machine()
     facts = look(machine, socket.gethostname(), this_host=this_host)
-    console.print(*shown(facts), "", to=stream)
-    answers = questions.answered(
-        facts, placing.is_free, lambda question: _answer(question, given.get(question.key), stream, yes=yes)
-    )
+    console.print(*shown(facts), "")
+    answers = questions.answered(facts, placing.is_free, lambda each: _answer(each, given.get(each.key), yes=yes))
     asked = set(answers.system).union(*answers.queues.values())
     unused = [key for key, value in given.items() if value is not None and key not in asked]
     if unused:
@@ -80,11 +71,11 @@ def command(
     name = str(answers.system["name"].value)
     files = writing.files(facts, answers, spack=spack)
     paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(files)]
-    console.print("written:", *(f"  {path}" for path in reversed(paths)), "", to=stream)
+    console.print("written:", *(f"  {path}" for path in reversed(paths)), "")
     guesses = [{"file": f"config/{path}"} | each for path in reversed(files) for each in writing.guesses(files[path])]
     if guesses:
         lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
-        console.print("guessed, and marked in the file:", *lines, "", to=stream)
+        console.print("guessed, and marked in the file:", *lines, "")
     chosen = writing.chosen(facts, answers)
     for each in chosen:
         if fault := each.module and placing.load_modules(machine, each):
@@ -98,10 +89,7 @@ def command(
         f"fabric-checks references propose --system {name} --write     # after five nights",
     ]
     done = f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run"
-    console.print(done, "", "next:", *(f"  {line}" for line in following), to=stream)
-    if as_json:
-        found = {"system": name, "files": [str(path) for path in paths], "guesses": guesses, "cases": int(cases)}
-        console.print_json(json.dumps(found | {"next": following}))
+    console.print(done, "", "next:", *(f"  {line}" for line in following))
 
 
 def shown(facts: Facts) -> Iterable[str]:
@@ -139,7 +127,7 @@ def shown(facts: Facts) -> Iterable[str]:
         yield row("note", note)
 
 
-def _answer(question: Question, given: str | None, stream: console.Stream, *, yes: bool) -> Answer:
+def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:
     """Return the answer to a question: from its option, known, guessed, or asked for."""
     option = f"--{question.key.replace('_', '-')}"
     if given is not None:
@@ -148,27 +136,27 @@ def _answer(question: Question, given: str | None, stream: console.Stream, *, ye
         except FabricError as error:
             raise FabricError(f"{option}: {error}") from None
     if not (question.certain or yes):
-        return _ask(question, option, stream)
+        return _ask(question, option)
     if question.guess == "" and question.key == "name":
         raise FabricError(f"nothing here suggests a name for the system; give one with {option}")
     return taken(question, None)
 
 
-def _ask(question: Question, option: str, stream: console.Stream) -> Answer:
+def _ask(question: Question, option: str) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
-    guess = question.guess
+    guess, stream = question.guess, console.out()
     guess = ",".join(guess) if isinstance(guess, tuple) else f"{guess:g}" if isinstance(guess, float) else guess or ""
     if question.choices:
-        console.print(f"  there are {', '.join(question.choices)}", to=stream)
+        console.print(f"  there are {', '.join(question.choices)}")
     while True:
         why = f" ({question.why})" if question.why else ""
         stream.write(f"{question.text}? [{guess}]{why} ")
         stream.flush()
         line = sys.stdin.readline()
         if not line:
-            console.print("", to=stream)
+            console.print("")
             raise FabricError(f"nobody answers; give {option}, or --yes to accept the guesses")
         try:
             return taken(question, line.strip() if line.strip() or question.guess is None else None)
         except FabricError as error:
-            console.print(f"  {error}", to=stream)
+            console.print(f"  {error}")

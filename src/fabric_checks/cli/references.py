@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
-from os import sched_getaffinity
 from pathlib import Path
 
 import click
@@ -21,8 +18,6 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
 from fabric_checks.references import audit, cases, edit, propose, reference_file, wording
-from fabric_checks.references.propose import Limits
-from fabric_checks.references.reference_file import ReferenceFile
 
 _PROPOSE = """
 \b
@@ -38,7 +33,6 @@ _CHECK = """
 Examples:
   fabric-checks references check                     the file of the system at hand
   fabric-checks references check --system yours      that of another
-  fabric-checks references check --all               all files, which takes minutes
 """
 
 
@@ -96,7 +90,7 @@ def propose_command(
     name = str(_shown(path))
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
-    found = propose.propose(frame, edit.load_or_new(path), Limits(min_passes))
+    found = propose.propose(frame, edit.load_or_new(path), min_passes)
     proposals = propose.within_line_rate(
         found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
     )
@@ -124,63 +118,26 @@ def propose_command(
 
 @command.command("check", epilog=_CHECK)
 @system_option
-@click.option("--all", "every", is_flag=True, help="All systems that have a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
-def check_command(system: str | None, *, every: bool, as_json: bool) -> None:
-    """Report the faults of the reference files; exit status 1 if there are any.
+def check_command(system: str | None, *, as_json: bool) -> None:
+    """Report the faults of the reference file of a system; exit status 1 if there are any.
 
     It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither
     reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and bounds beyond the line
     rate. `references propose` shows bounds that the history of runs contradicts.
     """
-    folder = _folder()
-    if not every:
-        system = (system or str(configuration(None)["name"])).partition(":")[0]
-    paths = sorted(folder.glob("*.yaml")) if every else [folder / f"{system}.yaml"]
-    if not paths:
-        raise ReferenceError(
-            f"{folder}: there is no reference file *.yaml here; set RFM_REFERENCE_PREFIX to use another folder"
-        )
-    faults: list[str] = []
-    files: list[ReferenceFile] = []
-    for path in paths:
-        try:
-            files.append(reference_file.load(path))
-        except ReferenceError as error:
-            faults.append(str(error))
-    if every:
-        console.error(f"the checks of {count_text(len(files), 'system')} are loaded, which takes minutes")
-    faults += _faults_of_cases(files)
+    system = (system or str(configuration(None)["name"])).partition(":")[0]
+    path = _folder() / f"{system}.yaml"
+    try:
+        file = reference_file.load(path)
+        with console.rich_console(console.err()).status("loading the checks .."):
+            catalogue = cases.of_system(system, audit.index_items(file))
+        faults = audit.of_file(file, catalogue.checks, [case for case in catalogue.cases if case.file == system])
+    except ReferenceError as error:
+        faults = [str(error)]
     if as_json:
-        console.print_json(json.dumps({"files": len(paths), "faults": faults}, indent=1))
+        console.print_json(json.dumps({"file": str(path), "faults": faults}, indent=1))
     else:
-        files_text = str(paths[0]) if len(paths) == 1 else count_text(len(paths), "file")
-        console.print(*faults, f"{files_text}: {count_text(len(faults), 'fault')}")
+        console.print(*faults, f"{path}: {count_text(len(faults), 'fault')}")
     if faults:
         raise SystemExit(1)
-
-
-def _faults_of_cases(files: Sequence[ReferenceFile]) -> list[str]:
-    """Return the faults of files by the checks of their systems, which are loaded at the same time."""
-
-    def faults_of(file: ReferenceFile) -> list[str]:
-        try:
-            catalogue = cases.of_system(file.path.stem, audit.index_items(file))
-            own = [case for case in catalogue.cases if case.file == file.path.stem]
-            return audit.of_file(file, catalogue.checks, own)
-        except ReferenceError as error:
-            return [f"{file.path}: {error}"]
-
-    with (
-        console.rich_console(console.err()).status("") as status,
-        ThreadPoolExecutor(max(1, len(sched_getaffinity(0)))) as pool,
-    ):
-        futures = [pool.submit(faults_of, file) for file in files]
-        try:
-            # The main thread learns of an interrupt, which another thread may have received, when it wakes up.
-            while waiting := wait(futures, timeout=0.5).not_done:
-                status.update(f"loading the checks of {count_text(len(waiting), 'system')} ..")
-        finally:
-            for future in futures:
-                future.cancel()
-    return [fault for future in futures for fault in future.result()]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -41,7 +40,6 @@ Examples:
 @click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
 @click.option("--over-time", is_flag=True, help="Show the values run by run; always done for a single machine.")
 @click.option("--published", is_flag=True, help="Compare with the published platforms of SAND2005-5199.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     sources: tuple[str, ...],
     *,
@@ -49,7 +47,6 @@ def command(
     title: str,
     over_time: bool,
     published: bool,
-    as_json: bool,
 ) -> None:
     """Write one self-contained HTML file about the machines in the results.
 
@@ -69,19 +66,8 @@ def command(
             published=published,
         )
         files.write_text(output, text)
-    faults = [*results.faults, *unread]
-    if as_json:
-        written = {
-            "report": str(output),
-            "machines": list(results.machines),
-            "records": results.records,
-            "figures": len(results.values),
-            "faults": faults,
-        }
-        console.print_json(json.dumps(written, indent=1))
-    else:
-        console.print(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
-    end_by(faults)
+    console.print(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
+    end_by([*results.faults, *unread])
 
 
 def _open(source: Source, faults: list[str]) -> list[str]:

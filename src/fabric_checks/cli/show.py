@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks show``: the metrics of a run, what runs cost, and the nodes they used."""
+"""``fabric-checks show``: the metrics of a run, and the nodes that runs used."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import csv_text
-from fabric_checks.records import cost, reading, runs
-from fabric_checks.records import sources as sets_of
+from fabric_checks.records import runs
 from fabric_checks.records.record import FIELDS
 from fabric_checks.report import nodes as node_tables
-from fabric_checks.report.terminal import cost_table, summary
+from fabric_checks.report.terminal import summary
 from fabric_checks.report.texts import rich_table
 
 _EPILOG = """
@@ -29,11 +28,10 @@ Examples:
   fabric-checks show                            the latest run
   fabric-checks show --short                    the one screen that it ended with
   fabric-checks show --list                     all runs
-  fabric-checks show --session 20261121T08      the run whose name begins like this
+  fabric-checks show --session 20261121T080000Z-8c1d
   fabric-checks show --results archive --list   the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
   fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
-  fabric-checks show --cost                     what runs cost: measured, and computed beforehand
   fabric-checks show --nodes                    every node that runs used; the worst first
   fabric-checks show --node n17 --results /archive/2026,system=oak
                                                 the history of one of them
@@ -47,7 +45,7 @@ Examples:
     help="Folder of results, an archive or other records; for --nodes also PATH@FROM..TO,FIELD=VALUE.  "
     "[default: .fabric/results]",
 )
-@click.option("--session", "name", help="Name of the run, or the beginning of it.  [default: the latest]")
+@click.option("--session", "name", help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
 @click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
@@ -55,7 +53,6 @@ Examples:
     "--gate", is_flag=True, help="Exit with status 1 unless at least one case ran, all passed and all left records."
 )
 @click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
-@click.option("--cost", "as_cost", is_flag=True, help="List jobs, node-minutes, wall time and disk of runs instead.")
 @click.option("--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed.")
 @click.option("--node", help="Show the history of this node instead.")
 def command(
@@ -66,24 +63,21 @@ def command(
     form: str | None,
     gate: bool,
     short: bool,
-    as_cost: bool,
     as_nodes: bool,
     node: str | None,
 ) -> None:
-    """Print the metrics of a run, what runs cost, or the nodes that they used."""
+    """Print the metrics of a run, or the nodes that runs used."""
     folder = results or paths.results()
-    if (as_cost or as_nodes or node or as_list) and form == "csv":
+    if (as_nodes or node or as_list) and form == "csv":
         raise click.UsageError("--csv prints records only; use --json")
-    if as_cost:
-        _costs(folder, form)
-        return
     if as_nodes or node:
         _nodes(results, node, form)
         return
     if as_list:
         _list(folder, form)
         return
-    found = _session(folder, name)
+    read = runs.session_of_records if runs.only_records(folder) else runs.load_session
+    found = read(folder, name)
     if form:
         console.warn([*found.unreadable, *found.report_faults])
     if form == "json":
@@ -107,16 +101,6 @@ def _summary(folder: Path, found: runs.Session) -> None:
         console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
-def _costs(folder: Path, form: str | None) -> None:
-    loaded = reading.load([sets_of.Source(str(folder), folder)], cost.COLUMNS)
-    costs = cost.costs(loaded.frame)
-    if form == "json":
-        console.print_json(json.dumps([asdict(each) for each in costs], indent=1))
-    else:
-        console.print_rich([cost_table.listed(costs)])
-    end_by(loaded.faults)
-
-
 def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
     loaded = choosing.load((str(results),) if results else (), nodes.COLUMNS)
     found = nodes.nodes_of(loaded.frame)
@@ -132,16 +116,6 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
     else:
         console.print_rich([node_tables.history(node) for node in found])
     end_by(loaded.faults)
-
-
-def _session(folder: Path, name: str | None) -> runs.Session:
-    of_records = runs.only_records(folder)
-    if not of_records and (name is None or (folder / "logs" / f"{name}.log").exists()):
-        return runs.load_session(folder, name)
-
-    if name is not None:
-        name = runs.resolved(folder, name)
-    return runs.session_of_records(folder, name) if of_records else runs.load_session(folder, name)
 
 
 def _list(folder: Path, form: str | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -144,14 +144,12 @@ def find_changes(
     *,
     since: datetime | None = None,
     confidence: float = 0.95,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Changes:
     """Find the changes of every series.
 
     :param frame: records with the columns :data:`FIELDS`; those of several sides are taken together.
     :param since: only changes whose first run is not before; all runs are looked at in any case.
     :param confidence: of the intervals of sizes, such as 0.95.
-    :param progress: is called with how many of how many series have been searched.
     """
     measured = frame.drop("side", strict=False).filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
     measured = measured.sort("time", maintain_order=True)
@@ -162,13 +160,11 @@ def find_changes(
     long_enough = gathered.filter(pl.col("n") >= change_points.MIN_RUNS)
     changes: list[Change] = []
     by_chance = 0.0
-    for number, row in enumerate(long_enough.iter_rows(named=True), 1):
+    for row in long_enough.iter_rows(named=True):
         split = change_points.split(row["values"], in_shares=not row["by_difference"])
         if split.noise > 0:
             by_chance += FALSE_ALARMS[row["n"] >= 100]
         changes += _changes_of(row, split, confidence)
-        if progress is not None:
-            progress(number, long_enough.height)
     changes = [change for change in changes if since is None or change.at >= since]
     changes.sort(key=lambda change: (change.at, change.machine, change.test, change.metric))
     return Changes(tuple(changes), long_enough.height, gathered.height - long_enough.height, by_chance)

@@ -57,7 +57,6 @@ class Stream(io.TextIOBase):
     def __init__(self, raw: TextIO | None, name: str | None, *, styled: bool = False) -> None:
         super().__init__()
         self.raw, self.name, self._styled = raw, name, styled
-        self.has_reader = True
         self._fault: OSError | None = None
 
     @property
@@ -130,7 +129,6 @@ class Stream(io.TextIOBase):
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             step(self.raw)
         except BrokenPipeError:
-            self.has_reader = False
             self._discard()
         except OSError as error:
             self._discard()

@@ -74,13 +74,12 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o666, ending: str | None = None) -> Iterator[Path]:
+def replacing(path: Path, ending: str | None = None) -> Iterator[Path]:
     """Yield the path of a new file, which replaces ``path`` at the end of the block, unless that raises.
 
     Folders are created. A link stays a link, and its target is replaced. A device such as ``/dev/stdout`` is written
     directly. Several processes, on any host or in any container, may write the same file: the last to end wins.
 
-    :param mode: the mode of a file that did not exist, less the umask.
     :param ending: the suffix of the new file's name, that of ``path`` by default. Another one hides the file, which a
         killed writer leaves, from readers that look for such files.
     :raises OSError: if it cannot be written, with ``path`` as its file; the old file is unchanged.
@@ -95,7 +94,7 @@ def replacing(path: Path, mode: int = 0o666, ending: str | None = None) -> Itera
             yield target
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        part.touch(mode, exist_ok=False)  # follows no link that another has put there
+        part.touch(exist_ok=False)  # follows no link that another has put there
         made = True
         yield part
         _settle(part, target)

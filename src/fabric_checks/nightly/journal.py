@@ -3,7 +3,7 @@
 
 It has a line of JSON for each night, in the order in which they were judged, and one for each that begins. Dates decide
 nothing here, because clocks are set; only an acknowledgement ends on its day. A night that is judged again replaces its
-own line and no other. An acknowledgement, or its withdrawal, is a line of its own.
+own line and no other. An acknowledgement is a line of its own.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Open:
 
     :param since: the night that saw it first; :param last: the one that saw it last; :param nights: how many did.
     :param id: its name as long as it is open.
-    :param known: its acknowledgement, if it has one that was not exceeded or withdrawn; its day may be over.
+    :param known: its acknowledgement, if it has one that was not exceeded; its day may be over.
     :param beyond: how the last night that saw it exceeded its acknowledgement, if it did.
     :param why_open: why the last night that did not see it does not close it, if there is one.
     """
@@ -115,7 +115,7 @@ def acknowledge(path: Path, what: Acknowledgement) -> None:
 
 def _append(path: Path, line: dict[str, Any]) -> None:
     try:
-        perflog.append(path, [line], cut=True)
+        perflog.append(path, [line])
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
 
@@ -201,8 +201,7 @@ def _after(opened: Sequence[Open], entry: Entry | Acknowledgement) -> list[Open]
     """Return what is open after an entry of the journal."""
     if isinstance(entry, Entry):
         return _fold(opened, entry)[0]
-    known = None if entry.withdrawn else entry
-    return [replace(each, known=known, beyond=()) if each.id == entry.finding_id else each for each in opened]
+    return [replace(each, known=entry, beyond=()) if each.id == entry.finding_id else each for each in opened]
 
 
 def _fold(opened: Iterable[Open], night: Entry | Night) -> tuple[list[Open], list[Open]]:

@@ -80,7 +80,6 @@ class Acknowledgement:
     :param finding_id: of an ``Open`` of the journal; :param signs: those of the finding at that time.
     :param reason: why nobody needs to be woken; :param ticket: where it is being dealt with.
     :param until: the last day on which it holds (UTC); :param by: its author; :param at: when, ISO 8601.
-    :param withdrawn: whether it takes back the one before.
     """
 
     finding_id: str
@@ -90,7 +89,6 @@ class Acknowledgement:
     until: date
     by: str
     at: str
-    withdrawn: bool = False
 
     def beyond(self, finding: Finding) -> list[str]:
         """Return the signs of a finding that exceed the acknowledged ones, in words; empty if none does."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write archives, and export their records.
+"""Write archives.
 
 The file of a month is written under a temporary name and renamed when it is complete, and the files that it replaces do
 not count from then on: whatever interrupts a writer, an archive has each record once. Records that it has already are
@@ -9,9 +9,7 @@ not added again, so the same command completes what was cut short.
 from __future__ import annotations
 
 import io
-import json
 import os
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +18,12 @@ import polars as pl
 import polars.selectors as cs
 
 from fabric_checks.core import files
-from fabric_checks.core.errors import FileError, RecordError
+from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import LockedError, exclusive
 from fabric_checks.records import archive, reading
 from fabric_checks.records.record import MEASUREMENT
 from fabric_checks.records.sources import Faults, files_of
-from fabric_checks.records.table import COLUMNS, record_of
+from fabric_checks.records.table import COLUMNS
 
 #: The size in bytes of the rows that are kept in memory before they are written.
 BATCH_B = 2**26
@@ -47,13 +45,10 @@ class Added:
     faults: tuple[str, ...]
 
 
-def add(
-    results: Path, folder: Path, progress: Callable[[int], object] = lambda done: None, *, wait_s: float = 0
-) -> Added:
+def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
     """Add the records of ``results`` to the archive in ``folder``.
 
     :param results: anything that :func:`fabric_checks.records.reading.load` reads.
-    :param progress: is called with the number of records read so far.
     :param wait_s: the longest wait for another process that writes the archive.
     :raises RecordError: if there are no results, another process writes the archive, or it cannot be written.
     """
@@ -77,7 +72,6 @@ def add(
             if sum(part.estimated_size() for part in batch) >= BATCH_B:
                 added += write(pl.concat(batch), folder, written)
                 batch.clear()
-            progress(read)
         if batch:
             added += write(pl.concat(batch), folder, written)
     lines = tuple(faults.lines())
@@ -139,22 +133,3 @@ def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
     for replaced in there:
         replaced.unlink()
     return path
-
-
-def export(folder: Path, faults: Faults) -> Iterator[str]:
-    """Return the records of an archive as lines of JSON, file by file, each in the order of time.
-
-    :param faults: gets the rows and files that are left out.
-    :raises RecordError: if there is no archive.
-    """
-    paths = files_of(folder, faults).parquet
-    if not paths:
-        raise RecordError(f"{folder}: there is no archive here")
-    for path in paths:
-        try:
-            frame = archive.read(path, tuple(COLUMNS), faults.reporter(path, archive.ROW_LEFT_OUT))
-        except FileError as error:
-            faults.add(error.path, 0, error.cause)
-            continue
-        for row in frame.iter_rows(named=True):
-            yield json.dumps(record_of(row))

@@ -1,26 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Costs of runs: estimated from the durations of earlier cases, and measured from records."""
+"""Costs of runs, estimated from the durations of earlier cases."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.core.layouts import Layout
-from fabric_checks.records.record import Record, case_name
+from fabric_checks.records.record import case_name
 
 #: The fields of records that are read.
-COLUMNS = (
-    *("session", "time", "system", "partition", "environ", "test", "metric", "evidence", "nodes", "compared"),
-    *("jobid", "elapsed_s"),
-)
+COLUMNS = ("session", "time", "system", "partition", "environ", "test", "metric", "elapsed_s")
 #: How many runs of a case the medians are of: the latest.
 LATEST = 9
 #: The layout in the name of a case.
@@ -131,59 +126,3 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
         timed_jobs=timed * plan.passes,
         similar_jobs=(len(known) - timed) * plan.passes,
     )
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The cost of a run.
-
-    :param jobs: how many ran; :param timed_jobs: how many have a recorded duration, which ``node_minutes`` (allocated
-        nodes times minutes) and ``job_minutes`` are the sums of. :param nodes: the most that a job had.
-    """
-
-    session: str
-    system: str
-    jobs: int
-    timed_jobs: int
-    nodes: int
-    node_minutes: float
-    job_minutes: float
-
-
-def cost_of(session: str, records: Iterable[Record]) -> Cost | None:
-    """Return the cost of a session from its records; None if it has none."""
-    jobs: dict[tuple[Any, ...], list[Record]] = {}
-    for record in records:
-        jobs.setdefault((case_name(record), record["time"], record["jobid"]), []).append(record)
-    if not jobs:
-        return None
-    timed = [(_nodes(job), job[0]["elapsed_s"] / 60) for job in jobs.values() if job[0]["elapsed_s"] is not None]
-    return Cost(
-        session,
-        str(next(iter(jobs.values()))[0]["system"]),
-        len(jobs),
-        len(timed),
-        max(map(_nodes, jobs.values())),
-        round(sum(nodes * minutes for nodes, minutes in timed), 3),
-        round(sum(minutes for _, minutes in timed), 3),
-    )
-
-
-def _nodes(job: Sequence[Record]) -> int:
-    """Return the nodes of a job: of its layout, or of a larger one that was compared with it in the same job."""
-    if any(record["evidence"] for record in job):
-        return 1  # a simulation: the host
-    layouts = {layout for record in job for layout in (record["compared"] or {}).get("values", ())}
-    return max([job[0]["nodes"] or 1, *(Layout.of(layout).nodes for layout in layouts)])
-
-
-def costs(frame: pl.DataFrame) -> list[Cost]:
-    """Return the cost of each session, in the order of the first record of each.
-
-    :param frame: records with :data:`COLUMNS`.
-    """
-    sessions: dict[str, list[dict[str, Any]]] = {}
-    for row in frame.unique(maintain_order=True).iter_rows(named=True):
-        compared = json.loads(row["compared"]) if row["compared"] else None
-        sessions.setdefault(row["session"], []).append({**row, "compared": compared})
-    return [cost for name, records in sessions.items() if (cost := cost_of(name, records))]

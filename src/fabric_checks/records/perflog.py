@@ -96,12 +96,11 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     return records or [common]
 
 
-def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = False) -> None:
+def append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Append records to a file of JSON lines.
 
     A writer that is killed within its single write may leave half a line, which the next writer terminates.
 
-    :param cut: whether half a line is removed instead, because nothing depends on it yet.
     :raises LockedError: if another writer holds the lock for too long.
     :raises OSError: if the file cannot be written, as on a full disk.
     :raises ValueError: if a value is not finite; JSON has no such number.
@@ -116,10 +115,7 @@ def append(path: Path, records: Sequence[Mapping[str, Any]], *, cut: bool = Fals
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             end = os.lseek(descriptor, 0, os.SEEK_END)
             start = _start_of_last_line(descriptor, end)
-            if cut and not _is_json(os.pread(descriptor, end - start, start)):
-                os.ftruncate(descriptor, start)
-                end = start
-            elif start < end:
+            if start < end:
                 data = b"\n" + data
             _write_whole(descriptor, data, end, path)
         finally:
@@ -135,14 +131,6 @@ def _start_of_last_line(descriptor: int, end: int) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line or b"0")
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _write_whole(descriptor: int, data: bytes, end: int, path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -263,12 +263,10 @@ def _sessions_of(path: Path, within: Path) -> list[str]:
     try:
         with files.opened(path, within) as file:
             head = re.search(r'"log_files": (\[[^\]\[]*\])', file.read(_HEAD_B).decode(errors="replace"))
-        data = json.loads(head[1] if head else files.read_bytes(path, within))
-        logs = data if head else data["session_info"]["log_files"]
-        stems = [Path(log).stem for log in logs if isinstance(log, str)]
+        stems = [Path(log).stem for log in json.loads(head[1]) if isinstance(log, str)] if head else []
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}; the run report is skipped") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except ValueError:
         stems = []
     found = [stem for stem in stems if 0 < len(stem) <= _LONGEST and "\0" not in stem]
     if not found:
@@ -293,7 +291,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
         nameless = []  # of other runs, if that one has a report
     path, log = reports.get(name), results / "logs" / f"{name}.log"
     if path is None and not log.exists():
-        raise RecordError(f"{results}: no run called {quoted(name)}; leave --session out to see the latest")
+        raise RecordError(f"{results}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
     passed_over = _passed_over(log, results)
     faults = Faults()
     began = started(name)
@@ -357,7 +355,10 @@ def session_of_records(path: Path, name: str | None) -> Session:
 
     :raises RecordError: if there is none.
     """
-    name = name or listed(path)[0][-1].session
+    runs = [run.session for run in listed(path)[0]]
+    if name and name not in runs:
+        raise RecordError(f"{path}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
+    name = name or runs[-1]
     loaded = reading.load([Source(str(path), path, where={"session": name})], FIELDS)
     found = [table.record_of(row) for row in loaded.frame.to_dicts()]
     by_case: dict[str, list[Mapping[str, Any]]] = {}
@@ -420,27 +421,6 @@ def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
         systems = tuple(last["system"].unique(maintain_order=True).to_list())
         found.append(Run(str(name), started(str(name)) or group["time"][0], systems, last.height, passed))
     return found, loaded.faults
-
-
-def resolved(path: Path, given: str) -> str:
-    """Return the name of the one run whose name begins with ``given``.
-
-    :raises RecordError: if there is none, or several.
-    """
-    if only_records(path):
-        frame = reading.load([Source(str(path), path)], ("session",)).frame
-        names: Iterable[str] = [name for name in frame["session"].unique().to_list() if name]
-    else:
-        names = {*reports_of(path), *(log.stem for log in (path / "logs").glob("*.log"))}
-    if given in names:
-        return given
-    fitting = sorted(name for name in names if name.startswith(given))
-    if len(fitting) == 1:
-        return fitting[0]
-    if not fitting:
-        raise RecordError(f"{path}: no run called {quoted(given)}; `fabric-checks show --list` lists them")
-    shown = ", ".join(fitting[:4]) + (" ..." if len(fitting) > 4 else "")
-    raise RecordError(f"{path}: {len(fitting)} runs begin with {quoted(given)}: {shown}; give more of the name")
 
 
 def verdict(session: Session) -> list[str]:

@@ -49,11 +49,10 @@ class Derived:
     decided_by: str
 
 
-def derive(values: Sequence[float], better: Better, least_share: float = LEAST_SHARE) -> Derived:
+def derive(values: Sequence[float], better: Better) -> Derived:
     """Return the reference for the values of one series.
 
     :param values: one a run, finite; at least one.
-    :param least_share: the least distance of the bound from the reference, as a share of it.
     :raises ReferenceError: if there is no meaningful reference: the median is 0, or the bound would be so far away that
         no value can miss it.
     """
@@ -65,7 +64,7 @@ def derive(values: Sequence[float], better: Better, least_share: float = LEAST_S
         raise ReferenceError("the median is 0, and bounds are shares of it; give a reason under no_reference instead")
     sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
     sign = 1 if better == "smaller" else -1
-    share, decided_by = _share(sign * value, float((sign * array).max()), sigma_share, least_share)
+    share, decided_by = _share(sign * value, float((sign * array).max()), sigma_share)
     # A positive value cannot fall below 0, and ReFrame accepts no lower bound below it (negative ones: no upper above).
     if share >= 1 and sign * value < 0:
         raise ReferenceError(
@@ -76,10 +75,10 @@ def derive(values: Sequence[float], better: Better, least_share: float = LEAST_S
     return Derived(value, lower, upper, sigma_share, decided_by)
 
 
-def _share(value: float, extreme: float, sigma_share: float, least_share: float) -> tuple[float, str]:
+def _share(value: float, extreme: float, sigma_share: float) -> tuple[float, str]:
     """Return the share of an upper bound that ``extreme`` meets, rounded outward, and which rule decided it."""
     size = abs(value)
-    candidates = {"minimum": least_share, "spread": SIGMAS * sigma_share, "extreme": (extreme - value) / size}
+    candidates = {"minimum": LEAST_SHARE, "spread": SIGMAS * sigma_share, "extreme": (extreme - value) / size}
     decided = max(candidates, key=lambda name: candidates[name])
     # Rounded first: 0.02 / 0.001 is 20, whatever binary fractions make of it.
     steps = math.ceil(round(candidates[decided] / STEP, 6))

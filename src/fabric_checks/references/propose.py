@@ -17,7 +17,7 @@ from fabric_checks.core.text import count_text
 from fabric_checks.records.record import SERIES, case_name, limit
 from fabric_checks.records.series import records_by_series
 from fabric_checks.references import line_rate, lookup
-from fabric_checks.references.derive import LEAST_SHARE, Derived, derive
+from fabric_checks.references.derive import Derived, derive
 from fabric_checks.references.lookup import Slot
 from fabric_checks.references.reference_file import ReferenceFile
 
@@ -30,22 +30,10 @@ COLUMNS = (
 )
 #: Versions, in addition to the program's, that a report names if they differ between runs.
 _VERSIONS = {"mpi": "mpi", "compiler": "compiler", "hash": "spec_hash"}
+#: The least number of runs for a bound to become stricter: passes of one run are more alike than runs.
+MIN_RUNS_TO_TIGHTEN = 20
 #: A change of value and bound by less than this share of the reference is none.
 _NO_CHANGE = 0.005
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Hold the conditions for a proposal.
-
-    :param min_passes: the least number of passes, each of which `compare` counts, too; :param min_runs_to_tighten: the
-        least number of runs for a bound to become stricter: passes of one run are more alike than runs.
-    :param least_share: the least distance of a bound from its reference, as a share of it.
-    """
-
-    min_passes: int = 5
-    min_runs_to_tighten: int = 20
-    least_share: float = LEAST_SHARE
 
 
 @dataclass(frozen=True)
@@ -96,13 +84,13 @@ class Proposal:
         return f"{self.series['metric']} of {case_name(self.series)}"
 
 
-def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = None) -> list[Proposal]:
+def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> list[Proposal]:
     """Return a proposal for each series of the history.
 
     :param frame: records with :data:`COLUMNS`, of one system; records without a value are not looked at.
+    :param min_passes: the least number of passes, each of which `compare` counts, too.
     :raises ReferenceError: if they are of a simulation: its references come from the documents.
     """
-    limits = limits or Limits()
     frame = frame.filter(pl.col("metric").is_not_null() & pl.col("value").is_not_null())
     simulated = frame.filter(pl.col("evidence").is_not_null())
     if simulated.height:
@@ -110,7 +98,7 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, limits: Limits | None = No
             f"{simulated['system'][0]} is simulated: its references come from published documents; `fabric-checks "
             "twin references` writes them"
         )
-    found = [_of_series(series, records, file, limits) for series, records in records_by_series(frame)]
+    found = [_of_series(series, records, file, min_passes) for series, records in records_by_series(frame)]
     return _apart(found)
 
 
@@ -164,18 +152,16 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
 
 
 def _of_series(
-    series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], file: ReferenceFile, limits: Limits
+    series: Mapping[str, Any], records: Sequence[Mapping[str, Any]], file: ReferenceFile, min_passes: int
 ) -> Proposal:
     history = _history(records)
     proposal = Proposal(series, records[-1]["better"], history, None, "refused")
     try:
         slot = lookup.slot(file.entries, records[-1])
         proposal = replace(proposal, slot=slot)
-        if len(history.values) < limits.min_passes:
-            raise ReferenceError(
-                f"{count_text(len(history.values), 'pass', 'passes')}, but {limits.min_passes} are needed"
-            )
-        derived = derive(history.values, records[-1]["better"], limits.least_share)
+        if len(history.values) < min_passes:
+            raise ReferenceError(f"{count_text(len(history.values), 'pass', 'passes')}, but {min_passes} are needed")
+        derived = derive(history.values, records[-1]["better"])
     except ReferenceError as error:
         return replace(proposal, why=str(error))
     proposal = replace(proposal, derived=derived)
@@ -188,10 +174,10 @@ def _of_series(
         return replace(
             proposal, why=f"the reference is in {old[3]}, but the records are in {series['unit']}; fix that first"
         )
-    return _changed(proposal, old, derived, limits)
+    return _changed(proposal, old, derived)
 
 
-def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: Limits) -> Proposal:
+def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived) -> Proposal:
     """Return the proposal with its effect on the reference in the file."""
     smaller = proposal.better == "smaller"
     # A bound on values that are too good stays as it is.
@@ -202,8 +188,8 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived, limits: L
     if max(abs(worse), abs(outward)) <= least:
         return replace(proposal, action="unchanged")
     runs = proposal.history.runs
-    if outward < -least and runs < limits.min_runs_to_tighten:
-        why = f"would be stricter after {count_text(runs, 'run')}, but {limits.min_runs_to_tighten} are needed"
+    if outward < -least and runs < MIN_RUNS_TO_TIGHTEN:
+        why = f"would be stricter after {count_text(runs, 'run')}, but {MIN_RUNS_TO_TIGHTEN} are needed"
         return replace(proposal, action="kept", why=why)
     return replace(proposal, action="loosened" if max(worse, outward) > least else "changed", reference=new)
 

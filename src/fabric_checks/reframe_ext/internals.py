@@ -7,6 +7,7 @@ that fails when ReFrame changes that.
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import re
@@ -22,6 +23,7 @@ from reframe.core.exceptions import CommandLineError, ConfigError, ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
+from reframe.core.variables import TestVar
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
@@ -45,6 +47,7 @@ __all__ = [
     "select_only",
     "set_up",
     "set_up_anew",
+    "share_validators",
     "take_own_system",
     "take_system",
     "without_deprecated_alias",
@@ -65,6 +68,21 @@ def without_deprecated_alias(cls: T) -> T:
     """
     cls._rfm_var_space.vars.pop("variables", None)
     return cls
+
+
+def share_validators() -> None:
+    """Let the variables of classes share what validates them, and copy their values only.
+
+    Why: for every class of checks ReFrame copies each variable of each of its bases as a whole, with the validator and
+    the aliases, which nothing changes. That is a fifth of the time that a listing takes.
+    """
+
+    def copied(variable: TestVar, memo: dict[int, Any]) -> TestVar:
+        new = copy.copy(variable)
+        new._p_default_value = copy.deepcopy(variable._p_default_value, memo)
+        return new
+
+    TestVar.__deepcopy__ = copied
 
 
 def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:

@@ -157,12 +157,17 @@ def _logging(prefix: Path, session: str) -> Data:
             {
                 "type": "sessionlog",
                 "name": str(log),
-                "level": "debug",
+                "level": "debug" if _is_run() else "warning",  # a listing has as many lines, and nobody reads them
                 "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
             }
         ],
         "handlers_perflog": [_JSON_LINES],
     }
+
+
+def _is_run() -> bool:
+    """Return whether cases are run."""
+    return any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:])
 
 
 def _is_dry_run() -> bool:
@@ -180,8 +185,7 @@ def can_write(folder: Path) -> bool:
         fault = _why_not(folder)
     except OSError as error:
         fault = error.strerror
-    is_run = any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*|--run", word) for word in sys.argv[1:])
-    if fault and (is_run or _is_dry_run()):
+    if fault and (_is_run() or _is_dry_run()):
         raise ConfigError(
             f"results cannot be written to {folder.parent} ({fault}): name a folder of your own with --prefix FOLDER "
             "or FABRIC_RESULTS"

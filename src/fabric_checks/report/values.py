@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -84,22 +83,6 @@ class Value:
             return ""
         words = {"pass": "met", "fail": "missed", "xfail": "expected miss", "xpass": "unexpectedly met"}
         return words.get(str(self.record["result"]), "")
-
-    def computed(self, factor: float, unit: str, how: str, *, inverse: bool = False) -> Value:
-        """Return the value times ``factor``, or ``factor`` over the value, in another unit.
-
-        :param how: a sentence for the provenance.
-        """
-
-        def turn(value: float) -> float:
-            return (factor / value if value else math.nan) if inverse else factor * value
-
-        low, high = (None if bound is None else turn(bound) for bound in (self.low, self.high))
-        if inverse:
-            low, high = high, low
-        runs = tuple((time, session, turn(value)) for time, session, value in self.runs)
-        record = {**self.record, "unit": unit}
-        return replace(self, record=record, median=turn(self.median), low=low, high=high, runs=runs, derived=how)
 
 
 @dataclass(frozen=True)

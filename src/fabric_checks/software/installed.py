@@ -133,7 +133,8 @@ def _set_up_by(home: Path) -> tuple[str, str]:
     return THIS
 
 
-def in_use() -> list[str]:
-    """Return the names of the folders that this clone uses or would install, whichever stack and MPIs are chosen."""
-    names = [name for name in PINS if name not in ("core", "test")]
-    return sorted([*(folder(name).name for name in names), venv().name])
+def of_others() -> list[Path]:
+    """Return the folders of parts that this clone on this Python never uses, whichever stack and MPIs are chosen."""
+    own = set(map(folder, PINS))
+    # A link leads to a part of another home.
+    return sorted(part for part in (home() / "parts").glob("[!.]*") if part not in own and not part.is_symlink())

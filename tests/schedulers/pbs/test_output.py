@@ -111,7 +111,8 @@ def test_an_end_without_success_or_reason_is_a_failure():
 
 
 LISTED = (
-    "n1\n     state = free\n     resources_available.ncpus = 8\n\nn2\n     state = down\n     np = 4\n     queue = b\n"
+    "n1\n     state = free\n     resources_available.ncpus = 8\n\n"
+    "n2\n     state = down\n     pcpus = 4\n     queue = b\n"
 )
 QUEUE = "Queue: {}\n    queue_type = Execution\n    enabled = {}\n    started = True\n\n"
 
@@ -230,12 +231,9 @@ def test_amounts_of_a_chunk_and_resources_of_no_node_tie_nothing():
     }  # fmt: skip
 
 
-def test_a_partition_and_properties_of_torque_tie_nodes_to_queues():
+def test_a_partition_ties_nodes_to_queues():
     nodes = vnode("n1", partition="P1") + vnode("n2")
     assert seen(nodes, queue("a", partition="P1"), queue("b")) == {"a": (1, 8), "b": (1, 8)}
-    nodes = vnode("n1", properties="cpuQ,big") + vnode("n2", properties="gpuQ", ncpus=64)
-    tied = [queue("a", resources_default__neednodes="gpuQ"), queue("b", resources_default__neednodes="1:ppn=8")]
-    assert seen(nodes, *tied) == {"a": (1, 64), "b": (2, 8)}
 
 
 def test_a_queue_that_only_takes_routed_jobs_is_offered_as_the_one_that_routes():

@@ -2,7 +2,7 @@
 """Read PBS's listings of queues, nodes and jobs, and tell why a job failed.
 
 The forms are those of ``qstat -x -f -F json`` and ``pbsnodes -a -F json`` of OpenPBS 23.06.06, and, for queues, of
-``pbsnodes -a`` and ``qstat -Qf`` of PBS Professional, OpenPBS and Torque.
+``pbsnodes -a`` and ``qstat -Qf`` of PBS Professional and OpenPBS.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ NEVER = "Can Never Run"
 UNAVAILABLE = {
     "down": "is down",
     "state-unknown": "is in an unknown state",
-    "unknown": "is in an unknown state",  # as Torque calls it
     "unresolvable": "has a name that cannot be resolved",
     "offline": "is offline",
     "stale": "is stale",
@@ -273,7 +272,7 @@ def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Seque
     """Return the vnodes that jobs of a queue can have.
 
     Those that name it in their attribute ``queue``; without one, those of its ``partition`` with all that its jobs ask
-    for by default: a site's own resources (``default_chunk.NAME``), or Torque's properties (``neednodes``).
+    for by default: a site's own resources (``default_chunk.NAME``).
 
     :param lists: the resources that list queues by name, and that no queue asks for.
     """
@@ -287,10 +286,7 @@ def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Seque
     chunk = "default_chunk."
     asked = {key.removeprefix(chunk): value for key, value in queue.items() if key.startswith(chunk)}
     tied = {resource: value for resource, value in asked.items() if any(_offer(v, resource) for v in vnodes.values())}
-    properties = [word for word in queue.get("resources_default.neednodes", "").split(":") if "=" not in word]
-    needed = {word for word in properties if word and not word.isdigit()}
-    fit = {key: v for key, v in free.items() if needed.issubset({key, *_words(v.get("properties", ""))})}
-    fit = _offering(fit, tied)
+    fit = _offering(free, tied)
     listed = {key: [word for resource in lists for word in _words(_offer(v, resource))] for key, v in fit.items()}
     named = {key: vnode for key, vnode in fit.items() if name in listed[key]}
     return named or {key: vnode for key, vnode in fit.items() if not listed[key]}
@@ -327,5 +323,5 @@ def _words(text: str) -> list[str]:
 
 
 def _cores(node: Vnode) -> int | None:
-    counts = (node.get(key, "") for key in ("resources_available.ncpus", "pcpus", "np"))
+    counts = (node.get(key, "") for key in ("resources_available.ncpus", "pcpus"))
     return next((int(count) for count in counts if count.isdigit()), None)

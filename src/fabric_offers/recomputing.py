@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recompute values from kept outputs, with the checks that measured them and without the machine.
 
-    python -m fabric_checks.reframe_ext.recomputing JOB FILE
+    python -m fabric_offers.recomputing JOB FILE
 
 reads the arguments of :func:`recompute` as JSON and writes its result. Nothing is
 started: a check is set up, and reads a folder with the files of its job.

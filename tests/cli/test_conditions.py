@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.comparison import gate
+from fabric_checks.cli import conditions as gate
+from fabric_checks.cli.conditions import Gate
 from fabric_checks.comparison.compare import compare
-from fabric_checks.comparison.gate import Gate
 from tests.builders import parts, runs
 
 TIGHT = [1.00, 1.01, 0.99, 1.0, 1.02, 0.98]

@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.parsers import replay
+from fabric_twins import replay_table
 from tests.conftest import GOLDEN
 
 LAYOUTS = [Layout(1, 1), Layout(1, 2), Layout(2, 1), Layout(2, 2)]
@@ -17,17 +17,17 @@ def text():
 
 
 def test_times_and_shares(text):
-    found = replay.parse(text, LAYOUTS)
+    found = replay_table.parse(text, LAYOUTS)
     assert list(found) == LAYOUTS
-    assert found[Layout(2, 1)] == replay.Replayed(0.088121, 0.084106004)
+    assert found[Layout(2, 1)] == replay_table.Replayed(0.088121, 0.084106004)
     assert found[Layout(2, 1)].communication_percent == pytest.approx(4.5562, abs=1e-4)
 
 
 def test_a_layout_that_was_not_asked_for(text):
     with pytest.raises(OutputError, match="an unexpected row of nodes 2, ppn 2"):
-        replay.parse(text, LAYOUTS[:3])
+        replay_table.parse(text, LAYOUTS[:3])
 
 
 def test_more_computation_than_time(text):
     with pytest.raises(OutputError, match="line 9: .*is more than the run time of 0.051238 s"):
-        replay.parse(text.replace("0.044456116", "0.144456116"), LAYOUTS)
+        replay_table.parse(text.replace("0.044456116", "0.144456116"), LAYOUTS)
