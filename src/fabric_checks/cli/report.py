@@ -9,6 +9,7 @@ import click
 
 from fabric_checks.cli.conditions import end_by
 from fabric_checks.core import console, files
+from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import journals
 from fabric_checks.records.sources import Source, default, parse
@@ -66,7 +67,9 @@ def command(
             published=published,
         )
         files.write_text(output, text)
-    console.print(f"{output}: {len(results.machines)} machines, {len(results.values)} values")
+    console.print(
+        f"{output}: {count_text(len(results.machines), 'machine')}, {count_text(len(results.values), 'value')}"
+    )
     end_by([*results.faults, *unread])
 
 

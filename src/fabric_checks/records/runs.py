@@ -256,7 +256,7 @@ def reports_of(results: Path, faults: list[str] | None = None) -> dict[str, Path
 
 
 def _sessions_of(path: Path, within: Path) -> list[str]:
-    """Return the sessions that a report is of: its log files have their names.
+    """Return the sessions that a report is of: its log files have their names, or with a site's own logs the report.
 
     :raises RecordError: if it does not say.
     """
@@ -271,7 +271,8 @@ def _sessions_of(path: Path, within: Path) -> list[str]:
     found = [stem for stem in stems if 0 < len(stem) <= _LONGEST and "\0" not in stem]
     if not found:
         raise RecordError(f"{path}: a run report that does not name its run; it is skipped: delete it")
-    return found
+    own = re.fullmatch(r"run-report-(.+)-\d+\.json", path.name)
+    return [own[1]] if own and own[1] not in found else found
 
 
 def load_session(results: Path, name: str | None = None) -> Session:
@@ -285,6 +286,12 @@ def load_session(results: Path, name: str | None = None) -> Session:
     if name is None:
         if not reports:
             why = f"; {nameless[0]}" if nameless else ""
+            if any(
+                (results / "perflogs").glob("*/*/*.jsonl")
+            ):  # of runs by a site's own settings, whose reports it has
+                raise RecordError(
+                    f"{results}: only records, and no report of a run: add --results {results / 'perflogs'}{why}"
+                )
             raise RecordError(f"{results}: no run has left results here; start one with ci/run{why}")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
     else:
@@ -398,7 +405,8 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
     faults: list[str] = []
     found = []
     reports = reports_of(results, faults)
-    for name in (*reports, *(log.stem for log in (results / "logs").glob("*.log") if log.stem not in reports)):
+    logs = (log for log in (results / "logs").glob("*.log") if log.stem not in reports and not _is_listing(log))
+    for name in (*reports, *(log.stem for log in logs)):
         try:
             report = read_report(reports[name], results) if name in reports else RunReport(())
         except RecordError as error:
@@ -409,6 +417,14 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
         passed = sum(is_success(case.result) for case in cases)
         found.append(Run(name, started(name), systems, *((len(cases), passed) if cases else ())))
     return found, tuple(faults)
+
+
+def _is_listing(log: Path) -> bool:
+    """Tell whether a log is of ``reframe -l``, which runs nothing."""
+    try:
+        return b"[List of matched checks]" in files.read_bytes(log)
+    except OSError:
+        return False
 
 
 def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:

@@ -11,6 +11,7 @@ import copy
 import logging
 import os
 import re
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -250,8 +251,8 @@ def require_reframe() -> None:
     found = _numbers(reframe.VERSION)
     if found < _numbers(OLDEST):
         raise ConfigError(
-            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: `. ci/env.sh` provides a newer one, "
-            f"as does `pip install 'reframe-hpc>={OLDEST},<{UNTRIED}'`"
+            f"this is ReFrame {reframe.VERSION}, and {OLDEST} or later is needed: `. {ROOT}/ci/env.sh` provides a "
+            f"newer one, as does `pip install 'reframe-hpc>={OLDEST},<{UNTRIED}'`"
         )
     if found >= _numbers(UNTRIED) and not os.environ.get(ANY):
         raise ConfigError(
@@ -272,8 +273,17 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
 
     :param name: None for the system that matches this host.
     :param folder: is there, and is the stage and the output folder of all cases, which are looked at and not run.
+    :raises ConfigError: if the files cannot be loaded.
     """
-    site = load_config("<builtin>", *files)
+    try:
+        site = load_config("<builtin>", *files)
+    except ReframeError:
+        raise
+    except Exception as error:  # whatever a settings file raises: it is a program
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        if isinstance(error, SyntaxError):
+            line = error.lineno
+        raise ConfigError(f"line {line}: {type(error).__name__}: {error.args[0] if error.args else ''}") from None
     site.validate()
     site.select_subconfig(name)
     rt._runtime_context = None

@@ -17,10 +17,11 @@ from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import names_text
 from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.handlers import PerflogHandler, create_jsonlines_handler
 from fabric_checks.reframe_ext.mixins import layout, references
-from fabric_checks.reframe_ext.mixins.launches import LAUNCH_OPTIONS
+from fabric_checks.reframe_ext.mixins.launches import LAUNCH_OPTIONS, launch_options
 from fabric_checks.reframe_ext.site_configuration import can_write
 from fabric_checks.software.stacks import selected_stack
 
@@ -62,6 +63,7 @@ def _adopt(_context: object) -> None:
         _require_subfolders()
         for partition in layout.partitions():
             layout.all_layouts_of(partition)
+            launch_options(partition.fullname, partition.extras, nodes=1, tasks=1, ppn=1)
         internals.log_results_by(_perflog_handler, PerflogHandler)
     except FabricError as error:
         raise ConfigError(str(error)) from None
@@ -80,13 +82,11 @@ def _require_environments() -> None:
     if layout.partitions():
         return
     if system.name == "generic":  # ReFrame's own, which any host matches
-        lack = (
-            f"no system of {', '.join(files)} matches this host" if files else "ReFrame has its built-in settings only"
-        )
-        raise ConfigError(
-            f"{lack}: choose one with --system NAME, or add -C {ROOT / 'config/settings.py'}, which has any host"
-        )
-    environs = [environ.name for partition in system.partitions for environ in partition.environs]
+        lack = "ReFrame has its built-in settings only: name yours with -C"
+        if files:
+            lack = f"no system of {', '.join(files)} matches this host: choose one with --system NAME"
+        raise ConfigError(f"{lack}, or add -C {ROOT / 'config/settings.py'}, whose 'local' is any host")
+    environs = dict.fromkeys(environ.name for partition in system.partitions for environ in partition.environs)
     if environs:
         raise ConfigError(
             f"the system {system.name} has no environment with an MPI for the checks: give one of {', '.join(environs)}"
@@ -129,16 +129,19 @@ def _perflog_handler() -> PerflogHandler:
 def notes() -> Iterator[str]:
     """Yield what a run on the current system goes without, once for each cause."""
     said = set()
+    partitions_by_scheduler: dict[str, list[str]] = {}
     for partition in layout.partitions():
         path, is_recorded_only = references.path_of(runtime().system.name, partition.extras)
-        if is_recorded_only and path not in said:
-            yield f"no references: there is no {path}: values are recorded and not judged"
+        if path not in said and not path.exists():
+            named = f"extras['references'] of {partition.fullname} names it, and its cases fail"
+            loss = "values are recorded and not judged" if is_recorded_only else named
+            yield f"no references: there is no {path}: {loss}"
         said.add(path)
-        scheduler = partition.scheduler.registered_name
-        if scheduler in LACKS and scheduler not in said:
+        partitions_by_scheduler.setdefault(partition.scheduler.registered_name, []).append(partition.fullname)
+    for scheduler, names in partitions_by_scheduler.items():
+        if scheduler in LACKS:
             ours, lack = LACKS[scheduler]
-            yield f"{partition.fullname}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see {PAGE}"
-        said.add(scheduler)
+            yield f"{names_text(names)}: with ReFrame's own {scheduler!r}, {lack}; {ours!r} is for that: see {PAGE}"
 
 
 def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,29 @@ from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 
 from fabric_checks.analysis import ppn_ratio
-from fabric_checks.core.errors import OutputError
+from fabric_checks.core.errors import FabricError, OutputError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.levels import NIGHTLY, SMOKE, SMOKE_NODES, includes
 from fabric_checks.core.metrics import Headline, Metric
 
 #: The key of a partition's extras with the options of its launcher.
 LAUNCH_OPTIONS = "launch_options"
+
+
+def launch_options(partition: str, extras: Mapping[str, Any], **numbers: int) -> list[str]:
+    """Return the options that start ``tasks`` processes, ``ppn`` a node, on ``nodes`` nodes; none by default.
+
+    :param extras: of the partition.
+    :raises FabricError: if an option names anything else.
+    """
+    options = extras.get(LAUNCH_OPTIONS, [])
+    try:
+        return [option.format(**numbers) for option in options]
+    except (KeyError, IndexError, ValueError, AttributeError):
+        raise FabricError(
+            f"{partition}: extras[{LAUNCH_OPTIONS!r}] is {options!r}: it names something else than {{nodes}}, {{tasks}}"
+            " and {ppn}"
+        ) from None
 
 
 class LaunchesMixin(RegressionTestPlugin):
@@ -102,7 +118,7 @@ class LaunchesMixin(RegressionTestPlugin):
         launcher = self.job.launcher
         before = launcher.options
         numbers = {"nodes": layout.nodes, "ppn": layout.ppn, "tasks": layout.tasks}
-        own = [option.format(**numbers) for option in self.current_partition.extras[LAUNCH_OPTIONS]]
+        own = launch_options(self.current_partition.fullname, self.current_partition.extras, **numbers)
         self.job.num_tasks, self.job.num_tasks_per_node = layout.tasks, layout.ppn
         launcher.options = [*before, *own]
         try:

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric_checks.core.text import range_text, size_text, test_text, value_text
+from fabric_checks.core.text import count_text, range_text, size_text, test_text, value_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
@@ -103,7 +103,10 @@ def render(session: Session) -> list[Table | Text]:
             parts += [plain(f"  {case.name}"), *(plain(f"    {line}") for line in why.split("\n"))]
     cases = [case for case in session.cases if not case.fixture]
     passed = sum(is_success(case.result) for case in cases)
-    parts += [plain(), plain(f"{len(cases)} cases ran, {passed} passed; {len(session.records)} records.")]
+    parts += [
+        plain(),
+        plain(f"{count_text(len(cases), 'case')} ran, {passed} passed; {count_text(len(session.records), 'record')}."),
+    ]
     parts += [
         plain(f"warning: passed only when rerun: {case.name}")
         for case in session.cases
