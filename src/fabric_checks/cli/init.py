@@ -95,7 +95,7 @@ def command(
     following = [
         f"ci/run --system {name}{option} --mode smoke",
         f"ci/nightly --system {name}{option}",
-        f"fabric-checks references propose --system {name} --write     # after five nights",
+        f"fabric-checks references propose --system {name} --write     # after five passes",
     ]
     done = f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run"
     console.print(done, "", "next:", *(f"  {line}" for line in following), to=stream)
