@@ -223,7 +223,7 @@ class _Reader:
         if info is None or info.name != MANIFEST or not info.isreg() or not 0 <= info.size <= MOST_MANIFEST_B:
             raise RecordError(
                 f"{self.path}: not a bundle of fabric-checks: it does not begin with {MANIFEST}; if it was compressed "
-                "in transit, decompress it first"
+                "in transit, decompress it; if it was unpacked and packed again, ask for it as it was packed"
             )
         text = b"".join(self._data(info.size))
         self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text

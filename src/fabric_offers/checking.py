@@ -15,6 +15,7 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.core.levels import LEVELS
+from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
 from fabric_offers import bundle_file, plausibility, recomputation, runs, signing
@@ -32,7 +33,7 @@ KINDS = {
     "signature": "about the signature",
     "record": "records that do not follow from their outputs",
     "physics": "things that cannot be true",
-    "collection": "files of the collection itself that were changed",
+    "collection": "another collection than was asked for",
     "left out": "checks with cases that were asked for but left out",
     "passes": "cases in fewer passes than asked for",
     "repeated": "cases that ran more often than asked for",
@@ -202,7 +203,7 @@ def _counted(every: Sequence[Run], cases: set[tuple[Any, ...]], level: str) -> I
         missing[f"{str(case[0]).split(' ')[0]} @{case[1]}+{case[2]}"].append(case)
     for where, lost in missing.items():
         which = ", ".join(case[0].partition(" ")[2] for case in lost)
-        yield Fault("left out", where, f"no record of {len(lost)} cases that {level} has: {which}"[:300])
+        yield Fault("left out", where, f"no record of {count_text(len(lost), 'case')} that {level} has: {which}"[:300])
     for case, found in ran.items():
         good = [run for run in found if run.has_values and is_success(run.first["case_result"])]
         times = len({run.first["session"] for run in found})

@@ -15,7 +15,7 @@ import click
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
-from fabric_checks.core.text import bytes_text, first_of, one_line, value_text
+from fabric_checks.core.text import bytes_text, count_text, first_of, one_line, value_text
 from fabric_checks.records import reading
 from fabric_checks.records import sources as sets_of
 from fabric_checks.report import comparison
@@ -113,7 +113,7 @@ def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Pa
 def pack(path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None) -> None:
     """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
     manifest = packing.pack(path, results or paths.results(), system, level=level, only=only, sign=_signer(key))
-    _print_written(path, manifest, f"{len(manifest['sessions'])} sessions of {system}")
+    _print_written(path, manifest, f"{count_text(len(manifest['sessions']), 'session')} of {system}")
 
 
 @command.command("check", epilog=_CHECK)
@@ -158,7 +158,11 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
         console.print(f"{path}: {many} files, as they were packed")
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
         listed = [f"  {each.location}: {each.text}" for each in group]
-        console.print("", f"{len(listed)} {checking.KINDS[kind]}:", *first_of(listed, ", which --json lists", _MOST))
+        console.print(
+            "",
+            f"{checking.KINDS[kind].capitalize()} ({len(listed)}):",
+            *first_of(listed, ", which --json lists", _MOST),
+        )
     if not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:

@@ -209,7 +209,7 @@ def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) 
     """Take the median of an offer by a criterion, and hold it to what has to be met."""
     name = criterion.name
     if not values:
-        offer.misses.append(f"{name}: not measured")
+        offer.misses.append(f"{name}: not measured ({' '.join(criterion.patterns.values())})")
         return
     medians = [float(np.median(each)) for each in values]
     if min(medians) <= 0:

@@ -29,9 +29,10 @@ one file.
        git clone collection.git-bundle fabric-checks
        cd fabric-checks
 
-2. Describe the system. After `. ci/env.sh`, `fabric-checks init` writes `config/systems/NAME.py`; or fill in what
-   `fabric-checks init --example slurm` (pbs, lsf, flux) prints (`docs/adding-a-system.md`). Write the rate of a link
-   (`link_MBps`) and the number of adapters (`nics`) as offered. Do not change any other file of the collection.
+2. Describe the system. After `. ci/env.sh`, `fabric-checks init` writes `config/systems/NAME.py` and
+   `config/references/NAME.yaml`; or fill in what `fabric-checks init --example slurm` (pbs, lsf, flux) prints
+   (`docs/adding-a-system.md`). Write the rate of a link (`link_MBps`) and the number of adapters (`nics`) as offered.
+   Do not change a file that is in the collection, and add none to `checks`, `ci` or `src`.
 
 3. Run it. The level itself includes {passes} of every case:
 

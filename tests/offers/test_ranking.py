@@ -88,7 +88,7 @@ def test_an_offer_that_misses_a_requirement_is_out(tmp_path):
     misses = {offer.label: offer.misses for offer in found.offers}
     assert found.offers[0].label == "fir" and not misses["fir"]
     assert misses["oak"] == ["latency: 4 us, but at most 3 is allowed"]
-    assert misses["elm"] == ["bandwidth: not measured"]
+    assert misses["elm"] == ["bandwidth: not measured (OsuBandwidth bandwidth_1B)"]
     assert misses["ash"][-1] == "no price"
 
 

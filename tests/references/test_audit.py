@@ -139,3 +139,12 @@ def test_a_key_that_another_takes_is_an_orphan(write):
     file = write("    2x.*: {", "    2x1: {bandwidth_8B: [1, -0.5, null, MB/s]}\n    2x.*: {")
     (orphan,) = [fault for fault in audit.of_file(file, CHECKS, CASES) if "orphan" in fault]
     assert "2x.*: no case has all of these, or an earlier key matches first; delete it" in orphan
+
+
+def test_equal_gaps_of_several_cases_are_one_fault(write):
+    cases = [replace(CASES[1], environ=environ) for environ in ("mpich-cray", "impi", "openmpi")]
+    file = write("- {check: OsuLatency, layout: 1x2, why: within a node}\n", "")
+    (gaps,) = [fault for fault in audit.of_file(file, CHECKS, [*CASES, *cases[1:]]) if "missing" in fault]
+    assert (
+        f"{file.path}: OsuLatency on yours:compute with mpich-cray, 1x2 and 2 more cases: missing: latency_0B" in gaps
+    )

@@ -68,3 +68,20 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         "hash 3bcdefg, hash 4bcdefg; give a range of dates",
         "5 series: 1 new, 1 loosened, 3 refused",
     ]
+
+
+def test_a_busy_machine_and_bounds_that_judge_little_are_warned_about(tmp_path):
+    def warnings(values, **changes):
+        found = proposed(tmp_path, [record(day, value, host_cores=2, **changes) for day, value in enumerate(values)])
+        return [line for line in wording.report(found, held_back=False) if line.startswith("warning")]
+
+    idle = {"runnable_processes_before": 1, "runnable_processes_after": 1}
+    assert warnings([1.3, 1.3, 1.31, 1.3, 1.9], **idle) == []
+    assert warnings([1.3] * 5, runnable_processes_before=20, runnable_processes_after=18) == [
+        "warning: 1 of the proposals use values of passes on a busy machine, which say little; measure again when it "
+        "is idle"
+    ]
+    assert warnings([1.3, 1.3, 1.31, 1.3, 2.6], **idle) == [
+        "warning: 1 of the proposals would pass a value that is worse by half or more, most so latency_8B of "
+        "OsuLatency %layout=2x1 @yours:compute+mpich-cray (100 %); measure again, or write those bounds by hand"
+    ]

@@ -86,7 +86,7 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
     following = [
         f"ci/run --system {name}{option} --mode smoke",
         f"ci/nightly --system {name}{option}",
-        f"fabric-checks references propose --system {name} --write     # after five nights",
+        f"fabric-checks references propose --system {name} --write     # after five passes",
     ]
     done = f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run"
     console.print(done, "", "next:", *(f"  {line}" for line in following))

@@ -168,7 +168,8 @@ def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
         for each in (name, f"{name}-site"):
             if _NAME.fullmatch(each) and is_free(each):
                 whys = {facts.cluster.lower(): "the scheduler's name for it", "yours": "nothing suggests a better one"}
-                return each, whys.get(name, "the name of this host")
+                why = whys.get(name, "the name of this host")
+                return each, why if each == name else f"{why} is taken"
     return "", ""
 
 

@@ -12,6 +12,9 @@ from functools import lru_cache
 from fabric_checks import __version__
 from fabric_checks.core.paths import ROOT, sound_name
 
+#: What a run is made of, as git prints it.
+_RUN = ("checks/", "ci/", "src/")
+
 
 def new_session_id() -> str:
     """Return a name for a session: its start in UTC and four random digits, so that names sort by time."""
@@ -37,7 +40,10 @@ def session_id() -> str:
 
 @lru_cache(maxsize=1)
 def collection_version() -> str:
-    """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was changed."""
+    """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was changed.
+
+    New files count only where programs, checks or their set-up are: a site's own system and results change nothing.
+    """
     # Git refuses the clone of another user unless it is declared safe; these commands run nothing of it.
     git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
     try:
@@ -45,4 +51,5 @@ def collection_version() -> str:
         changes = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return f"{__version__}+unknown"
-    return f"{__version__}+g{commit.stdout.strip()}{'.dirty' if changes.stdout.strip() else ''}"
+    is_changed = any(not line.startswith("??") or line[3:].startswith(_RUN) for line in changes.stdout.splitlines())
+    return f"{__version__}+g{commit.stdout.strip()}{'.dirty' if is_changed else ''}"

@@ -16,7 +16,7 @@ import yaml
 
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import names_text
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.cases import Case
 from fabric_checks.references.lookup import Keys
@@ -82,6 +82,7 @@ def _found(entry: Mapping[Any, Any], case: Case) -> tuple[Keys, Mapping[str, Any
 
 def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Iterator[str]:
     """Yield metrics without reference and reason, and record the entries in use."""
+    missing: dict[tuple[str, ...], list[str]] = {}
     for case in cases:
         entry = file.entries.get(case.check)
         keys, found = (_found(entry, case) if entry else None) or ((), {})
@@ -103,11 +104,13 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
             parameters = ", ".join(
                 value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"
             )
-            yield (
-                f"{context}{f' ({parameters})' if parameters else ''}: missing: {names_text(gaps, 1)}: neither a "
-                "reference nor a reason; `fabric-checks references propose` finds one, or give a reason under "
-                f"{NO_REFERENCE}"
-            )
+            missing.setdefault((case.check, *gaps), []).append(f"{context}{f' ({parameters})' if parameters else ''}")
+    for (_, *gaps), contexts in missing.items():
+        others = f" and {count_text(len(contexts) - 1, 'more case')}" if len(contexts) > 1 else ""
+        yield (
+            f"{contexts[0]}{others}: missing: {names_text(gaps, 1)}: neither a reference nor a reason; `fabric-checks "
+            f"references propose` finds one, or give a reason under {NO_REFERENCE}"
+        )
 
 
 def _orphans(

@@ -14,7 +14,7 @@ import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.text import count_text
-from fabric_checks.records.record import SERIES, case_name, limit
+from fabric_checks.records.record import SERIES, case_name, limit, was_disturbed
 from fabric_checks.records.series import records_by_series
 from fabric_checks.references import line_rate, lookup
 from fabric_checks.references.derive import Derived, derive
@@ -27,6 +27,7 @@ COLUMNS = (
     "parameters",
     *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist", "link_MBps"),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
+    *("host_cores", "runnable_processes_before", "runnable_processes_after"),
 )
 #: Versions, in addition to the program's, that a report names if they differ between runs.
 _VERSIONS = {"mpi": "mpi", "compiler": "compiler", "hash": "spec_hash"}
@@ -43,6 +44,7 @@ class History:
     :param values: one for each pass of each run, in order.
     :param runs: the number of runs that these passes are of.
     :param failed: the number of passes in which the case missed a reference.
+    :param disturbed: the number of passes in which the case had to share its cores with other processes.
     :param first: and :param last: the days of the first and the last run.
     :param versions: all versions of program, mpi, compiler and hash, the latest last.
     """
@@ -50,6 +52,7 @@ class History:
     values: tuple[float, ...]
     runs: int
     failed: int
+    disturbed: int
     first: str
     last: str
     nodes: tuple[str, ...]
@@ -143,6 +146,7 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
         tuple(median(record["value"] for record in found) for found in passes.values()),
         len({record["session"] or record["time"] for record in records}),
         sum(any(record["case_result"] == "fail" for record in found) for found in passes.values()),
+        sum(any(was_disturbed(record) for record in found) for found in passes.values()),
         days[0],
         days[-1],
         tuple(nodes),

@@ -13,6 +13,8 @@ from fabric_checks.references.propose import Proposal
 
 #: The most nodes that a comment lists.
 _MOST_NODES = 4
+#: A bound at this share of its value or beyond judges little.
+_WIDE = 0.5
 
 
 def comment(proposal: Proposal) -> str:
@@ -82,7 +84,19 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
             lines.append(f"{action}: {case}: {metrics}: {why}")
     mixed = sorted({_mixture(each) for each in proposals if each.reference} - {""})
     lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
-    failed = sum(each.history.failed > 0 for each in proposals if each.reference)
+    proposed = [each for each in proposals if each.reference]
+    if disturbed := sum(each.history.disturbed > 0 for each in proposed):
+        lines.append(
+            f"warning: {disturbed} of the proposals use values of passes on a busy machine, which say little; "
+            "measure again when it is idle"
+        )
+    if wide := [each for each in proposed if _width(each) >= _WIDE]:
+        widest = max(wide, key=_width)
+        lines.append(
+            f"warning: {len(wide)} of the proposals would pass a value that is worse by half or more, most so "
+            f"{widest.name} ({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
+        )
+    failed = sum(each.history.failed > 0 for each in proposed)
     if failed:
         lines.append(f"warning: {failed} of the proposals use values of passes that missed a reference")
     counts = {
@@ -91,6 +105,11 @@ def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
     }
     lines.append(f"{len(proposals)} series: " + ", ".join(f"{n} {action}" for action, n in counts.items() if n))
     return lines
+
+
+def _width(proposal: Proposal) -> float:
+    """Return the distance of the bound from the value, as a share of it."""
+    return max(-(proposal.derived.lower or 0.0), proposal.derived.upper or 0.0) if proposal.derived else 0.0
 
 
 def _from_to(proposal: Proposal) -> str:
