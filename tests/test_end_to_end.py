@@ -117,6 +117,14 @@ def test_a_known_fault_of_a_release_is_named_where_it_fails(run):
     assert "; a known fault of OSU 7.4's own latency_mt: it ends without MPI_Finalize" in reason
 
 
+def test_a_skipped_case_is_listed_with_its_reason_and_no_failure(run):
+    own = {"PLAYBACK_OSU": "7.4", "PLAYBACK_CORES": "2"}
+    own["PLAYBACK"] = str(GOLDEN / "osu/7.4/osu_latency_persistent.txt")
+    done = run("-n", "OsuPersistentLatency|OsuConcurrentLatency.*latency_mt%", **own)
+    assert "1 case skipped: latency_mt keeps 3 cores of a node busy" in done.shown
+    assert done.gate == 0 and "Failed" not in done.shown
+
+
 def test_ranks_that_did_not_start_fail(run):
     """Without a parallel launcher there is one rank where two were asked for."""
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY), PLAYBACK_LAUNCHER="local")
