@@ -72,7 +72,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
             fault = known_fault(self.program["program"], self.program["version"], self.benchmark)
             if not (fault and self.job.exitcode and self.ranks):
                 raise
-            raise SanityError(f"{error}; {fault}") from None
+            raise SanityError(f"{fault} (docs/software.md); {error}") from None
 
 
 class OsuCheck(OsuProgram):
