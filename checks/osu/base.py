@@ -13,7 +13,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import ProgramMixin
-from fabric_checks.software.suites.osu import known_fault
+from fabric_checks.software.suites.osu import can_verify, known_fault
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
@@ -72,7 +72,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
             fault = known_fault(self.program["program"], self.program["version"], self.benchmark)
             if not (fault and self.job.exitcode and self.ranks):
                 raise
-            raise SanityError(f"{error}; {fault}") from None
+            raise SanityError(f"{fault} (docs/software.md); {error}") from None
 
 
 class OsuCheck(OsuProgram):
@@ -138,8 +138,9 @@ class OsuCheck(OsuProgram):
     @property
     def validated(self):
         """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are not."""
-        features = self.current_environ.features
-        return self.verify_data and self.validates and "osu_7_4" in features and len(self.launches) == 1
+        if not (self.verify_data and self.validates and len(self.launches) == 1):
+            return False
+        return "osu_7_4" in self.current_environ.features and can_verify(self.program["version"], self.benchmark)
 
     @property
     def reduces(self):
@@ -172,14 +173,17 @@ class OsuCheck(OsuProgram):
     def read(self, text):
         """Return the parsed output.
 
-        :raises OutputError: if its buffers were in other memory, or if OSU found wrong data.
+        :raises OutputError: if its buffers were in other memory.
+        :raises SanityError: if OSU found wrong data, or did not verify them.
         """
         if self.validated:
             path = Path(self.stagedir) / VALIDATION
             try:
                 osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.validated_B)
+            except osu.WrongDataError as error:
+                raise SanityError(f"{error}; see {path}, and compare with another MPI or release") from None
             except (OSError, OutputError) as error:
-                raise OutputError(f"OSU's validation of the data, {path}: {error}") from None
+                raise SanityError(self.with_cause(f"OSU did not verify the data (-c): {error}; see {path}")) from None
         output = osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
         if output.memory != self.memory:

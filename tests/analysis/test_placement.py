@@ -37,10 +37,14 @@ def test_right_placements(layout, given):
 @pytest.mark.parametrize(
     ("layout", "given", "message"),
     [
-        ("1x2", [("a", "0 1")], "2 ranks were asked for, 1 ran: rank 0 on a"),
-        ("2x1", [("a", "0"), ("a", "1")], "2 nodes were asked for, 1 were used"),
-        ("1x2", [("a", "0"), ("b", "1")], "1 nodes were asked for, 2 were used"),
-        ("2x2", [("a", "0"), ("a", "1"), ("a", "2"), ("b", "0")], "2 ranks a node were asked for, a has 3"),
+        ("1x2", [("a", "0 1")], "1 rank ran in place of 2; see whether the launcher is that of this MPI: rank 0 on a"),
+        (
+            "2x1",
+            [("a", "0"), ("a", "1")],
+            "the ranks are on 1 node in place of 2; see the launcher's options: rank 0 on a",
+        ),
+        ("1x2", [("a", "0"), ("b", "1")], "the ranks are on 2 nodes in place of 1"),
+        ("2x2", [("a", "0"), ("a", "1"), ("a", "2"), ("b", "0")], "a has 3 ranks in place of 2; see"),
         ("1x2", [("a", "0"), ("a", "0")], "on a 2 ranks share fewer than 2 cores; check the launcher's binding"),
         ("1x3", [("a", "0 1"), ("a", "0 1"), ("a", "0 1")], "share fewer than 3 cores"),
     ],
@@ -66,7 +70,7 @@ def test_without_cores_the_cpus_decide(cpus, is_right):
 def test_where_cores_are_known_to_be_too_few_they_may_be_shared():
     crowded = ranks(("a", "0"), ("a", "0"))
     verify(crowded, Layout(1, 2), oversubscribed=True)
-    with pytest.raises(PlacementError, match="1 nodes were asked for, 2 were used"):
+    with pytest.raises(PlacementError, match="the ranks are on 2 nodes in place of 1"):
         verify(ranks(("a", "0"), ("b", "0")), Layout(1, 2), oversubscribed=True)
 
 

@@ -7,7 +7,6 @@ import pytest
 import reframe.utility.sanity as sn
 from reframe.core.exceptions import SanityError, SkipTestError
 
-from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers.placement import RankPlace
 from tests.checks import everything
 
@@ -88,8 +87,16 @@ def test_osu_verifies_its_data_in_a_launch_of_its_own(rich, tmp_path, monkeypatc
     (line,), _ = check.around_launch()
     assert line.endswith("osu_latency -m 1:4194304 -c -x 0 -i 2 > validation.txt || :")
     monkeypatch.setattr(type(check), "stagedir", str(tmp_path))
-    with pytest.raises(OutputError, match=r"OSU's validation of the data, .*validation\.txt: .*No such file"):
+    monkeypatch.setattr(check, "with_cause", lambda what: what)
+    with pytest.raises(SanityError, match=r"OSU did not verify the data \(-c\): .*No such file"):
         check.read("")
+    table = "# OSU MPI Latency Test v7.4\n# Size          Latency (us)        Validation\n1    1.50    Fail\n"
+    (tmp_path / "validation.txt").write_text(table)
+    with pytest.raises(SanityError, match=r"^OSU's own validation found wrong data at 1 B \(line 3\); see /.*\.txt"):
+        check.read("")
+    monkeypatch.setitem(check.program, "version", "7.4")
+    monkeypatch.setattr(check, "benchmark", "allreduce_persistent")
+    assert not check.validated
 
 
 def test_osu_verifies_sums_as_integers(rich, monkeypatch):

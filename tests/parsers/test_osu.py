@@ -66,7 +66,7 @@ def test_a_refusal_and_a_kill_are_no_results(golden):
 def test_a_failed_validation_fails():
     head = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)        Validation\n"
     text = f"{head}1  0.20  Pass\n2  0.20  Fail\n"
-    with pytest.raises(OutputError, match="line 6: the program's own validation failed at 2 B"):
+    with pytest.raises(OutputError, match=r"OSU's own validation found wrong data at 2 B \(line 6\)"):
         osu.parse(text, "latency", [1, 2])
 
 
@@ -77,7 +77,7 @@ VALIDATED = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       
     ("text", "message"),
     [
         (f"{VALIDATED}1  0.00  Pass\n2  0.20  Pass\n", None),
-        (f"{VALIDATED}1  0.20  Fail\nDATA VALIDATION ERROR: osu_latency exited with status 1\n", "failed at 1 B"),
+        (f"{VALIDATED}1  0.20  Fail\nDATA VALIDATION ERROR: osu_latency exited with status 1\n", "wrong data at 1 B"),
         (f"{VALIDATED}1  0.20  Pass\n", "from size_B 2 on"),
         (f"{VALIDATED.replace('Validation', '')}1  0.20\n2  0.20\n", "no column 'Validation'"),
     ],

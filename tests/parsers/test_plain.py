@@ -51,3 +51,12 @@ def test_what_stays():
     assert plain.cleaned("a\x85b\u2028c\x0bd\n") == "a?b?c?d\n"
     assert plain.cleaned("[1,0]<stdout>:  two blanks\n[1,0]<stdout>:\n") == "  two blanks\n\n"
     assert plain.label_of("LAMMPS (1 Jan)\n", "LAMMPS (") == ""
+
+
+def test_operations_that_were_not_done_are_no_measurement():
+    line = "[1795716221.631222] [n2:19   :0]        amo_send.c:183  UCX  ERROR invalid atomic operation datatype: 0x8"
+    with pytest.raises(
+        OutputError, match=r"UCX did not do the atomic operations.*datatype: 0x8'; .*OMPI_MCA_osc=\^ucx"
+    ):
+        plain.cleaned(f"# Size\n{line}\n1     8821.71\n")
+    assert plain.cleaned(line.replace("invalid", "posted an") + "\n1\n") == "1\n"

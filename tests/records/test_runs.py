@@ -56,6 +56,12 @@ def test_a_good_session_is_a_success_with_its_own_records(results):
     assert runs.verdict(session) == []
 
 
+def test_a_skipped_case_is_no_failure_and_has_its_reason(results):
+    session = results(case(), case("B", "skip", skip_reason="not in /apps/osu", perfvalues={}), records=[bare()])
+    assert runs.verdict(session) == [] and runs.failed(session) == []
+    assert [each.reason for each in session.cases] == [None, "not in /apps/osu"]
+
+
 def test_bad_lines_are_named_and_the_good_ones_used(results):
     bad = [b"{broken\n", b"[1, 2]\n", {"session": SESSION}, b'{"half":\n']
     session = results(case(), records=[bare(), *bad, bare(metric="u")])
@@ -70,7 +76,7 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
     [
         ([], [], "no case ran"),
         ([case("Build", fixture=True)], [], "no case ran"),
-        ([case(result="skip")], [], "no case ran"),
+        ([case(result="skip")], [], "no case ran: every one was skipped"),
         ([case(result="fail")], [bare()], f"fail: {NAME}"),
         ([case(result="abort")], [bare()], "abort: A"),
         ([case()], [], f"not in the perflog: 1 of 1 metrics of {NAME}"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from fabric_checks.core.errors import PlacementError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.core.text import names_text
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 
 
@@ -23,13 +23,22 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
     :param oversubscribed: whether the nodes are known to have fewer cores than ranks; then cores may be shared.
     """
     if len(ranks) != layout.tasks:
-        raise PlacementError(f"{layout.tasks} ranks were asked for, {len(ranks)} ran: {describe(ranks)}")
+        raise PlacementError(
+            f"{count_text(len(ranks), 'rank')} ran in place of {layout.tasks}; "
+            f"see whether the launcher is that of this MPI: {describe(ranks)}"
+        )
     by_node = _by_node(ranks)
     if len(by_node) != layout.nodes:
-        raise PlacementError(f"{layout.nodes} nodes were asked for, {len(by_node)} were used: {describe(ranks)}")
+        raise PlacementError(
+            f"the ranks are on {count_text(len(by_node), 'node')} in place of {layout.nodes}; "
+            f"see the launcher's options: {describe(ranks)}"
+        )
     for node, own in by_node.items():
         if len(own) != layout.ppn:
-            raise PlacementError(f"{layout.ppn} ranks a node were asked for, {node} has {len(own)}: {describe(ranks)}")
+            raise PlacementError(
+                f"{node} has {count_text(len(own), 'rank')} in place of {layout.ppn}; "
+                f"see the launcher's options: {describe(ranks)}"
+            )
         # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be verified;
         # results then have "-".
         if oversubscribed or not (all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)):

@@ -42,7 +42,7 @@ def spend(plan: Plan, lock: int) -> Summary:
     due = [*trouble.warnings, *(found if due is None else due)]
     warnings = [*due, *(line for line in found if line not in due)]
     trouble.failures += seen.failures
-    cases = [case for case in session.cases if not case.fixture]
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     night = Night(
         plan.session,
         plan.system,

@@ -180,6 +180,12 @@ KNOWN = (
         "load the modules that the program was built with, or set LD_LIBRARY_PATH for the nodes as well",
     ),
     (
+        _HERE + r"(?:\*\*\* An error occurred in MPI_Win_(?:allocate|create)\w*[\s\S]{0,400}?\*\*\* MPI_ERR_WIN: "
+        r"|OSC pt2pt component does not support)",
+        "Open MPI's one-sided component (osc) does not work between these processes",
+        "take another one by OMPI_MCA_osc, such as ^rdma or ^pt2pt; `ompi_info | grep osc` lists them",
+    ),
+    (
         _HERE + r"\*\*\* An error occurred in (?P<call>(?!MPI_Init)\w+)[\s\S]{0,400}?\*\*\* (?P<code>MPI_ERR_\w+): "
         r"(?P<text>[^\n]+)",
         "{call} failed with {code}: {text}",

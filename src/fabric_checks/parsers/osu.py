@@ -120,6 +120,10 @@ _VALIDATION = {"Pass": 1.0, "Fail": 0.0}
 _CELL = re.compile(r"[-+]?\.?[0-9][-+.0-9eE]*|[-+]?(nan|inf)|pass|fail", re.IGNORECASE)
 
 
+class WrongDataError(OutputError):
+    """The program found that its data did not arrive as they were sent."""
+
+
 @dataclass(frozen=True)
 class OsuOutput:
     """One table of an OSU benchmark.
@@ -392,7 +396,7 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         size_B = whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
         if rows[-1].values.get("validation", 1.0) != 1.0:  # the program ends there, with a line that is no row
-            raise OutputError(f"the program's own validation failed at {size_B} B", number)
+            raise WrongDataError(f"OSU's own validation found wrong data at {size_B} B (line {number})")
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from fabric_checks.core.errors import quoted
+from fabric_checks.core.errors import OutputError, quoted
 
 #: Colours, and the erase-to-end-of-line that comes with them; launchers use no other control sequences.
 _COLOUR = re.compile(r"\x1b\[(?:[0-9;:]*m|K)")
@@ -19,13 +19,22 @@ _LOG = re.compile(
     r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End)"
     r"|==== backtrace |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
 )
+#: What UCX logs of an operation that it did not do. The program ends as if it had, and prints a time.
+_REFUSED = re.compile(r"UCX +ERROR +((?:invalid|unsupported) atomic operation[^\n]*)")
 
 
 def cleaned(text: str) -> str:
     """Return an output without byte-order marks, colours, Open MPI's tags and what network libraries log.
 
     Each line is ended by a line feed. The lines keep their numbers, but those of the log are not counted.
+
+    :raises OutputError: if that log names operations that were not done.
     """
+    if refused := _REFUSED.search(text):
+        raise OutputError(
+            f"UCX did not do the atomic operations, so nothing was measured: {quoted(refused[1].strip())}; "
+            "take another one-sided component of Open MPI: OMPI_MCA_osc=^ucx"
+        )
     text = text.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
     text = _NO_LINE_END.sub("?", text)
     if "\x1b" in text:

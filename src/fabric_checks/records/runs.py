@@ -28,7 +28,7 @@ from fabric_checks.records.sources import Faults, Source
 
 #: Members of a case in a run report that are text, and those that may be null.
 _TEXTS = ("system", "partition", "environ", "result")
-_OPTIONAL = ("display_name", "fail_phase", "fail_reason")
+_OPTIONAL = ("display_name", "fail_phase", "fail_reason", "skip_reason")
 #: The log files stand near the start of a report, which has megabytes.
 _HEAD_B = 65536
 #: The longest stem of a log file's name.
@@ -59,7 +59,8 @@ class Case:
     :param name: see :func:`fabric_checks.records.record.case_name`; :param system: where it ran.
     :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip``, ``abort``, or ``fail_deps`` if what it
         depends on failed.
-    :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it.
+    :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it, or why it was
+        skipped.
     :param fixture: whether it only prepares others, such as a build.
     :param metrics: the names of its performance variables that have a value.
     :param failed_before: whether it failed in an earlier run of the same session, as with retries.
@@ -230,7 +231,7 @@ def cases_of(report: RunReport) -> tuple[Case, ...]:
                 name=name,
                 result=case["result"],
                 phase=case.get("fail_phase"),
-                reason=case.get("fail_reason"),
+                reason=case.get("fail_reason") or case.get("skip_reason"),
                 fixture=bool(case.get("fixture")),
                 metrics=case["metrics"],
                 failed_before=not is_rerun and any(each["result"] == "fail" for each in results[:-1]),
@@ -412,7 +413,7 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
         except RecordError as error:
             report = RunReport((), (str(error),))
         faults += report.faults
-        cases = [case for case in cases_of(report) if not case.fixture]
+        cases = [case for case in cases_of(report) if not case.fixture and case.result != "skip"]
         systems = tuple(dict.fromkeys(case.system for case in cases))
         passed = sum(is_success(case.result) for case in cases)
         found.append(Run(name, started(name), systems, *((len(cases), passed) if cases else ())))
@@ -448,8 +449,8 @@ def verdict(session: Session) -> list[str]:
 
 
 def failed(session: Session) -> list[Case]:
-    """Return the cases that are no success."""
-    return [case for case in session.cases if not is_success(case.result)]
+    """Return the cases that are no success; one that was skipped was not to run here."""
+    return [case for case in session.cases if not is_success(case.result) and case.result != "skip"]
 
 
 def other_faults(session: Session) -> list[str]:
@@ -463,7 +464,9 @@ def other_faults(session: Session) -> list[str]:
         )
     elif not (session.report_faults or any(case.result != "skip" for case in cases)):
         faults.append(
-            "no case ran: no check matches the selection; ci/run -l lists the checks there are"
+            "no case ran: every one was skipped"
+            if cases
+            else "no case ran: no check matches the selection; ci/run -l lists the checks there are"
             if session.report or session.selected_none
             else "nothing was recorded: ReFrame ended before its first case, or could not write its report; see its log"
         )

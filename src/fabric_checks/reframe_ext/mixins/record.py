@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import loggable_as, run_after, run_before, sanity_function
+from reframe.core.builtins import loggable_as, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import EnvironError, LoggingError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
@@ -63,6 +63,14 @@ class RecordMixin(RegressionTestPlugin):
 
     #: Why the records are not in the perflog; empty if they are.
     unwritten = ""
+
+    #: Why the case is skipped, for ReFrame's run report, which has reasons of failures only.
+    skip_reason = variable(str, value="", loggable=True)
+
+    def skip(self, msg=None):
+        """Skip the case, and record the reason."""
+        self.skip_reason = msg or ""
+        super().skip(msg)
 
     @loggable_as("facts")  # type: ignore[prop-decorator]
     @property
@@ -217,7 +225,7 @@ class RecordMixin(RegressionTestPlugin):
             self.values = self.recorded_values(self.measure(text))
             self._declare_more()
         except OutputError as error:
-            raise SanityError(self.with_cause(f"{path}: {error}")) from None
+            raise SanityError(self.with_cause(f"{path.name}: {error}")) from None
         self.hold_to_ports(text)
         self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}

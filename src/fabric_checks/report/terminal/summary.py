@@ -101,7 +101,7 @@ def render(session: Session) -> list[Table | Text]:
             if case.result == "fail_deps":
                 why = "was not run: something it depends on failed; see there"
             parts += [plain(f"  {case.name}"), *(plain(f"    {line}") for line in why.split("\n"))]
-    cases = [case for case in session.cases if not case.fixture]
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     passed = sum(is_success(case.result) for case in cases)
     parts += [
         plain(),

@@ -16,9 +16,11 @@ _NO_ROCM = (
 #: Faults of OSU's own programs, by release and benchmark; docs/software.md lists them.
 KNOWN_FAULTS = {
     ("7.4", "latency_mt"): "it ends without MPI_Finalize, which launchers take for a failure",
-    ("7.4", "bw_fan_in"): "it crashes from four nodes on",
-    ("7.4", "bw_fan_out"): "it crashes from four nodes on",
+    ("7.4", "bw_fan_in"): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
+    ("7.4", "bw_fan_out"): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
 }
+#: Releases and benchmarks whose `-c` looks at other buffers than those that were sent; docs/software.md lists them.
+WRONG_VALIDATION = {("7.4", "allreduce_persistent")}
 
 
 def installed(prefix: str, version: str, devices: tuple[str, ...] = ()) -> Program:
@@ -49,8 +51,17 @@ def known_fault(program: str, version: str, benchmark: str) -> str:
 
     :param program: the name in results; the Python ports do not have the faults of OSU's own programs.
     """
-    fault = KNOWN_FAULTS.get((".".join(map(str, release_of(version)[:2])), benchmark))
+    fault = KNOWN_FAULTS.get((_minor(version), benchmark))
     return f"a known fault of OSU {version}'s own {benchmark}: {fault}" if fault and program == "osu" else ""
+
+
+def can_verify(version: str, benchmark: str) -> bool:
+    """Return whether the option ``-c`` of a benchmark verifies its data."""
+    return (_minor(version), benchmark) not in WRONG_VALIDATION
+
+
+def _minor(version: str) -> str:
+    return ".".join(map(str, release_of(version)[:2]))
 
 
 def python_ports(command: str, version: str, why_not: str) -> Program:
