@@ -26,7 +26,7 @@ PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stder
 #: Rooms each of whose modules has a file of tests; the others are tested by whole sessions, pages or the command.
 MIRRORED = ("core", "parsers", "analysis", "ports")
 #: Tested by the parsers that use them.
-BY_OTHERS = {"parsers/fabric.py", "parsers/table.py", "core/errors.py"}
+BY_OTHERS = {"parsers/fabric.py", "parsers/table.py", "core/errors.py", "core/routing.py"}
 
 
 def modules():

@@ -33,8 +33,10 @@ EXTRAS = {
     "fabric": [],
     # The map of the fabric, as files: the output of ibnetdiscover and dump_lfts.sh, or Slurm's topology.conf; relative
     # names are below config/systems. Without it a job asks `scontrol show topology`. With a map a slow switch or cable
-    # is named, without one its pairs.
+    # is named, without one its pairs. The log of OpenSM among them tells whether routing is adaptive.
     "topology": [],
+    # How switches choose routes: "static", "adaptive" or "hashed"; cables are named if it is static. docs/trust.md.
+    # "routing": "static",
     # How long a job may wait in the queue before it is cancelled and its case fails, in ReFrame's notation: 30m, 12h,
     # 2d. Without it: 1d. A job for which too few nodes are in service does not wait.
     "max_pending_time": "12h",

@@ -141,3 +141,48 @@ class Fabric:
         for begin, end, resource, share in self.busy:
             capacity[(times >= begin) & (times < end), resource] *= share
         self.busy[:] = [each for each in self.busy if each[1] > times[-1]]
+
+
+class ManyWays(Fabric):
+    """A fat tree of two levels in which no pair depends on a cable: `routing` is adaptive or hashed.
+
+    With adaptive routing all uplinks of a leaf are one resource, and so are all into it. With hashed routing each pair
+    has one of the spines that both its leaves reach; `arcs` with a share of 0 are dead.
+    """
+
+    def __init__(self, routing, *arguments, **keywords):
+        self.routing = routing
+        super().__init__(*arguments, **keywords)
+        arcs = self.capacity[2 * self.nodes : -1]
+        leaves = len(self.wiring.switches)
+        self.up, self.down = (
+            np.bincount(side, weights=arcs, minlength=leaves) for side in (self.known.starts, self.known.ends)
+        )
+        self.cables = {
+            (int(a), int(b)): 2 * self.nodes + arc
+            for arc, (a, b) in enumerate(zip(self.known.starts, self.known.ends, strict=True))
+            if arcs[arc] > 0
+        }
+        if routing == "adaptive":
+            self.capacity = np.concatenate([self.capacity[: 2 * self.nodes], self.up, self.down, [np.inf]])
+
+    def ways(self, sender, receiver):
+        here, there = self.known.at[sender], self.known.at[receiver]
+        none = len(self.capacity) - 1
+        within = here == there
+        if self.routing == "adaptive":
+            first, second = 2 * self.nodes + here, 2 * self.nodes + len(self.up) + there
+        else:
+            first, second = np.array(
+                [self._hashed(*pair) for pair in zip(sender, receiver, here, there, strict=True)]
+            ).T
+        return np.column_stack(
+            (sender, receiver + self.nodes, np.where(within, none, first), np.where(within, none, second))
+        )
+
+    def _hashed(self, sender, receiver, here, there):
+        spines = [spine for leaf, spine in self.cables if leaf == here and (spine, there) in self.cables]
+        if here == there:
+            return 0, 0
+        number = int(np.random.default_rng([self.own_seed, sender, receiver]).integers(len(spines)))
+        return self.cables[here, spines[number]], self.cables[spines[number], there]

@@ -25,10 +25,21 @@ def round_robin(nodes):
     return np.repeat(rounds, sender.shape[1]), sender.ravel(), receiver.ravel()
 
 
-def run(fabric):
-    """Return the output of a run; its rounds are in `rounds_of`."""
+def run(fabric, groups=()):
+    """Return the output of a run; its rounds are in `rounds_of`.
+
+    :param groups: the group of each rank for the phase `leaf`.
+    """
     nodes = fabric.nodes
-    phases = {"scan": _measured(fabric, *round_robin(nodes)), "together": NONE, "control": NONE, "alone": NONE}
+    phases = {
+        "scan": _measured(fabric, *round_robin(nodes)),
+        "leaf": NONE,
+        "together": NONE,
+        "control": NONE,
+        "alone": NONE,
+    }
+    if flows := rotate_patterns.leaf_flows(groups):
+        phases["leaf"] = _measured(fabric, *np.array(flows).T)
     found = suspects.find(phases["scan"], nodes, SHARE)
     budget = suspects.budget(nodes)
     listed = suspects.listed(found, phases["scan"], nodes)
@@ -45,7 +56,9 @@ def run(fabric):
                 return suspects.controls(found, phases["scan"], slow, alone, most, is_slow=is_slow)
 
             _alone(fabric, phases, controls, alone)
-    return RotateOutput({}, "round-robin", tuple(fabric.wiring.hosts), nodes // 2, SHARE, True, 1.0, 1.1, phases)
+    return RotateOutput(
+        {}, "round-robin", tuple(fabric.wiring.hosts), nodes // 2, SHARE, True, 1.0, 1.1, phases, tuple(groups)
+    )
 
 
 def rounds_of(output):

@@ -93,7 +93,7 @@ def told(trial, wiring, known):
     members = {}
     for host, switch in zip(wiring.hosts, wiring.at, strict=True):
         members.setdefault(wiring.switches[switch], []).append(host)
-    return of_switches("Slurm", members)
+    return of_switches("Slurm", members, known.routing)
 
 
 def draw(trial, wiring, known, random):

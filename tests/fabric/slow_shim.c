@@ -10,6 +10,7 @@
  *   FC_SHIM_SENDER    rank of the slow sender; alone: all its messages are slow
  *   FC_SHIM_RECEIVER  rank of the slow receiver; alone: all messages to it are slow;
  *                     with FC_SHIM_SENDER only those of this pair
+ *   FC_SHIM_HOSTS     if set, every rank is on a host of its own: rank0, rank1, ...
  *   FC_SHIM_CORRUPT   rank that inverts the last byte of its send buffer before each message
  *
  * It sleeps instead of spinning, and so does every wait of a program in it: with
@@ -19,6 +20,7 @@
 #define _GNU_SOURCE /* nanosleep under -std=c11 */
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +53,17 @@ static void wait_us(double us)
     left.tv_nsec = (long)((us - 1e6 * (double)left.tv_sec) * 1e3);
     while (us > 0.0 && nanosleep(&left, &left) != 0) {
     }
+}
+
+int MPI_Get_processor_name(char *name, int *length)
+{
+    int rank = 0;
+    if (getenv("FC_SHIM_HOSTS") == NULL) {
+        return PMPI_Get_processor_name(name, length);
+    }
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    *length = snprintf(name, MPI_MAX_PROCESSOR_NAME, "rank%d", rank);
+    return MPI_SUCCESS;
 }
 
 int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int receiver, int tag,

@@ -180,6 +180,37 @@ def test_some_shifts_are_evenly_spread(quick, pattern, shifts, rounds, said):
     assert header["shifts"] == said
 
 
+# ------------------------------------------------------------- groups
+
+#: The switch of each rank: some of several, of unequal numbers, one of its own, one without.
+GROUPS = ["aaabbbcc", "abababab", "aaaaaabb", "ab-cabcb", "abcdefgh", "abacadab"]
+
+
+def grouped(quick, folder, letters, *arguments):
+    """Return header and rows of a run with a group for each rank, which are hosts of their own by the shim."""
+    (folder / "groups").write_text("".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-"))
+    return quick.rows(len(letters), *SHORT, "--groups", folder / "groups", *arguments, hosts=1)
+
+
+@pytest.mark.parametrize("letters", GROUPS)
+def test_the_nodes_of_a_group_send_to_all_others_at_once(quick, tmp_path, letters):
+    header, rows = grouped(quick, tmp_path, letters)
+    names = [name for name in dict.fromkeys(letters) if name != "-"]
+    groups = [names.index(name) if name != "-" else -1 for name in letters]
+    assert header["groups"] == " ".join(map(str, groups))
+    flows = [(number, sender, receiver) for number, sender, receiver, _, phase in rows if phase == "leaf"]
+    assert flows == rotate_patterns.leaf_flows(groups) and flows
+
+
+def test_groups_that_cannot_be_read_end_the_program_and_without_any_there_is_no_phase(quick, tmp_path):
+    quick.plain.refuses("cannot read the file of --groups '/nowhere'", 2, *SHORT, "--groups", "/nowhere")
+    (tmp_path / "torn").write_text("rank0 a\nrank1")
+    torn = f"cannot read the file of --groups '{tmp_path}/torn': Invalid argument; give lines `HOST GROUP`"
+    quick.plain.refuses(torn, 2, *SHORT, "--groups", str(tmp_path / "torn"))
+    header, rows = quick.rows(2, *SHORT, "--groups", "slurm")
+    assert header["groups"] == "none" and {row[4] for row in rows} == {"scan"}
+
+
 # ------------------------------------------------------------- suspects
 
 FAULTY = ["--size", "4K", "--messages", "1", "--tests", "2", "--confirm", "--confirm-repeats", "2"]

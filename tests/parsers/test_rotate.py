@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers import rotate
+from fabric_checks.parsers import rotate, rotate_patterns
 from tests import breakages
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
 
@@ -25,8 +25,45 @@ def test_everything_is_read(text):
     assert (output.pairs, len(output.scan)) == (8, 64)
     assert output.confirmed and output.suspect_share == 0.06
     assert (output.transfers_s, output.elapsed_s) == (1.0, 1.1)
-    assert all(len(output.phases[phase]) for phase in rotate.PHASES)
+    assert [phase for phase in rotate.PHASES if not len(output.phases[phase])] == ["leaf"] and output.groups == ()
     assert output.scan.sender[9], output.scan.receiver[9] == (1, 8 + 2)
+
+
+def with_leaf(text, groups, flows):
+    """Return an output with groups and rows of the phase leaf."""
+    rows = "".join(f"{number} {sender} {receiver} 900 leaf\n" for number, sender, receiver in flows)
+    at = re.search(r"(?m)^.* together$", text).start()
+    return (text[:at] + rows + text[at:]).replace("# shifts", f"# groups: {' '.join(map(str, groups))}\n# shifts", 1)
+
+
+GROUPS = [rank // 4 for rank in range(15)] + [-1]
+
+
+def test_flows_of_groups_are_read(text):
+    flows = rotate_patterns.leaf_flows(GROUPS)
+    whole = with_leaf(text, GROUPS, flows)
+    rows = int(re.search(r"# complete: (\d+) rows", whole)[1])
+    output = rotate.parse(whole.replace(f"# complete: {rows}", f"# complete: {rows + len(flows)}"))
+    leaf = output.phases["leaf"]
+    assert output.groups == tuple(GROUPS)
+    assert list(zip(leaf.round, leaf.sender, leaf.receiver, strict=True)) == flows
+
+
+@pytest.mark.parametrize(
+    ("groups", "cut", "message"),
+    [
+        (GROUPS, 1, "phase leaf has 293 flows that are not those of its groups, which are 294"),
+        (GROUPS[:-1], 0, "a number for each of 16 ranks was expected"),
+        ([3, *GROUPS[1:]], 0, "groups are numbered by their lowest ranks"),
+        (["x", *GROUPS[1:]], 0, "a number for each of 16 ranks was expected"),
+    ],
+)
+def test_flows_that_are_not_those_of_the_groups_are_refused(text, groups, cut, message):
+    flows = rotate_patterns.leaf_flows(GROUPS)
+    whole = with_leaf(text, groups, flows[: len(flows) - cut])
+    rows = int(re.search(r"# complete: (\d+) rows", whole)[1])
+    with pytest.raises(OutputError, match=re.escape(message)):
+        rotate.parse(whole.replace(f"# complete: {rows}", f"# complete: {rows + len(flows) - cut}"))
 
 
 def test_launcher_noise_around_the_output_is_passed_over(text):

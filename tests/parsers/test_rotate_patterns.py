@@ -87,3 +87,23 @@ def test_leaves_of_any_sizes_from_four_on_reach_each_other():
 def test_nodes_that_alternate_between_switches_reach_each_other_too(switches):
     for nodes in range(8 * switches, 201):
         assert uncovered(night(nodes), np.arange(nodes) % switches)[0] == 0
+
+
+@pytest.mark.parametrize(("nodes", "size"), [(16, 4), (30, 5), (64, 8), (40, 3)])
+def test_flows_of_groups_load_every_node_alike_and_every_group_both_ways(nodes, size):
+    groups = [rank // size for rank in range(nodes)]
+    flows = np.array(rotate_patterns.leaf_flows(groups))
+    count = max(groups) + 1
+    assert (np.array(groups)[flows[:, 1]] != np.array(groups)[flows[:, 2]]).all()
+    for number in np.unique(flows[:, 0]):
+        own = flows[flows[:, 0] == number]
+        for side in (1, 2):
+            assert len(set(np.bincount(own[:, side])[np.unique(own[:, side])])) == 1
+    turns = min(max(nodes // 8, 3), 8)
+    assert len(np.unique(flows[:, 0])) == 2 * turns
+    if count <= 2 * turns:
+        assert all(set(np.array(groups)[flows[:, side]]) == set(range(count)) for side in (1, 2))
+
+
+def test_without_two_groups_there_are_no_flows():
+    assert rotate_patterns.leaf_flows([]) == rotate_patterns.leaf_flows([0, 0, -1]) == []

@@ -102,10 +102,42 @@ def test_the_files_of_the_partition_name_cables(tmp_path):
         ("lfts", printed.dump_lfts(wiring, routes(wiring, fabric.routing("d-mod-k")))),
     ):
         (tmp_path / name).write_text(text)
-    check = Check(tmp_path, topology=[str(tmp_path / "net"), str(tmp_path / "lfts")], scheduler="pbs")
-    found, notes = check.known_fabric(wiring.hosts)
-    assert found.has_routes and notes == []
+    check = Check(tmp_path, topology=[str(tmp_path / "net"), str(tmp_path / "lfts")], scheduler="pbs", routing="static")
+    found, (note,) = check.known_fabric(wiring.hosts)
+    assert found.has_routes and note["text"] == "the topology (net) was written on the day of the run"
     assert len(found.cables) == len(known.cables)
+
+
+@pytest.mark.parametrize(
+    ("extras", "routing"),
+    [
+        ({}, "unknown"),
+        ({"fabric": ["mlx5_*"]}, "unknown"),
+        ({"fabric": ["hsn*"]}, "adaptive"),
+        ({"fabric": ["eth0", "eth1"]}, "hashed"),
+        ({"fabric": ["hsn*", "eth0"]}, "unknown"),
+        ({"fabric": ["hsn*"], "routing": "static"}, "static"),
+    ],
+)
+def test_routing_is_as_given_or_as_the_ports_suggest(tmp_path, extras, routing):
+    known, _ = Check(tmp_path, answer=SLURM, **extras).known_fabric(HOSTS)
+    assert known.routing == routing
+
+
+def test_a_routing_that_does_not_exist_is_named_before_anything_runs(tmp_path):
+    with pytest.raises(ConfigError, match="s:p: extras: routing is 'fixed'; give one of static, adaptive, hashed"):
+        Check(tmp_path, routing="fixed").ask_for_topology()
+
+
+def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
+    assert Check(tmp_path).group_options() == ["--groups", "slurm"]
+    assert Check(tmp_path, routing="static").group_options() == []
+    (tmp_path / "topology.conf").write_text(SLURM)
+    named = {"topology": [str(tmp_path / "topology.conf")], "scheduler": "pbs"}
+    assert Check(tmp_path, **named).group_options() == ["--groups", "groups.txt"]
+    assert (tmp_path / "groups.txt").read_text().splitlines() == [f"n{rank} {rank // 16}" for rank in range(32)]
+    assert Check(tmp_path, **named, routing="static").group_options() == []
+    assert Check(tmp_path, topology=["missing"]).group_options() == [], "known_fabric says why"
 
 
 @pytest.mark.parametrize("wrong", ["net.txt", [1]])

@@ -8,6 +8,7 @@
 #include "common/program.h"
 #include "common/sampling.h"
 #include "cross_section/confirm.h"
+#include "cross_section/leaves.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -74,7 +75,7 @@ static const char method[] =
 static const char method_line[] =
     "after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
     "messages * size / (time to the acknowledgement of all), best of tests; phase scan is the "
-    "pattern, the other phases measure suspects again";
+    "pattern, leaf the ways of groups to others, the other phases measure suspects again";
 
 static const char columns[] = "round sender receiver MBps phase";
 
@@ -163,6 +164,7 @@ static void print_head(const struct node *node, const struct fc_option *options)
     if (leads) {
         printf("# nodes: %d\n# left out: ", layout->nodes);
         printf(layout->active == layout->nodes ? "none\n" : "rank %d host %s\n", last, host);
+        fc_print_leaves(&node->leaves, layout->nodes);
         printf("# pattern: %s\n# shifts: %d of %d%s\n", fc_pattern_names[layout->pattern], layout->rounds,
                layout->total, layout->rounds < layout->total ? ", evenly spread" : "");
     }
@@ -266,8 +268,9 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
     struct node node = {.world = world, .plan = plan};
     node.layout = fc_make_layout(world->size, (enum fc_pattern)plan->pattern, (int)plan->shifts, plan->seed);
     const size_t rounds = (size_t)node.layout.rounds;
-    fc_require_memory(world, 2 * plan->size + 64 * ((size_t)world->size + rounds + slots));
+    fc_require_memory(world, 2 * plan->size + 128 * ((size_t)world->size + rounds + slots));
     node.roster = fc_make_roster(world, world->size);
+    node.leaves = fc_find_leaves(world, plan);
     node.order = fc_allocate_all(world, (size_t)world->size, sizeof *node.order);
     node.transfers = fc_make_transfers(world, plan->size, plan->messages);
     node.times = fc_allocate_all(world, plan->tests, sizeof *node.times);
@@ -279,6 +282,7 @@ static struct node make_node(const struct fc_world *world, const struct plan *pl
 
 static void free_node(struct node *node)
 {
+    fc_free_leaves(&node->leaves);
     fc_free_roster(&node->roster);
     free(node->order);
     fc_free_transfers(&node->transfers);
@@ -298,6 +302,7 @@ static void measure_all(struct node *node)
     const double begin = MPI_Wtime();
     node->ledger.last_progress = begin;
     scan(node);
+    fc_measure_leaves(node);
     if (node->plan->confirm) {
         fc_examine(node, &verdict);
     }
@@ -310,7 +315,7 @@ static void measure_all(struct node *node)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {(size_t)8 << 20, 10, 3, FC_ROTATE, 0, 1, false, false, 0.06, 4, 0, 3, NULL};
+    struct plan plan = {(size_t)8 << 20, 10, 3, FC_ROTATE, 0, 1, false, false, 0.06, 4, 0, 3, NULL, NULL};
     const struct fc_option options[] = {
         {"size", FC_SIZE, &plan.size, 1, INT_MAX, "message size, bytes", NULL},
         {"messages", FC_COUNT, &plan.messages, 1, 65536, "messages in a row in a test", NULL},
@@ -331,6 +336,14 @@ int main(int argc, char **argv)
          NULL},
         {"confirm-pause", FC_COUNT, &plan.confirm_pause, 0, 3600,
          "seconds before the last repeat alone, if a pair was slow in all others", NULL},
+        {"groups", FC_TEXT, &plan.groups, 0, 0,
+         "lines `HOST GROUP`, such as the switch of each host, or the word slurm: by Slurm's\n"
+         "        topology. After the scan the phase leaf measures the ways of groups to others: all\n"
+         "        nodes of half of the groups stream to those of the other half, each to 8 at once if\n"
+         "        there are as many, in messages that are as much smaller, and then these to them. N/4\n"
+         "        rounds of changing halves, 6 at least and 16 at most. A row is a flow with its own\n"
+         "        time; data are not compared",
+         NULL},
         FC_RAW_OPTION(plan.raw_name, "phase round test sender receiver time_us"),
         FC_NO_MORE_OPTIONS,
     };

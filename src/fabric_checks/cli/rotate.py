@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from fabric_checks.core import console
+from fabric_checks.core.routing import ROUTINGS
 from fabric_checks.diagnosis.fabric_map import topology_files
 from fabric_checks.report.terminal import cross_section as rotate_files
 
@@ -17,7 +19,8 @@ Examples:
   mpirun -np 16 rotate --confirm > a.txt
   fabric-checks rotate a.txt                    values and findings
   fabric-checks rotate a.txt --pictures folder  the heat map and the histogram too
-  fabric-checks rotate a.txt --topology net.txt --topology lfts.txt   of ibnetdiscover and dump_lfts.sh
+  fabric-checks rotate a.txt --topology net.txt --topology lfts.txt --routing static
+                                                of ibnetdiscover and dump_lfts.sh
 """
 
 
@@ -28,7 +31,13 @@ Examples:
     "--topology",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`. May be repeated.",
+    help="The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`, and OpenSM's log. "
+    "May be repeated.",
+)
+@click.option(
+    "--routing",
+    type=click.Choice(ROUTINGS),
+    help="Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is static.",
 )
 @click.option(
     "--pictures",
@@ -38,17 +47,24 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     files: tuple[Path, ...],
+    *,
     link_MBps: float | None,
     topology: tuple[Path, ...],
+    routing: str | None,
     pictures: Path | None,
     as_json: bool,
 ) -> None:
     """Analyse output of the program rotate: which node, cable or switch is slow.
 
     Exit status 1 if one is slow for certain. With the topology, switches are named; with the forwarding tables too,
-    cables.
+    cables, if routing is static.
     """
-    reports = rotate_files.load(files, link_MBps, topology_files.read(topology) if topology else None)
+    known = topology_files.read(topology) if topology else None
+    if known and routing:
+        known = replace(known, routing=routing)
+    reports = rotate_files.load(files, link_MBps, known)
+    if known and not as_json:
+        console.print(*(topology_files.age_text(topology, file.stat().st_mtime) for file in files[:1]))
     if pictures:
         rotate_files.draw(reports, pictures)
     if as_json:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from fabric_checks.parsers import fabric, long_table, rotate_patterns
 from fabric_checks.parsers.table import number
 
 #: The phases of a run, in order.
-PHASES = ("scan", "together", "control", "alone")
+PHASES = ("scan", "leaf", "together", "control", "alone")
 
 _COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
 _VALID = pl.col("MBps").is_finite() & (pl.col("MBps") > 0)
@@ -54,6 +55,7 @@ class RotateOutput:
     :param transfers_s: the time of the transfers alone: the sum over all tests of the slowest pair, in seconds.
     :param elapsed_s: the time of the whole run, in seconds.
     :param phases: the measurements by phase (:data:`PHASES`); all but ``scan`` may be empty.
+    :param groups: the group of each rank in phase ``leaf``, -1 for none; empty without groups.
     """
 
     header: Mapping[str, str]
@@ -65,6 +67,7 @@ class RotateOutput:
     transfers_s: float
     elapsed_s: float
     phases: Mapping[str, Transfers]
+    groups: tuple[int, ...] = ()
 
     @property
     def scan(self) -> Transfers:
@@ -116,7 +119,9 @@ def parse(text: str) -> RotateOutput:
     repeats = fabric.number_of(options, "confirm-repeats", at_least=1)
     pairs = rotate_patterns.pairs_of_round(pattern, ranks)
     _require_scan(phases["scan"], pattern, ranks, header)
-    for phase in PHASES[1:]:
+    groups = _groups(header, ranks)
+    _require_leaf(phases["leaf"], groups)
+    for phase in PHASES[2:]:
         _require_repeats(phases[phase], phase, ranks, repeats)
     _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
     transfers_s, elapsed_s = fabric.seconds(header, "transfers"), fabric.seconds(header, "elapsed")
@@ -131,6 +136,7 @@ def parse(text: str) -> RotateOutput:
         transfers_s,
         elapsed_s,
         phases,
+        groups,
     )
     _require_measured(output)
     return output
@@ -144,6 +150,29 @@ def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
     in_turns = [*phases[:-2], *(phases[-2:] * repeats)] if phases[-2:] == ["control", "alone"] else phases
     if order not in (phases, in_turns):
         raise OutputError("the phases of the run are mixed up")
+
+
+def _groups(header: Mapping[str, str], ranks: int) -> tuple[int, ...]:
+    """Return the group of each rank by the header, which older outputs lack."""
+    text = header.get("groups", "none")
+    if text == "none":
+        return ()
+    words = text.split(" ")
+    if len(words) != ranks or not all(re.fullmatch(r"-1|[0-9]{1,9}", word) for word in words):
+        raise OutputError(f"'groups' is {quoted(text)}; a number for each of {ranks} ranks was expected")
+    groups = tuple(map(int, words))
+    if [each for each in dict.fromkeys(groups) if each >= 0] != list(range(max(groups) + 1)):
+        raise OutputError(f"'groups' is {quoted(text)}; groups are numbered by their lowest ranks")
+    return groups
+
+
+def _require_leaf(leaf: Transfers, groups: tuple[int, ...]) -> None:
+    """Raise :class:`OutputError` unless the phase ``leaf`` has the flows that follow from its groups, in order."""
+    expected = rotate_patterns.leaf_flows(groups)
+    if list(zip(leaf.round.tolist(), leaf.sender.tolist(), leaf.receiver.tolist(), strict=True)) != expected:
+        raise OutputError(
+            f"phase leaf has {len(leaf)} flows that are not those of its groups, which are {len(expected)}"
+        )
 
 
 def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str, str]) -> None:

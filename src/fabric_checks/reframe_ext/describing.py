@@ -32,7 +32,7 @@ NUMBERS = {
     "largest_work_B": 1e12,
     "most_work_tasks": 1e9,
 }
-OTHERS = ("layouts", "ppn", "fabric", "launch_options", "program_options", "oversubscribed")
+OTHERS = ("layouts", "ppn", "fabric", "routing", "launch_options", "program_options", "oversubscribed")
 #: Braces in the command of a program, other than its placeholders.
 _BRACES = re.compile(r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric_checks.core.routing import STATIC
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_twins.model.routing import Routes
 from fabric_twins.model.topology import Wiring
@@ -27,4 +28,5 @@ def of_routes(wiring: Wiring, ways: Routes, host_MBps: float | None = None) -> F
         tuple(f"{names[cable.a]} to {names[cable.b]}" for cable in wiring.cables),
         np.array(ways.next, dtype=np.int32).reshape(len(names), len(wiring.hosts)),
         rates=rates,
+        routing=STATIC,
     )

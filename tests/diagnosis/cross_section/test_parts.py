@@ -41,6 +41,16 @@ def test_a_pair_of_which_the_way_is_lost_still_leaves_its_switch():
     assert len(unknown) > 0 and set(unknown) <= set(cables)
 
 
+@pytest.mark.parametrize("routing", ["adaptive", "hashed", "unknown"])
+def test_without_static_routing_no_cable_is_a_part(routing):
+    wiring, known = wired("fat tree 2", 32, "d-mod-k")
+    output = run(Fabric(wiring, known, Noise(0.01), 1))
+    mapped = parts.on_map(evidence.of_output(output), output.hosts, replace(known, routing=routing))
+    kinds = {part.kind for part in parts.candidates(mapped, np.flatnonzero(mapped.across))}
+    assert kinds == {"pair", "sender", "receiver", "node", "leaf out", "leaf in", "leaf", "switch"}
+    assert not mapped.corrected
+
+
 def of_slow(*slow):
     """Return the parts of a fat tree of which the switches are known, and the mapped, where all is slow from some leaf
     to some host: the arguments are such leaves and hosts."""
@@ -49,7 +59,7 @@ def of_slow(*slow):
     members = {}
     for host, switch in zip(wiring.hosts, wiring.at, strict=True):
         members.setdefault(wiring.switches[switch], []).append(host)
-    mapped = parts.on_map(evidence.of_output(output), output.hosts, of_switches("Slurm", members))
+    mapped = parts.on_map(evidence.of_output(output), output.hosts, of_switches("Slurm", members, "static"))
     of_pairs = [mapped.across & (mapped.from_leaf == leaf) & (mapped.evidence.receiver == host) for leaf, host in slow]
     pairs = np.flatnonzero(np.any(of_pairs, axis=0))
     alone, bound = mapped.evidence.alone.copy(), mapped.evidence.bound.copy()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Maps from the output of tools: the routes are those of the fabric, and torn output is refused."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,9 @@ from lab.faults import fabric
 from tests.diagnosis.fabric_map import printed
 
 DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"\n[1]\t"H-1"[1]\t# "n1"\n'
+#: As OpenSM logs a sweep (osm_ucast_mgr.c), and with NVIDIA's adaptive engines and its older manager beside others.
+SWEEP = "Jun 21 09:37:44 283581 [577FE6C0] 0x02 -> osm_ucast_mgr_process: {} tables configured on all switches\n"
+MANAGER = "AR Manager - Configuration cycle (number 1) completed successfully\n"
 SHAPES = [("fat tree 2", 16, "d-mod-k"), ("fat tree 3", 32, "random"), ("dragonfly", 32, "d-mod-k")]
 
 
@@ -32,7 +37,7 @@ def cables_between(known, sender, receiver):
 def test_the_routes_are_those_of_the_printed_fabric(shape, nodes, table):
     wiring, ways, twin = drawn(shape, nodes, table)
     texts = [("net", printed.ibnetdiscover(wiring)), ("lfts", printed.dump_lfts(wiring, ways))]
-    known = topology_files.of_texts(texts)
+    known = topology_files.of_texts([*texts, ("log", SWEEP.format("ftree"))])
     position, missing = names.positions(wiring.hosts, known.hosts)
     assert not missing and known.has_routes
     for sender in range(0, nodes, 3):
@@ -49,6 +54,33 @@ def test_without_tables_switches_are_known_and_routes_are_not():
     at = {host: known.switches[known.at[number]] for number, host in enumerate(known.hosts)}
     assert at == {host: wiring.switches[at] for host, at in zip(wiring.hosts, wiring.at, strict=True)}
     assert len(known.cables) == len(wiring.cables)
+
+
+@pytest.mark.parametrize(
+    ("log", "routing"),
+    [
+        (SWEEP.format("ftree"), "static"),
+        (SWEEP.format("null (min-hop)"), "static"),
+        (SWEEP.format("ar_updn"), "adaptive"),
+        (SWEEP.format("ar_ftree") + SWEEP.format("updn"), "static"),
+        (MANAGER + SWEEP.format("updn"), "adaptive"),
+        (None, "unknown"),
+    ],
+)
+def test_routing_is_what_the_log_of_opensm_has_last(log, routing):
+    wiring, ways, _ = drawn(*SHAPES[0])
+    texts = [("net", printed.ibnetdiscover(wiring)), ("lfts", printed.dump_lfts(wiring, ways))]
+    known = topology_files.of_texts([*texts, ("log", log)] if log else texts)
+    assert known.routing == routing and known.has_routes == (routing == "static")
+
+
+@pytest.mark.parametrize(("days", "words"), [(0, "on the day of the run"), (56, "56 days before the run")])
+def test_the_age_of_the_oldest_file_is_told(tmp_path, days, words):
+    for name, age in (("net", days), ("lfts", 0)):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (10**9 - 86400 * age,) * 2)
+    text = topology_files.age_text([tmp_path / "lfts", tmp_path / "net"], 10**9)
+    assert text == f"the topology ({'net' if days else 'lfts'}) was written {words}"
 
 
 def test_torn_output_is_refused_with_its_line():
@@ -79,7 +111,7 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
     net, lfts = printed.ibnetdiscover(wiring), printed.dump_lfts(wiring, ways)
     texts = [("net", f"{warning}\n{net}"), ("lfts", lfts.replace("\n", f"\n{warning}\n", 3))]
     known = topology_files.of_texts(texts)
-    assert len(known.hosts) == 16 and known.has_routes
+    assert len(known.hosts) == 16 and known.next is not None
     assert known.warnings == (
         "net: 1 warning of the InfiniBand tools skipped: a part of the fabric may be missing",
         "lfts: 3 warnings of the InfiniBand tools skipped: a part of the fabric may be missing",

@@ -150,19 +150,24 @@ double fc_median_of(const double *values, size_t count, double *scratch)
     return fc_median(scratch, count);
 }
 
+double fc_rate_MBps(const struct plan *plan, size_t size, double seconds)
+{
+    if (!(seconds > 0.0)) {
+        fc_abort(
+            "%zu messages of %zu bytes took no time that MPI_Wtime can measure; raise --size or "
+            "--messages",
+            plan->messages, size);
+    }
+    return (double)plan->messages * (double)size / seconds / 1e6;
+}
+
 double fc_best_MBps(const struct plan *plan, const double *times)
 {
     double shortest = times[0];
     for (size_t test = 1; test < plan->tests; test++) {
         shortest = times[test] < shortest ? times[test] : shortest;
     }
-    if (!(shortest > 0.0)) {
-        fc_abort(
-            "%zu messages of %zu bytes took no time that MPI_Wtime can measure; raise --size or "
-            "--messages",
-            plan->messages, plan->size);
-    }
-    return (double)plan->messages * (double)plan->size / shortest / 1e6;
+    return fc_rate_MBps(plan, plan->size, shortest);
 }
 
 /* Rank 0: what the tests of a round took, for `transfers` and for --raw. */

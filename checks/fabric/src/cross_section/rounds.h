@@ -20,6 +20,7 @@ struct plan {
     size_t confirm_limit; /* pairs measured alone, 0: see find_budget */
     size_t confirm_pause; /* s, before the last repeat of those that are slow alone */
     const char *raw_name; /* NULL: no file of tests */
+    const char *groups;   /* NULL: no phase `leaf`; `slurm`, or a file */
 };
 
 /* One pair of a node in the scan. */
@@ -59,6 +60,35 @@ struct ledger {
     FILE *raw;
 };
 
+enum { flows_most = 8 };
+
+/* What a rank does in a round of the phase `leaf`: it sends to all its partners at once, or receives from them. */
+struct fc_flows {
+    int count;
+    int partner[flows_most];
+    bool sends;
+};
+
+/* A rank at its place in its group. */
+struct fc_seat {
+    int place;
+    int group;
+    int rank;
+};
+
+/* The groups of the phase `leaf`, and the flows of its round that is measured. The same on all ranks. */
+struct leaves {
+    int count;             /* of groups */
+    int turns;             /* of two rounds each; 0 with fewer than two groups */
+    int width;             /* partners of a node */
+    int seated;            /* ranks of any group */
+    int *group;            /* by rank, -1: none */
+    struct fc_seat *seats; /* the first of each group, the second of each, ... */
+    int *halves;           /* ranks of the groups that send and of those that receive, in that order */
+    int *taken;            /* by group: seats */
+    struct fc_flows *flows;
+};
+
 /* One rank. */
 struct node {
     const struct fc_world *world;
@@ -71,6 +101,7 @@ struct node {
     struct line row;    /* as sender */
     struct line column; /* as receiver */
     struct ledger ledger;
+    struct leaves leaves;
     char problem[300]; /* what went wrong on this rank, empty if nothing did */
 };
 
@@ -83,6 +114,9 @@ int fc_partner_or_null(int partner);
 
 /* Returns the median of the values, which stay as they are; `scratch` holds as many. */
 double fc_median_of(const double *values, size_t count, double *scratch);
+
+/* Returns the bandwidth of messages of that size in a test. */
+double fc_rate_MBps(const struct plan *plan, size_t size, double seconds);
 
 /* Returns the bandwidth of the best test of `times`. */
 double fc_best_MBps(const struct plan *plan, const double *times);

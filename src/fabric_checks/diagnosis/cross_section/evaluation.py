@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, parts
+from fabric_checks.diagnosis.cross_section import bandwidths, doubts, evidence, findings, leaves, parts
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
@@ -30,6 +30,7 @@ class Report:
     :param findings: the slow parts, see :func:`fabric_checks.diagnosis.cross_section.findings.find`.
     :param mapped: the evidence on each pair, on the map of the fabric.
     :param limits: the smallest faults that the run would have named; :param missed: what it did not measure.
+    :param ways: the ways of switches to all others, if groups were given.
     """
 
     output: rotate.RotateOutput
@@ -40,6 +41,7 @@ class Report:
     mapped: MappedEvidence
     limits: Limits
     missed: tuple[str, ...]
+    ways: leaves.Ways | None = None
 
     @property
     def has_faults(self) -> bool:
@@ -116,6 +118,8 @@ class Report:
             text = f"the median of the scan is {', '.join(by_switch)} (by {self.mapped.known.source})"
             found.append({"kind": "by switch", **self.of_switches, "text": text})
         found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed]
+        if self.ways is not None:
+            found.append(leaves.note(self.ways))
         return [*found, self.limits.note()]
 
 
@@ -146,9 +150,23 @@ def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: F
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
     mapped = parts.on_map(evidence.of_output(output), output.hosts, known)
-    found = tuple(findings.find(output, mapped))
+    found, mapped = _found(output, mapped)
+    ways = leaves.of_output(output, mapped)
+    if ways is not None:
+        found = (*leaves.lost(ways, mapped, output.hosts, [each.part for each in findings.faults(found)]), *found)
     slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
     again = output.phases["together"] if output.confirmed else None
     smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
     not_measured = tuple(missed(mapped, output.hosts, confirmed=output.confirmed))
-    return Report(output, matrix, link, bandwidths.plateaus(matrix, link), found, mapped, smallest, not_measured)
+    return Report(output, matrix, link, bandwidths.plateaus(matrix, link), found, mapped, smallest, not_measured, ways)
+
+
+def _found(output: rotate.RotateOutput, mapped: MappedEvidence) -> tuple[tuple[Finding, ...], MappedEvidence]:
+    """Return the findings, and the evidence on the map that they are of: on none if it does not fit the run."""
+    doubt = doubts.misfit(mapped, output.hosts)
+    found = findings.find(output, mapped) if doubt is None else []
+    doubt = doubt or doubts.scattered(found)
+    if doubt is None:
+        return tuple(found), mapped
+    unmapped = parts.on_map(mapped.evidence, output.hosts, None)
+    return (*findings.find(output, unmapped), doubt), unmapped

@@ -259,9 +259,9 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
 
     Switches forward by destination: traffic from the hosts of one leaf to one host takes one route, a *bundle*. A cable
     out of a leaf has bundles that begin there, one into a leaf has bundles that end there, and a switch above has
-    bundles of many leaves. The slow pairs show which bundles these are.
+    bundles of many leaves. The slow pairs show which bundles these are. With other than static routing there are none.
     """
-    if mapped.known.has_routes:
+    if mapped.known.has_routes or not mapped.known.is_static:
         return
     evidence, across, size = mapped.evidence, mapped.across, mapped.evidence.ranks
     bundle = np.where(across, mapped.from_leaf * size + evidence.receiver, NONE)

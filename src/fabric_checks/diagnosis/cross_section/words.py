@@ -8,11 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
+#: Why no cable can be named, by routing.
+_NOT_STATIC = {
+    ADAPTIVE: "with adaptive routing the packets of a pair take many cables",
+    HASHED: "a hash chooses the cable of each connection",
+    UNKNOWN_ROUTING: "it is not known whether routing is static (extras['routing'] or --routing, or OpenSM's log)",
+}
 #: The most names in a list of a sentence.
 MOST_NAMES = 5
 
@@ -41,15 +48,16 @@ def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words
     if part.kind in ("sender", "receiver", "node"):
         return _node(mapped, hosts, part)
     if part.kind == "pair":
-        return _pair(hosts, part)
+        return _pair(mapped.known, hosts, part)
     if part.kind in ("arc", "cable"):
         return _cable(mapped.known, part)
     return _above(mapped, hosts, part) if part.kind == "above" else _switch(mapped.known, hosts, part)
 
 
-def _pair(hosts: tuple[str, ...], part: Part) -> Words:
+def _pair(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
     name = " to ".join(name_of(hosts, rank) for rank in part.key)
-    look = "measure it again, in both directions; with the forwarding tables its cables are known"
+    look = "measure it again, in both directions"
+    look += "; with the forwarding tables its cables are known" if known.is_static and not known.has_routes else ""
     return Words(name, "one way", "runs", look, part.key)
 
 
@@ -139,6 +147,10 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
         if never_crossed:
             ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
             lines.append(f"paths between switches that no pair took: {names_text(ways, MOST_NAMES)}")
+    if known.hosts and not known.is_static:
+        lines.append(
+            f"cables and switches without hosts, of which none can be named here: {_NOT_STATIC[known.routing]}"
+        )
     lost = int((mapped.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
     if lost:
         lines.append(f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take")

@@ -4,6 +4,11 @@
 ``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs for each
 switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the form of ``ibroute``
 with ``#`` instead of the colon.
+
+Neither tells whether switches adapt routes to the load, but the log of OpenSM does: after each sweep it names the
+routing engine (``osm_ucast_mgr.c``: "%s tables configured on all switches"). Those of NVIDIA's OpenSM with adaptive
+routing begin with ``ar_`` (NVIDIA, InfiniBand Cluster Bring-up Procedure, "Adaptive Routing"), and where an older one
+has it, its "AR Manager" reports each cycle.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.routing import ADAPTIVE, STATIC
 from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.fabric_map.names import plain
@@ -49,6 +55,8 @@ _TABLE = re.compile(r"Unicast lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch .*?guid
 _ROUTE = re.compile(r"0x([0-9a-f]{1,4})\s+([0-9]{1,3})\s+([:#])\s*(.*)")
 _TABLE_IGNORED = re.compile(r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*")
 _COUNT = re.compile(r"([0-9]{1,6}) (?:valid )?lids dumped\s*")
+_ENGINE = re.compile(r"osm_ucast_mgr_process: (\S.*?) tables configured on all switches")
+_AR_MANAGER = re.compile(r"(?m)^.{0,80}\bAR Manager - Configuration cycle")
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,17 @@ def is_ibnetdiscover(text: str) -> bool:
 def is_forwarding(text: str) -> bool:
     """Return whether a text looks like forwarding tables."""
     return re.search(r"(?m)^Unicast lids \[", text) is not None
+
+
+def is_log(text: str) -> bool:
+    """Return whether a text looks like the log of OpenSM, with a sweep that set forwarding tables."""
+    return _ENGINE.search(text) is not None
+
+
+def routing_of_log(text: str) -> str:
+    """Return the routing that the last sweep in the log of OpenSM has set up: static or adaptive."""
+    last = list(_ENGINE.finditer(text))[-1]
+    return ADAPTIVE if last[1].startswith("ar_") or _AR_MANAGER.search(text) else STATIC
 
 
 def without_warnings(text: str) -> tuple[str, int]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric_checks.core.routing import STATIC, UNKNOWN_ROUTING
+
 Numbers = NDArray[np.int64]
 
 #: Stands for a missing number, and for the first arc of an unknown route.
@@ -35,6 +37,8 @@ class FabricMap:
         is unknown; None without forwarding tables.
     :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
     :param warnings: the parts of the sources that could not be used, a line each.
+    :param routing: one of :data:`fabric_checks.core.routing.ROUTINGS`. Forwarding tables do not tell that routing is
+        static: with adaptive routing they have one port of many.
     """
 
     source: str
@@ -47,14 +51,20 @@ class FabricMap:
     next: NDArray[np.int32] | None = None
     rates: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
+    routing: str = UNKNOWN_ROUTING
+
+    @property
+    def is_static(self) -> bool:
+        """Whether each pair of hosts is known to have one route."""
+        return self.routing == STATIC
 
     @property
     def has_routes(self) -> bool:
-        """Whether the routes between hosts are known."""
-        return self.next is not None
+        """Whether the routes between hosts are known: their tables, and that nothing else chooses."""
+        return self.next is not None and self.is_static
 
 
-def of_switches(source: str, members: Mapping[str, Sequence[str]]) -> FabricMap:
+def of_switches(source: str, members: Mapping[str, Sequence[str]], routing: str = UNKNOWN_ROUTING) -> FabricMap:
     """Return a map of the hosts of each switch, without cables.
 
     :param members: the hosts of each switch that has any.
@@ -62,7 +72,7 @@ def of_switches(source: str, members: Mapping[str, Sequence[str]]) -> FabricMap:
     hosts = tuple(host for names in members.values() for host in names)
     at = np.repeat(np.arange(len(members)), [len(names) for names in members.values()])
     nothing = np.empty(0, dtype=np.int64)
-    return FabricMap(source, hosts, tuple(members), at.astype(np.int64), nothing, nothing)
+    return FabricMap(source, hosts, tuple(members), at.astype(np.int64), nothing, nothing, routing=routing)
 
 
 def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[np.int32]:
@@ -72,7 +82,7 @@ def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[n
     arc and no others.
     """
     count = len(senders)
-    if known.next is None:
+    if known.next is None or not known.is_static:
         return np.full((count, 1), UNKNOWN, dtype=np.int32)
     placed = (senders >= 0) & (receivers >= 0)
     source, target = np.where(placed, senders, 0), np.where(placed, receivers, 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.routing import UNKNOWN_ROUTING
 from fabric_checks.core.text import count_text
 from fabric_checks.diagnosis.fabric_map import infiniband, slurm_topology
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
@@ -17,23 +18,37 @@ from fabric_checks.diagnosis.fabric_map.model import FabricMap
 def read(paths: Sequence[Path]) -> FabricMap:
     """Return the map that some files give together.
 
-    :param paths: the output of ``ibnetdiscover``, ``dump_lfts.sh`` or ``scontrol show topology``, or Slurm's
-        ``topology.conf``; one at least.
+    :param paths: the output of ``ibnetdiscover``, ``dump_lfts.sh`` or ``scontrol show topology``, Slurm's
+        ``topology.conf``, or the log of OpenSM; one at least.
     :raises FabricError: for a file that cannot be read or is not one of these; the file is named.
     """
     return of_texts([(str(path), files.read_text(path)) for path in paths])
+
+
+def age_text(paths: Sequence[Path], run_s: float) -> str:
+    """Return the age of the oldest of some files against a run, in words.
+
+    :param run_s: the time of the run, in seconds since 1970.
+    """
+    oldest = min(paths, key=lambda path: path.stat().st_mtime)
+    written = oldest.stat().st_mtime
+    days = round(abs(run_s - written) / 86400)
+    side = "before" if written < run_s else "after"
+    ago = f"{count_text(days, 'day')} {side} the run" if days else "on the day of the run"
+    return f"the topology ({oldest.name}) was written {ago}"
 
 
 def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     """Return the map that some texts give together.
 
     :param texts: the name and the content of each: the output of ``ibnetdiscover``, forwarding tables with it,
-        or Slurm's topology.
+        or Slurm's topology, and the log of OpenSM with either.
     :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is named.
     """
     fabric: infiniband.Fabric | None = None
     tables: dict[str, dict[int, int]] = {}
     of_slurm: FabricMap | None = None
+    routing = UNKNOWN_ROUTING
     warnings = []
     for name, printed in texts:
         text, warned = infiniband.without_warnings(printed)
@@ -47,20 +62,22 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
                 fabric = infiniband.parse_ibnetdiscover(text)
             elif slurm_topology.is_topology(text):
                 of_slurm = slurm_topology.parse(text)
+            elif infiniband.is_log(text):
+                routing = infiniband.routing_of_log(text)
             else:
                 raise OutputError(
                     "not a known form of topology; give the output of ibnetdiscover, dump_lfts.sh or scontrol "
-                    "show topology"
+                    "show topology, or the log of OpenSM"
                 )
         except OutputError as error:
             raise OutputError(f"{name}: {error}") from None
     if fabric is not None:
         found = infiniband.of_fabric(fabric, tables or None)
-        return replace(found, warnings=(*found.warnings, *warnings))
+        return replace(found, warnings=(*found.warnings, *warnings), routing=routing)
     if tables:
         raise OutputError(
             f"{texts[0][0]}: forwarding tables do not show cables; give the output of ibnetdiscover as well"
         )
     if of_slurm is None:
         raise OutputError("there is no topology")
-    return of_slurm
+    return replace(of_slurm, routing=routing)

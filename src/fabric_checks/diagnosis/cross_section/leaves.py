@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find switches that lost a part of their way to the others, by the flows of all their nodes at once.
+
+Where routing is adaptive or hashed, no pair depends on one cable, but a switch with fewer cables carries less. In the
+phase ``leaf`` the nodes of one switch after the other send to those of all others and receive from them. What they
+reach together, as a share of what each has reached at best, is compared from switch to switch: those that are alike by
+design differ by chance only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from fabric_checks.core.routing import ADAPTIVE
+from fabric_checks.core.text import count_text, names_text
+from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, Array
+from fabric_checks.diagnosis.cross_section.findings import Finding
+from fabric_checks.diagnosis.cross_section.matrix import name_of
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.parsers.rotate import RotateOutput
+
+#: The chance that any of healthy switches is blamed, over all of them and both directions.
+CHANCE = 0.0005
+#: The least loss that is blamed, as a share.
+LEAST_LOSS = 0.08
+#: With fewer switches, one of which is slow, it is not known which.
+FEWEST_GROUPS = 4
+#: The spread of a switch over that by its nodes, which share its cables: with hashed routes in the laboratory.
+OF_SHARING = 1.7
+#: Hashed flows are uneven on cables: the spread of a switch is this over the root of its flows, in simulations of
+#: leaves of 4 to 16 nodes with as many cables; of one direction it is more.
+OF_HASH = 0.3
+#: Standard errors by which a loss has to exceed the bound so that 95 of 100 are found.
+_FOUND = 1.645
+_FRACTIONS = {1 / 8: "an eighth", 1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds"}
+_MOST_NAMES = 4
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The ways of groups of nodes, those of a switch, to all others.
+
+    :param share: by group, out, in and both, the logarithm of the rate of a group's flows, as a share of what the
+        slower of their two nodes reaches at best divided by its number of flows; NaN if a group was not measured.
+    :param error: its standard error, by how the nodes of a group differ, out, in and both; :param freedom: of these.
+    :param members: the ranks of each group; :param rounds: the number of rounds of each direction.
+    """
+
+    share: Array
+    error: Array
+    freedom: int
+    members: tuple[tuple[int, ...], ...]
+    rounds: int
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether groups can be compared."""
+        return len(self.share) >= FEWEST_GROUPS and not np.isnan(self.share).any() and self.freedom > 1
+
+    def losses(self) -> tuple[Array, Array]:
+        """Return the loss of each group against the others, out, in and both, and the error of each, as logarithms."""
+        loss, error = np.empty(self.share.shape), np.empty(self.share.shape)
+        for group in range(len(self.share)):
+            others = np.delete(self.share, group, axis=0)
+            middle = np.median(others, axis=0)
+            apart = 1.4826 * np.median(np.abs(others - middle), axis=0)
+            loss[group] = middle - self.share[group]
+            error[group] = np.maximum(self.error, apart) * np.sqrt(1 + OF_MEDIAN**2 / len(others))
+        return loss, error
+
+    @property
+    def errors_of_chance(self) -> float:
+        """The standard errors that the largest loss of healthy switches exceeds with :data:`CHANCE`."""
+        return float(stdtrit(self.freedom, 1 - CHANCE / (3 * len(self.share))))
+
+    @property
+    def smallest(self) -> float:
+        """The loss, as a share, that would have been named of any switch in 95 of 100 runs."""
+        _, error = self.losses()
+        return max(LEAST_LOSS, float(1 - np.exp(-(self.errors_of_chance + _FOUND) * error[:, 2].max())))
+
+
+def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
+    """Return the ways of the groups of a run; None without any."""
+    leaf = output.phases.get("leaf")
+    if leaf is None or not len(leaf):
+        return None
+    evidence, groups = mapped.evidence, np.array(output.groups)
+    count = int(groups.max()) + 1
+    best = np.fmax(np.fmax(evidence.scan, evidence.bound), evidence.alone)
+    level = np.full((2, evidence.ranks), -np.inf)
+    for own, ranks in zip(level, (evidence.sender, evidence.receiver), strict=True):
+        np.fmax.at(own, ranks, best)
+    level[np.isinf(level)] = 0.0  # a rank that never sent, or never received, is taken for one like the others
+    place = leaf.round.astype(np.int64) * evidence.ranks + leaf.sender
+    width = np.bincount(place)[place].astype(np.int64)
+    able = np.minimum(level[0, leaf.sender], level[1, leaf.receiver])
+    flow = np.log(leaf.MBps * width / evidence.reference_MBps) - able
+    share, error, freedom = np.full((count, 3), np.nan), np.zeros(3), 0
+    for side, (member, partner) in enumerate(((leaf.sender, leaf.receiver), (leaf.receiver, leaf.sender))):
+        table = pl.DataFrame(
+            {"group": groups[member], "other": groups[partner], "round": leaf.round, "rank": member, "flow": flow}
+        )
+        # A group whose partner lost cables is as fast as it is with the others.
+        pairs = table.group_by("group", "other").agg(pl.col("flow").mean()).sort("flow", descending=True)
+        found = pairs.group_by("group").agg(pl.col("flow").head((pl.len() + 1) // 2).mean())
+        share[found["group"].to_numpy(), side] = found["flow"].to_numpy()
+        nodes = table.group_by("group", "round", "rank").agg(pl.col("flow").mean())
+        spread = nodes.group_by("group").agg(pl.col("flow").var() / pl.len())
+        freedom += len(nodes) - count
+        error[side] = OF_SHARING * np.sqrt(np.nanmean(spread["flow"].to_numpy()))
+    share[:, 2] = share[:, :2].mean(axis=1)
+    error[2] = float(np.hypot(*error[:2])) / 2
+    if mapped.known.routing != ADAPTIVE:
+        error = np.maximum(error, OF_HASH / np.sqrt(len(leaf) / count / 2) * np.array([np.sqrt(2), np.sqrt(2), 1.0]))
+    members = tuple(tuple(np.flatnonzero(groups == group).tolist()) for group in range(count))
+    return Ways(share, np.maximum(error, LEAST_SPREAD / 2), freedom, members, int(leaf.round.max() + 1) // 2)
+
+
+def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Collection[str]) -> list[Finding]:
+    """Return the switches that lost a part of their way to the others.
+
+    :param hosts: the host of each rank; :param named: the names of parts that are blamed already.
+    """
+    if not ways.is_enough:
+        return []
+    loss, error = ways.losses()
+    beyond = (loss > ways.errors_of_chance * error) & (loss > -np.log1p(-LEAST_LOSS))
+    findings = []
+    for group in np.flatnonzero(beyond.any(axis=1)):
+        members = ways.members[group]
+        switch = _switch(mapped, hosts, members)
+        part = f"all uplinks of {switch}"
+        if part not in named and f"switch {switch}" not in named:
+            is_both = beyond[group, 2] and (loss[group, :2] > loss[group, 2] / 2).all()
+            side = 2 if is_both else int(loss[group, :2].argmax())
+            share = float(np.exp(-loss[group, side]))
+            findings.append(_finding(switch, side, share, len(members), ways.rounds))
+    return findings
+
+
+def _switch(mapped: MappedEvidence, hosts: tuple[str, ...], members: tuple[int, ...]) -> str:
+    """Return the name of the switch of some ranks, by the map or by their hosts."""
+    known = mapped.leaf[list(members)]
+    if len(np.unique(known)) == 1 and known[0] >= 0:
+        return mapped.known.switches[int(known[0])]
+    return f"the switch of {names_text([name_of(hosts, rank) for rank in members], _MOST_NAMES)}"
+
+
+def _finding(switch: str, side: int, share: float, members: int, repeats: int) -> Finding:
+    way, verb = (("up", "send"), ("down", "receive"), ("up and down", "send and receive"))[side]
+    look = "count its uplinks that are up, and look at their widths, speeds and error counters"
+    text = (
+        f"{switch} has lost about {_fraction(1 - share)} of its way {way}: its {count_text(members, 'node')} together "
+        f"{verb} {share:.2f} of what those of other switches do ({repeats} rounds); which cable it is "
+        f"cannot be told here: {look}"
+    )
+    side_text = ("out of it", "into it", "both ways")[side]
+    return Finding("uplinks", (), (), share, True, text, f"all uplinks of {switch}", side_text, repeats, look=look)
+
+
+def _fraction(lost_share: float) -> str:
+    """Return a share in words where it is near a simple fraction, else in percent.
+
+    >>> [_fraction(lost) for lost in (0.24, 0.5, 0.09)]
+    ['a quarter', 'half', '9 %']
+    """
+    nearest = min(_FRACTIONS, key=lambda each: abs(each - lost_share))
+    return _FRACTIONS[nearest] if abs(nearest / lost_share - 1) < 0.15 else f"{100 * lost_share:.0f} %"
+
+
+def note(ways: Ways) -> dict[str, object]:
+    """Return what was measured of the switches as plain data; its ``text`` has what would have been named."""
+    groups, level = len(ways.share), np.exp(ways.share[:, 2])
+    text = f"nodes of one switch, all at once, reach {level.min():.2f} to {level.max():.2f} of their best rate in pairs"
+    if ways.is_enough:
+        text += (
+            f"; one of {groups} switches that carried {100 * ways.smallest:.0f} % less than the others would be named"
+        )
+    else:
+        text += f"; of {groups} switches it cannot be told which has lost cables"
+    return {"kind": "by leaf", "shares": level.tolist(), "text": text}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Switches that lost a part of their way to the others, where no pair depends on one cable."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fabric_checks.diagnosis.cross_section import evaluation
+from lab.faults.fabric import ManyWays, Noise, wired
+from lab.faults.program import run
+
+NODES, LEAF = 32, 3
+
+
+def report_of(routing, lost=0, *, seed=1, groups=None, **shares):
+    """Return the report of a run; so many cables of the fourth leaf are dead."""
+    wiring, known = wired("fat tree 2", NODES, "d-mod-k")
+    arcs = np.flatnonzero(known.starts == LEAF)[:lost] // 2
+    dead = {int(arc): 0.0 for cable in arcs for arc in (2 * cable, 2 * cable + 1)}
+    fabric = ManyWays(routing, wiring, known, Noise(0.03), seed, arcs=dead, **shares)
+    output = run(fabric, known.at.tolist() if groups is None else groups)
+    return evaluation.of_run(output, known=replace(known, routing=routing))
+
+
+def faults(report):
+    return [(finding.part, finding.side) for finding in report.findings if finding.is_fault]
+
+
+@pytest.mark.parametrize(
+    ("routing", "lost", "words"),
+    [
+        ("adaptive", 1, "about a quarter of its way up and down"),
+        ("adaptive", 2, "about half of its way up and down"),
+        ("hashed", 2, "of its way up and down: its 4 nodes together send and receive"),
+    ],
+)
+def test_a_switch_without_some_of_its_cables_is_named(routing, lost, words):
+    report = report_of(routing, lost)
+    assert faults(report) == [("all uplinks of leaf-3", "both ways")]
+    assert words in report.findings[0].text
+    assert "which cable it is cannot be told here" in report.findings[0].text
+
+
+@pytest.mark.parametrize("routing", ["adaptive", "hashed"])
+def test_healthy_switches_are_alike_and_no_cable_is_claimed(routing):
+    for seed in range(3):
+        report = report_of(routing, seed=seed)
+        assert faults(report) == []
+        assert report.limits.cable is None and report.metrics()["smallest_cable_fault"] == 100
+        assert any(line.startswith("cables and switches without hosts") for line in report.missed)
+
+
+def test_a_slow_node_is_named_and_its_switch_is_not():
+    report = report_of("adaptive", senders={5: 0.5}, receivers={5: 0.5})
+    assert faults(report) == [("node n05", "both")]
+
+
+def test_slow_nodes_of_one_switch_are_no_lost_cables():
+    """A switch with nodes of an older kind."""
+    old = dict.fromkeys(range(4 * LEAF, 4 * LEAF + 4), 0.5)
+    report = report_of("adaptive", senders=old, receivers=old)
+    assert not any("lost about" in finding.text for finding in report.findings)
+
+
+def test_of_three_switches_none_is_said_to_have_lost_cables():
+    groups = [0] * 12 + [1] * 10 + [2] * 10
+    note = next(note for note in report_of("adaptive", 2, groups=groups).notes() if note["kind"] == "by leaf")
+    assert "of 3 switches it cannot be told which has lost cables" in note["text"]
+
+
+def test_what_would_have_been_named_is_stated():
+    note = next(note for note in report_of("adaptive").notes() if note["kind"] == "by leaf")
+    assert "one of 8 switches that carried 8 % less than the others would be named" in note["text"]
