@@ -46,18 +46,37 @@ def wired(shape, nodes, table):
 @dataclass(frozen=True)
 class Noise:
     """Standard deviations of logarithms: of each measurement, of a pair and of a host as they stay for a run, of the
-    drift of all over a run; and the number of bursts of other people's traffic that are under way at a time."""
+    drift of all over a run; the number of bursts of other people's traffic that are under way at a time; and the share
+    of measurements that are at half."""
 
     each: float = 0.0
     pair: float = 0.0
     host: float = 0.0
     drift: float = 0.0
     bursts: float = 0.0
+    tail: float = 0.0
+
+
+@dataclass(frozen=True)
+class History:
+    """The rounds in which the faults are there: from `begin` to `end`, and if they flap in half of each `period`."""
+
+    begin: float = -np.inf
+    end: float = np.inf
+    period: float = 0.0
+
+    def on(self, times):
+        """Return for each time, in rounds, whether the faults are there."""
+        there = (times >= self.begin) & (times < self.end)
+        return there & (times % self.period < self.period / 2) if self.period else there
 
 
 @dataclass
 class Fabric:
-    """Rates of flows; `senders`, `receivers`, `arcs` and `pairs` have the share of its rate that each has."""
+    """Rates of flows; `senders`, `receivers`, `arcs` and `pairs` have the share of its rate that each has at fault.
+
+    `kinds` has the share of the rate that healthy hosts of another kind have both ways, by rank.
+    """
 
     wiring: object
     known: object
@@ -67,6 +86,8 @@ class Fabric:
     receivers: dict = field(default_factory=dict)
     arcs: dict = field(default_factory=dict)
     pairs: dict = field(default_factory=dict)
+    kinds: dict = field(default_factory=dict)
+    history: History = History()
 
     def __post_init__(self):
         nodes, cables = len(self.wiring.hosts), self.wiring.cables
@@ -74,9 +95,12 @@ class Fabric:
         self.nodes = nodes
         #: Sending sides, receiving sides, arcs, and one that is never in the way.
         self.capacity = np.concatenate([np.full(2 * nodes, LINK_MBps), rates, [np.inf]])
+        for rank, share in self.kinds.items():
+            self.capacity[[rank, nodes + rank]] *= share
+        self.faulty = self.capacity.copy()
         for first, shares in ((0, self.senders), (nodes, self.receivers), (2 * nodes, self.arcs)):
             for number, share in shares.items():
-                self.capacity[first + number] *= share
+                self.faulty[first + number] *= share
         self.random = np.random.default_rng([self.seed, 77])
         own = np.random.default_rng([self.seed, 78])
         self.of_host = np.exp(self.noise.host * own.standard_normal((2, nodes)))
@@ -102,11 +126,13 @@ class Fabric:
             return np.empty(0)
         numbers, place = np.unique(round_, return_inverse=True)
         ways = self.ways(sender, receiver)
-        capacity = np.tile(self.capacity, (len(numbers), 1))
-        self._disturb(capacity, self.time + np.arange(len(numbers)))
+        times = self.time + np.arange(len(numbers))
+        on = self.history.on(times)
+        capacity = np.where(on[:, None], self.faulty, self.capacity)
+        self._disturb(capacity, times)
         most = np.full(len(round_), np.inf)
         for (one, other), share in self.pairs.items():
-            most[(sender == one) & (receiver == other)] = share * LINK_MBps
+            most[(sender == one) & (receiver == other) & on[place]] = share * LINK_MBps
         rate = max_min(ways + place[:, None] * capacity.shape[1], capacity.ravel(), most)
         noise = self.noise
         if noise.pair:
@@ -115,6 +141,8 @@ class Fabric:
         when = (self.time + place) / max(self.nodes, 16)
         waves = sum(np.sin(when * speed + phase) for speed, phase in zip((1.3, 3.1, 7.7), self._drift, strict=True))
         rate = rate * np.exp(noise.drift * waves / 1.22 + noise.each * self.random.standard_normal(len(rate)))
+        if noise.tail:
+            rate = np.where(self.random.random(len(rate)) < noise.tail, rate / 2, rate)
         self.time += len(numbers)
         return rate
 
@@ -153,25 +181,29 @@ class ManyWays(Fabric):
     def __init__(self, routing, *arguments, **keywords):
         self.routing = routing
         super().__init__(*arguments, **keywords)
-        arcs = self.capacity[2 * self.nodes : -1]
-        leaves = len(self.wiring.switches)
-        self.up, self.down = (
-            np.bincount(side, weights=arcs, minlength=leaves) for side in (self.known.starts, self.known.ends)
-        )
         self.cables = {
             (int(a), int(b)): 2 * self.nodes + arc
             for arc, (a, b) in enumerate(zip(self.known.starts, self.known.ends, strict=True))
-            if arcs[arc] > 0
+            if self.faulty[2 * self.nodes + arc] > 0
         }
+        self.switches = len(self.wiring.switches)
         if routing == "adaptive":
-            self.capacity = np.concatenate([self.capacity[: 2 * self.nodes], self.up, self.down, [np.inf]])
+            self.capacity, self.faulty = self._pooled(self.capacity), self._pooled(self.faulty)
+
+    def _pooled(self, capacity):
+        """Return the sides of nodes, all uplinks of each switch together, and all into it."""
+        arcs = capacity[2 * self.nodes : -1]
+        up, down = (
+            np.bincount(side, weights=arcs, minlength=self.switches) for side in (self.known.starts, self.known.ends)
+        )
+        return np.concatenate([capacity[: 2 * self.nodes], up, down, [np.inf]])
 
     def ways(self, sender, receiver):
         here, there = self.known.at[sender], self.known.at[receiver]
         none = len(self.capacity) - 1
         within = here == there
         if self.routing == "adaptive":
-            first, second = 2 * self.nodes + here, 2 * self.nodes + len(self.up) + there
+            first, second = 2 * self.nodes + here, 2 * self.nodes + self.switches + there
         else:
             first, second = np.array(
                 [self._hashed(*pair) for pair in zip(sender, receiver, here, there, strict=True)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.model import of_switches
-from lab.faults.fabric import Fabric, Noise, wired
+from lab.faults.fabric import Fabric, History, Noise, wired
 from lab.faults.program import round_robin, rounds_of, run
 
 #: What is measured repeats to 3 %; the other noises come on top of that.
@@ -21,6 +21,7 @@ NOISES = {
     "5 %": Noise(0.05),
     "10 %": Noise(0.10),
     "all of these": Noise(0.05, 0.03, 0.03, 0.05, 1.0),
+    "1 % at half": Noise(0.03, tail=0.01),
 }
 #: How much of the fabric the analysis is told.
 KNOWN = ("routes", "switches", "nothing")
@@ -37,6 +38,10 @@ class Trial:
     table: str = "d-mod-k"
     noise: str = "3 %"
     known: str = "routes"
+    #: When the fault is there: always, from some part of the scan on, until one, or half of the time.
+    history: str = "always"
+    #: Healthy hosts of another kind: their share of all, the share of the rate that they have, and which they are.
+    kinds: tuple = ()
 
 
 def outcome(trial, seed):
@@ -49,7 +54,8 @@ def outcome(trial, seed):
     wiring, known = wired(trial.shape, trial.nodes, trial.table)
     random = np.random.default_rng([seed, trial.nodes, 5])
     shares, expected = draw(trial, wiring, known, random)
-    fabric = Fabric(wiring, known, NOISES[trial.noise], seed, **shares)
+    history, kinds = circumstances(trial, wiring, np.random.default_rng([seed, trial.nodes, 6]))
+    fabric = Fabric(wiring, known, NOISES[trial.noise], seed, **shares, history=history, kinds=kinds)
     output = run(fabric)
     report = evaluation.of_run(output, known=told(trial, wiring, known))
     rounds = rounds_of(output)
@@ -96,6 +102,27 @@ def told(trial, wiring, known):
     return of_switches("Slurm", members, known.routing)
 
 
+def circumstances(trial, wiring, random):
+    """Return the history of the faults, and the hosts of another kind with their share of the rate."""
+    scan, at = trial.nodes / 2, random.random()
+    history = {
+        "always": History(),
+        "begins": History(begin=0.9 * scan * at),
+        "ends": History(end=scan * (0.1 + 0.8 * at)),
+        "flaps": History(begin=-scan * at, period=scan * (0.1 + 0.4 * random.random())),
+    }[trial.history]
+    if not trial.kinds:
+        return history, {}
+    share, rate, which = trial.kinds
+    count = round(share * trial.nodes)
+    ranks = {
+        "at random": lambda: random.choice(trial.nodes, count, replace=False),
+        "every k-th": lambda: np.arange(0, trial.nodes, round(1 / share)),
+        "by leaf": lambda: np.argsort(wiring.at, kind="stable")[:count],
+    }[which]()
+    return history, {int(rank): rate for rank in ranks}
+
+
 def draw(trial, wiring, known, random):
     """Return the shares of a fabric with a fault, and for each part at fault what a finding has to be to name it."""
     share = 1 - trial.severity
@@ -118,9 +145,18 @@ def draw(trial, wiring, known, random):
         "leaf": lambda: _switch(trial, wiring, known, int(known.at[rank]), share),
     }
     if trial.kind != "host and cable":
+        if trial.kind == "several":
+            return _several(nodes, wiring, random, share)
         return single[trial.kind]()
     one, both = single["host sends"](), single["cable, one way"]()
     return one[0] | both[0], one[1] + both[1]
+
+
+def _several(nodes, wiring, random, share):
+    """Two to six hosts at fault, each by a loss of its own from the given one on."""
+    ranks = random.choice(nodes, int(random.integers(2, 7)), replace=False)
+    shares = {int(rank): share * (1 - 0.4 * random.random()) for rank in ranks}
+    return {"senders": shares, "receivers": shares}, [_node(wiring.hosts[rank], "both") for rank in shares]
 
 
 def _node(name, side):
@@ -154,7 +190,11 @@ def _switch(trial, wiring, known, switch, share):
     if trial.known == "nothing":
         return shares, [lambda finding: finding.kind in ("group", "pair")]
     if is_leaf:
-        return shares, [lambda finding: finding.part in (f"all uplinks of {name}", f"switch {name}")]
+        return shares, [
+            lambda finding: (
+                finding.part in (f"all uplinks of {name}", f"all cables to other switches of {name}", f"switch {name}")
+            )
+        ]
     if trial.known == "switches":
         return shares, [lambda finding: "above" in finding.part]
     return shares, [lambda finding: finding.part == f"switch {name}"]

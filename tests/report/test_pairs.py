@@ -120,7 +120,8 @@ def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
     assert (slowest, median) == pytest.approx((np.nanmin(first), np.nanmedian(first)), rel=1e-3)
     assert len(nodes.rows) == sum(found.matrix.MBps.shape)
     assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
-    assert [note["text"] for note in found.notes()] == list(picture.notes[1:])
+    texts = [": ".join((note["text"], *note.get("details", ()))) for note in found.notes()]
+    assert texts == list(picture.notes[1:])
 
 
 def test_values_and_latency_map_are_shown(tmp_path, latency_run):

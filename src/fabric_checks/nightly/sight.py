@@ -14,12 +14,13 @@ from fabric_checks.nightly.model import Finding
 from fabric_checks.records.record import Record
 
 #: The limits of a case: by quantity the smallest loss that it would have named, None where it would have named none.
-#: ``node``, ``pair`` and ``cable`` are shares of the bandwidth; with ``_us`` they are microseconds of latency.
+#: ``node``, ``pair``, ``cable`` and ``leaf``, the ways of a switch to all others, are shares of the bandwidth; with
+#: ``_us`` they are microseconds of latency.
 Limits = Mapping[str, "float | None"]
 
 #: The quantities that limit findings of a kind; the first that a case has counts. Cables have limits only where routes
 #: are known; what else lies between switches slows many pairs, and shows no later than a single pair does.
-_BETWEEN_SWITCHES = ("cable", "pair")
+_BETWEEN_SWITCHES = ("cable", "leaf", "pair")
 _QUANTITIES = {
     **dict.fromkeys(("sender", "receiver", "node"), ("node",)),
     **dict.fromkeys(("cable", "uplink", "uplinks", "switch", "group"), _BETWEEN_SWITCHES),
@@ -40,13 +41,13 @@ def is_limited(kind: str) -> bool:
     return kind in _QUANTITIES
 
 
-def limits(by_case: Mapping[str, Sequence[Record]]) -> dict[str, Limits]:
+def limits(by_case: Mapping[str, Sequence[Record]]) -> Mapping[str, Limits]:
     """Return the limits of each case that has them in its findings."""
-    found = {}
+    found: dict[str, dict[str, float | None]] = {}
     for name, records in by_case.items():
         for each in records[0]["findings"] or ():
-            if each.get("kind") == "limits":
-                found[name] = read(each)
+            if each.get("kind") in ("limits", "by leaf"):
+                found.setdefault(name, {}).update(read(each))
     return found
 
 

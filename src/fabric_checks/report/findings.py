@@ -79,11 +79,13 @@ def _blamed(of: Iterable[Record], *, certain: bool) -> list[Finding]:
     :param certain: those that may name a culprit, or those that certainly do not.
     """
     by_text: dict[str, dict[str, None]] = {}
+    details: dict[str, Sequence[str]] = {}
     for record in of:
         for finding in record.get("findings") or ():
             if finding.get("kind") not in DESCRIBING and (finding.get("fault") is not False) == certain:
                 by_text.setdefault(finding["text"], {})[case_text(record)] = None
-    return [Finding(text, (f"seen by {names_text(list(cases))}",)) for text, cases in by_text.items()]
+                details[finding["text"]] = finding.get("details") or ()
+    return [Finding(text, (*details[text], f"seen by {names_text(list(cases))}")) for text, cases in by_text.items()]
 
 
 def _failures(cases: Sequence[Case]) -> list[Finding]:

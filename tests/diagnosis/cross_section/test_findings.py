@@ -131,7 +131,7 @@ def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender,
     words = [f"node n3 sends at {sender:.2f}", f"node n20 receives at {receiver:.2f}"]
     words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 0.50"]
     for text, beginning in zip(texts, words, strict=True):
-        assert text.startswith(f"{beginning} of the rate of others, alone as well")
+        assert text.startswith(f"{beginning} of the rate of others, ")
 
 
 def test_a_run_without_confirmation_has_no_findings():
@@ -143,20 +143,14 @@ def test_nobody_is_blamed_where_nothing_repeats():
     for seed in range(20):
         (noise,) = found(run(Fabric(8, 1.5, seed)))
         assert not noise.is_fault
-    assert noise.kind == "noise" and "idle nodes" in noise.text
+    assert noise.kind == "noise" and "idle nodes" in noise.look
 
 
 @pytest.mark.parametrize(
     ("controls", "text", "has_advice"),
     [
-        # Two values a factor of e^2 apart have a standard deviation of sqrt(2); so have ...
-        ([], "a pair differs by 141 % from one measurement to the next, so nothing is certain about 1 ", True),
-        # ... three healthy pairs that repeat, a factor of e^2 from each other; more repeats would not change that.
-        (
-            [0, 1e-6, 2, 2, 4, 4],
-            "71 % from one measurement to the next and healthy pairs by 200 % from each other",
-            False,
-        ),
+        # Two values a factor of e^2 apart have a standard deviation of sqrt(2).
+        ([], ": a pair differs by 141 % from one measurement to the next", True),
     ],
 )
 def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
@@ -166,7 +160,7 @@ def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
     control = Transfers(healthy, healthy, 4 + healthy, np.exp(controls)) if controls else NONE
     (noise,) = found(replace(output, phases=output.phases | {"alone": again, "control": control}))
     assert text in noise.text
-    assert (", or raise --confirm-repeats" in noise.text) is has_advice
+    assert (", or raise --confirm-repeats" in noise.look) is has_advice
 
 
 @pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 25)])
@@ -187,8 +181,8 @@ def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread):
 def test_nodes_that_share_cores_have_no_slow_cable(golden):
     """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at 0.73."""
     (noise,) = found(rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt")))
-    assert noise.kind == "noise" and "healthy pairs by 10 % from each other" in noise.text
-    assert "--confirm-repeats" not in noise.text, "they would change nothing"
+    assert noise.kind == "noise" and "healthy pairs by up to" in noise.text
+    assert "--confirm-repeats" not in noise.look, "they would change nothing"
 
 
 def test_findings_are_plain_data():
@@ -199,15 +193,15 @@ def test_findings_are_plain_data():
 def culprit(kind, share, *pairs):
     part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
     none = np.empty(0, dtype=np.int64)
-    return Culprit(part, (), share, none, none, none, 1.0, sure=True)
+    return Culprit(part, (), share, none, none, none, 1.0, 0.0, sure=True)
 
 
 @pytest.mark.parametrize("sure", [True, False])
 def test_a_finding_that_chance_could_explain_says_so(sure):
     output = run(Fabric(16, 0.01, 1))
     part = Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1))
-    text = findings._finding(mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part)).text
-    assert ("chance, or the differences between healthy ones, could explain this" in text) is not sure
+    found = findings._finding(mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part))
+    assert ("chance, or the differences between healthy ones, could explain this" in found.details) is not sure
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import _Choice, _has_neighbours, _low_in_scan, _Search
 from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
+from fabric_checks.diagnosis.fabric_map.model import UNMAPPED
 from fabric_checks.parsers import rotate
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
@@ -98,4 +99,4 @@ def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_nod
     sender, receiver = np.array(pairs).T
     evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8)
     part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
-    assert _has_neighbours(SimpleNamespace(evidence=evidence, leaf=np.full(8, -1)), part) is is_node
+    assert _has_neighbours(SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)), part) is is_node

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, of_output
+from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import least_loss
+from fabric_checks.diagnosis.cross_section.noise import OF_BEST
 from fabric_checks.diagnosis.cross_section.parts import on_map
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run

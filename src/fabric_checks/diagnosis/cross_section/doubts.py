@@ -14,9 +14,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from fabric_checks.core.text import names_text
-from fabric_checks.diagnosis.cross_section.evidence import Array, Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import name_of
+from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 
 #: A rate differs from its expectation from this share on, or from so many deviations of a measurement on.
@@ -90,7 +91,8 @@ def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Number
     there = arcs >= 0
     place = np.where(there, evidence.round[scanned][:, None] * size + arcs, -1)
     numbers, which = np.unique(place[there], return_inverse=True)
-    rate = np.broadcast_to(np.exp(evidence.scan[scanned])[:, None], arcs.shape)[there]
+    of_kind = evidence.of_pair[scanned]  # rates are shares of that of the pair's kind
+    rate = np.broadcast_to(np.exp(evidence.scan[scanned] + of_kind)[:, None], arcs.shape)[there]
     capacity: Array = np.ones(size) if mapped.known.rates is None else mapped.known.rates
     shared = np.bincount(which) > 1
     over = shared & (np.bincount(which, weights=rate) > capacity[numbers % size] * np.exp(off))

@@ -48,6 +48,11 @@ class Report:
         """Whether anything is slow for certain."""
         return bool(findings.faults(self.findings))
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is slow, and all nodes are alike and as fast as their links."""
+        return not self.has_faults and not any(each.kind in ("kinds", "line rate") for each in self.findings)
+
     def metrics(self) -> dict[str, float]:
         """Return the declared values of the check, see :func:`fabric_checks.diagnosis.cross_section.bandwidths.values`.
 
@@ -151,6 +156,7 @@ def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: F
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
     mapped = parts.on_map(evidence.of_output(output), output.hosts, known)
     found, mapped = _found(output, mapped)
+    found = (*found, *findings.below_line_rate(mapped, link_MBps))
     ways = leaves.of_output(output, mapped)
     if ways is not None:
         found = (*leaves.lost(ways, mapped, output.hosts, [each.part for each in findings.faults(found)]), *found)

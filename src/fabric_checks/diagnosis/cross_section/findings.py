@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.diagnosis.cross_section import words
+from fabric_checks.diagnosis.cross_section import changes, words
+from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.inference import (
     LEAST_FAULT,
@@ -24,8 +25,9 @@ from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvid
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: The kinds of faults: a node by its side; a cable between switches, or one that is known by its pairs only; a switch;
-#: all cables of a switch; pairs with something in common; a pair. No faults are ``sharing``, pairs that are slow only
-#: while others run, and ``noise``, pairs of which nothing is certain.
+#: all cables of a switch; pairs with something in common; a pair. No faults are ``kinds``, nodes of several levels that
+#: are alike among themselves, ``line rate``, all nodes, ``past``, a node that was slow, ``sharing``, pairs that are
+#: slow only while others run, and ``noise``, pairs of which nothing is certain.
 FAULTS = ("sender", "receiver", "node", "cable", "uplinks", "uplink", "switch", "group", "pair")
 _KINDS = {
     "arc": "cable",
@@ -41,15 +43,17 @@ _KINDS = {
 MOST_NOISE = 0.25
 #: The rate of a pair over the product of the shares of the parts on its route, down to which these explain it.
 OF_ALL = 0.93
-#: The most single slow pairs that are listed one by one.
-MOST_PAIRS = 3
+#: Pairs alone reach this share of a link, even where one process does not fill it (670 of 968 MB/s on Feynman).
+LEAST_OF_LINK = 0.6
+#: The most single slow pairs that are listed one by one, and the most nodes of a kind.
+MOST_PAIRS, MOST_OF_KIND = 3, 3
 
 
 @dataclass(frozen=True)
 class Finding:
     """A part that is slow, or looks slow.
 
-    :param kind: one of :data:`FAULTS`, ``sharing`` or ``noise``.
+    :param kind: one of :data:`FAULTS`, ``kinds``, ``past``, ``sharing`` or ``noise``.
     :param part: the name of the part, empty without one; :param side: the direction in which it is slow, or empty.
     :param ranks: of the node, or of sender and receiver; :param hosts: their names.
     :param share: its bandwidth as a share of that of healthy parts; of ``sharing`` and ``noise`` the number of pairs.
@@ -60,7 +64,8 @@ class Finding:
     :param confidence: from 0 to 1, of this part against others that explain the same.
     :param others: the names of parts that explain it as well.
     :param look: what to look at or measure next.
-    :param text: all this in words.
+    :param text: a sentence of this; :param details: more, a line each.
+    :param since: the share of the run that had passed when it became slow; 0 if it was slow from the beginning.
     """
 
     kind: str
@@ -77,6 +82,8 @@ class Finding:
     confidence: float = 1.0
     others: tuple[str, ...] = ()
     look: str = ""
+    details: tuple[str, ...] = ()
+    since: float = 0.0
 
     @property
     def is_fault(self) -> bool:
@@ -109,8 +116,10 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     pairs = [each for each in certain if each.kind == "pair"]
     if len(pairs) > MOST_PAIRS:
         findings = [each for each in certain if each.kind != "pair"] + [_group(output.hosts, pairs)]
-    findings += _unexplained(mapped, output, culprits, unsure)
-    order = {"pair": 1, "sharing": 2, "noise": 3}
+    blamed = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
+    findings += [_changed(mapped, output.hosts, each) for each in changes.of_nodes(mapped, blamed)]
+    findings += _unexplained(mapped, output, blamed, unsure) + _kinds(mapped, output.hosts)
+    order = {"pair": 1, "past": 2, "kinds": 3, "sharing": 4, "noise": 5}
     return sorted(findings, key=lambda finding: (order.get(finding.kind, 0), not finding.confirmed, finding.share))
 
 
@@ -131,22 +140,23 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
     also = sorted({each.side for each in others if each.name == named.name and each.side != named.side})
     side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair") else ""
-    text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of others, {_evidence(culprit)}"
-    if names:
-        text += f"; {names_text(names, words.MOST_NAMES)} would explain it too"
+    of_others = "its kind" if part.kind in OF_NODES and len(mapped.evidence.kinds) > 1 else "others"
+    text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of {of_others}"
+    text += f"{_since(mapped, culprit.since)}, {_evidence(mapped, culprit)}"
+    details = [f"{names_text(names, words.MOST_NAMES)} would explain it too"] if names else []
     if part.kind in OF_NODES and not _near(mapped, culprit):
-        text += "; no pair with its neighbours was measured, so its path to all other nodes may be the cause instead"
+        details.append("no pair with its neighbours was measured: its path to all other nodes may be the cause instead")
     elif also:
-        text += "; the other direction was not measured often enough to tell"
+        details.append("the other direction was not measured often enough to tell")
     if not culprit.sure:
-        text += "; chance, or the differences between healthy ones, could explain this"
+        details.append("chance, or the differences between healthy ones, could explain this")
     return Finding(
         _KINDS.get(part.kind, part.kind),
         named.ranks,
         tuple(hosts[rank] for rank in named.ranks),
         culprit.share,
         culprit.sure,
-        f"{text}: {named.look}",
+        text,
         named.name,
         named.side,
         len(culprit.slow),
@@ -155,6 +165,8 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
         culprit.confidence,
         names,
         named.look,
+        (*details, named.look),
+        culprit.since / mapped.evidence.rounds[1],
     )
 
 
@@ -166,14 +178,65 @@ def _near(mapped: MappedEvidence, culprit: Culprit) -> bool:
     return bool((np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS).any())
 
 
-def _evidence(culprit: Culprit) -> str:
+def _since(mapped: MappedEvidence, since: float) -> str:
+    """Return since when a part is slow, in words; nothing if always."""
+    rounds = mapped.evidence.rounds[0]
+    if not since:
+        return ""
+    return f" since about {100 * min(since / rounds, 1):.0f} % of the scan (round {min(int(since), rounds)})"
+
+
+def _evidence(mapped: MappedEvidence, culprit: Culprit) -> str:
     """Return the evidence for a culprit, in words."""
-    is_pair = culprit.part.kind == "pair"
-    if len(culprit.slow) < (1 if is_pair else FEWEST_PAIRS):
+    if culprit.part.kind == "pair" and len(culprit.slow):
+        return "measured alone"
+    if len(culprit.slow) < FEWEST_PAIRS:
         pairs = count_text(len(culprit.slow_in_scan), "pair")
-        return f"in the scan, corrected for what pairs share ({pairs}, {len(culprit.fast)} against), not measured alone"
-    counts = "" if is_pair else f" ({count_text(len(culprit.slow), 'pair')}, {len(culprit.fast)} against)"
-    return f"alone as well{counts}"
+        return f"by {pairs} of the scan, corrected for sharing, not measured alone"
+    alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
+    return f"{len(culprit.slow)} of {count_text(alone, 'pair')} measured alone"
+
+
+def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> Finding:
+    """Return the observation of a node that was slow for a part of the run: a cable or traffic may come and go, too."""
+    name, rounds = name_of(hosts, change.rank), mapped.evidence.rounds[1]
+    at = f"at {change.share:.2f} of the rate of others"
+    if change.flaps:
+        text = f"node {name} comes and goes: {at} in {change.low} of {change.of} measurements"
+    else:
+        text = f"node {name} was slow, {at}, for some of the run only"
+    when = (
+        f"{at} from round {change.begin} to {change.end} of {rounds}: {change.low} of {change.of} of its measurements"
+    )
+    look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
+    side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side)
+    details = (when, f"only {side}", look) if side else (when, look)
+    return Finding(
+        *("past", (change.rank,), (hosts[change.rank],), change.share, False, text, f"node {name}", change.side),
+        slow_in_scan=change.low,
+        look=look,
+        details=details,
+    )
+
+
+def _kinds(mapped: MappedEvidence, hosts: tuple[str, ...]) -> list[Finding]:
+    """Return the finding that the nodes are of several kinds; none if they are alike."""
+    evidence = mapped.evidence
+    if len(evidence.kinds) < 2:
+        return []
+    fastest, *slower = evidence.kinds
+    reached = [f"{evidence.reference_MBps * each.share / 1000:.3g}" for each in evidence.kinds]
+    text = f"{len(fastest.ranks)} of {len(hosts)} nodes reach {reached[0]} GB/s, " + ", ".join(
+        f"{len(each.ranks)} ({names_text([name_of(hosts, rank) for rank in each.ranks], MOST_OF_KIND)}) {rate}"
+        for each, rate in zip(slower, reached[1:], strict=True)
+    )
+    details = ["alike among themselves: not faults unless all nodes should be equal; each is held to its own kind"]
+    for each in slower:
+        leaves = np.unique(mapped.leaf[list(each.ranks)])
+        if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == len(each.ranks):
+            names = names_text([mapped.known.switches[int(leaf)] for leaf in leaves], words.MOST_NAMES)
+            details.append(f"the {len(each.ranks)} are all nodes of {names}: look at it, too")
+    return [Finding("kinds", (), (), slower[-1].share, False, text, details=tuple(details))]
 
 
 def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
@@ -183,31 +246,29 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
     share = float(np.median([each.share for each in pairs]))
     ends = " to ".join(_range(hosts, ranks) for ranks in (senders, receivers))
     look = "give the switches of the hosts (--topology), or the forwarding tables, to have the cable or switch named"
-    text = (
-        f"{len(pairs)} pairs, {ends}, run at {share:.2f} of the rate of others alone, and none of their nodes is slow "
-        f"with every partner; that they behave alike is inferred from the rates: {look}"
-    )
-    part = f"what is between {ends}"
-    return Finding("group", (), (), share, True, text, part, "", len(pairs), look=look)
+    part = f"{len(pairs)} paths, {ends},"
+    text = f"{part} run at {share:.2f} of the rate of others, measured alone"
+    details = ("none of their nodes is slow with every partner; a cable or a switch may be common to them", look)
+    return Finding("group", (), (), share, True, text, part.strip(","), "", len(pairs), look=look, details=details)
 
 
 def _range(hosts: tuple[str, ...], ranks: list[int]) -> str:
     """Return ranks in words: as a range if most of them are consecutive."""
     first, last = ranks[0], ranks[-1]
     if len(ranks) > 2 and last - first + 1 <= 2 * len(ranks):
-        return f"from among {name_of(hosts, first)} to {name_of(hosts, last)}"
+        return f"{len(ranks)} of the nodes from {name_of(hosts, first)} to {name_of(hosts, last)}"
     return names_text([name_of(hosts, rank) for rank in ranks], words.MOST_NAMES)
 
 
-def _unexplained(
-    mapped: MappedEvidence, output: RotateOutput, culprits: Sequence[Culprit], unsure: Numbers
-) -> list[Finding]:
-    """Return the findings about suspect pairs that no fault explains; :param unsure: may be slow by chance."""
+def _unexplained(mapped: MappedEvidence, output: RotateOutput, blamed: Numbers, unsure: Numbers) -> list[Finding]:
+    """Return the findings about suspect pairs that no fault explains.
+
+    :param blamed: positions of the pairs of what is slow; :param unsure: of those that may be slow by chance.
+    """
     evidence = mapped.evidence
     part = output.phases["alone"]
     again = np.unique(part.sender.astype(np.int64) * evidence.ranks + part.receiver)
     suspects = np.searchsorted(evidence.sender * evidence.ranks + evidence.receiver, again)
-    blamed = np.concatenate([each.part.pairs for each in culprits if each.sure] or [suspects[:0]])
     left = np.setdiff1d(suspects, blamed)
     rates = evidence.alone[left]
     healthy = left[rates >= np.log1p(-LEAST_FAULT)]
@@ -216,25 +277,37 @@ def _unexplained(
         least = float(np.exp(evidence.alone[healthy].min()))
         text = (
             f"{len(healthy)} of {len(suspects)} suspect pairs reach at least {least:.2f} of the rate of others when "
-            "measured alone, and are slower only while others run: they share what they pass through"
+            "measured alone, and are slower only while others run"
         )
         findings.append(Finding("sharing", (), (), float(len(healthy)), True, text))
-    if noisy := len(np.intersect1d(left, unsure)):
-        findings.append(_noise(mapped, noisy))
+    noisy = np.intersect1d(left, unsure)
+    if len(noisy):
+        findings.append(_noise(mapped, len(noisy), float(np.exp(np.median(evidence.alone[noisy])))))
     return findings
 
 
-def _noise(mapped: MappedEvidence, pairs: int) -> Finding:
+def _noise(mapped: MappedEvidence, pairs: int, share: float | None = None) -> Finding:
+    """Return the finding about pairs that nothing is certain of; :param share: their rate alone, as a share."""
     noise = mapped.evidence.noise
-    others = f" and healthy pairs by {100 * noise.between:.0f} % from each other" if noise.between > 0 else ""
-    text = (
-        f"a pair differs by {100 * noise.repeat:.0f} % from one measurement to the next{others}, so nothing is certain "
-        f"about {count_text(pairs, 'pair')} that look{'s' if pairs == 1 else ''} slow; measure on idle nodes, one "
-        "process on each"
-    )
+    others = f", healthy pairs by up to {100 * noise.most:.0f} % from each other" if noise.most > 0 else ""
+    at = f" at {share:.2f} of the rate of others" if share is not None else ""
+    text = f"nothing is certain about {count_text(pairs, 'pair')}{at}: "
+    text += f"a pair differs by {100 * noise.repeat:.0f} % from one measurement to the next{others}"
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
-    text += "" if noise.between > noise.repeat else ", or raise --confirm-repeats"
-    return Finding("noise", (), (), float(pairs), False, text)
+    more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
+    look = f"measure on idle nodes, one process on each{more}"
+    return Finding("noise", (), (), float(pairs), False, text, look=look, details=(look,))
+
+
+def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[Finding]:
+    """Return the finding that even healthy pairs are far below the rate of a link, if that is known."""
+    share = mapped.evidence.reference_MBps / link_MBps if link_MBps else 1.0
+    if share >= LEAST_OF_LINK:
+        return []
+    reached, link = (f"{rate / 1000:.3g}" for rate in (mapped.evidence.reference_MBps, link_MBps or 0.0))
+    text = f"all nodes are slow: pairs alone reach {reached} GB/s, {share:.2f} of the {link} GB/s of a link"
+    look = "look at what all have in common: driver, speed of the links, settings; one process may not fill a link"
+    return [Finding("line rate", (), (), share, False, text, look=look, details=(look,))]
 
 
 def faults(found: Iterable[Finding]) -> list[Finding]:

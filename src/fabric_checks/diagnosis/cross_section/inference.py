@@ -16,7 +16,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
 
@@ -41,6 +42,12 @@ MOST_LOW, MOST_WORST = 128, 6
 FEWEST_IN_SCAN = 6
 #: Ranks no further apart than this are assumed to share a switch where switches are unknown.
 NEIGHBOURS = 2
+#: The fewest slow pairs alone of a part that became slow during the run.
+FEWEST_LATE = 3
+#: Of the pairs that are slow alone at most this share was as slow before a part became slow.
+MOST_SLOW_BEFORE = 0.25
+#: A node that became slow during the run may not have been measured with its neighbours since; so many partners do.
+FEWEST_PARTNERS = 3
 #: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
 AS_GOOD = 6.0
 #: The most parts of an explanation.
@@ -56,6 +63,7 @@ class Culprit:
     :param slow: positions of its pairs that were slow alone; :param slow_in_scan: of those that were below their
         expectation in the scan; :param fast: of those that reached more than it could give them.
     :param confidence: from 0 to 1: the likelihood of this explanation among all that were compared.
+    :param since: the round of the run from which on it is slow, 0 if always.
     :param sure: whether the loss exceeds chance and the spread of healthy parts.
     """
 
@@ -66,6 +74,7 @@ class Culprit:
     slow_in_scan: Numbers
     fast: Numbers
     confidence: float
+    since: float
     sure: bool
 
 
@@ -162,33 +171,44 @@ def _low_in_scan(mapped: MappedEvidence) -> Numbers:
 
 @dataclass(frozen=True)
 class _Choice:
-    """A part with its share as a logarithm, its gain, and the parts that gain as much."""
+    """A part with its share as a logarithm, its gain, the time since when, and the parts that gain as much."""
 
     part: Part
     level: float
     gain: float = 0.0
     others: tuple[Part, ...] = ()
     confidence: float = 1.0
+    since: float = 0.0
 
 
 @dataclass(frozen=True)
 class _Predicted:
-    """The predicted rate of each pair, alone and in the scan, as logarithms of shares."""
+    """The predicted rate of each pair, alone and in the scan, as logarithms of shares.
+
+    :param bound: the highest rate while others ran, of the measurements that the prediction holds for.
+    """
 
     alone: Array
     in_scan: Array
+    bound: Array
 
     def of(self, pairs: Numbers) -> _Predicted:
-        return _Predicted(self.alone[pairs], self.in_scan[pairs])
+        return _Predicted(self.alone[pairs], self.in_scan[pairs], self.bound[pairs])
 
-    def with_part(self, part: Part, level: float) -> _Predicted:
+    def with_part(
+        self, part: Part, level: Array, late: NDArray[np.bool_] | bool = True, bound: Array | None = None
+    ) -> _Predicted:
         """Return the prediction where all pairs pass through a part at a share.
+
+        :param level: that of each of its pairs; :param late: which of them the scan measured when it was slow already;
+            :param bound: the highest rates since then.
 
         The loss of the part is divided among its pairs, or taken from one that had more than the others.
         """
         left = np.log(np.maximum(np.exp(self.in_scan) - (1 - np.exp(level)), 1e-6))
-        in_scan = np.minimum(self.in_scan, np.maximum(level - part.sharing, left))
-        return _Predicted(np.minimum(self.alone, level), in_scan)
+        in_scan = np.where(late, np.minimum(self.in_scan, np.maximum(level - part.sharing, left)), self.in_scan)
+        bounds = self.bound if bound is None else np.where(level < self.alone, bound, self.bound)
+        return _Predicted(np.minimum(self.alone, level), in_scan, bounds)
 
 
 def _known(distances: Array) -> Array:
@@ -204,10 +224,11 @@ class _Search:
         evidence = mapped.evidence
         noise = evidence.noise
         self.parts = parts
+        self.evidence = evidence
         self.alone = evidence.alone
         self.bound = evidence.bound
         self.scan = mapped.rest + mapped.expected
-        self.healthy = _Predicted(np.zeros(len(evidence.alone)), mapped.expected)
+        self.healthy = _Predicted(np.zeros(len(evidence.alone)), mapped.expected, evidence.bound)
         of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
         self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
         self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
@@ -217,7 +238,7 @@ class _Search:
     def cost(self, pairs: Numbers, level: _Predicted) -> Array:
         """Return the distance of pairs from their prediction, in squared standard errors."""
         alone = _known((self.alone[pairs] - level.alone) / self.of_alone[pairs])
-        above = np.maximum(self.bound[pairs] - level.alone, 0) / self.of_bound
+        above = np.maximum(level.bound - level.alone, 0) / self.of_bound
         # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
         above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
         beyond = np.where(level.alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
@@ -227,12 +248,66 @@ class _Search:
 
     def predicted(self, chosen: Sequence[_Choice]) -> _Predicted:
         """Return the prediction of a set of parts."""
-        found = _Predicted(self.healthy.alone.copy(), self.healthy.in_scan.copy())
+        found = _Predicted(*(values.copy() for values in vars(self.healthy).values()))
         for each in chosen:
             pairs = each.part.pairs
-            through = found.of(pairs).with_part(each.part, each.level)
-            found.alone[pairs], found.in_scan[pairs] = through.alone, through.in_scan
+            through = self.through(found.of(pairs), each.part, each.level, each.since)
+            for values, own in zip(vars(found).values(), vars(through).values(), strict=True):
+                values[pairs] = own
         return found
+
+    def slack(self, part: Part) -> Array:
+        """Return what a part may lose before each of its pairs is slow, which are as slow as their kinds of nodes."""
+        if part.kind == "pair" or len(self.evidence.kinds) == 1:
+            return np.zeros(len(part.pairs))
+        own = self.evidence.of_kind[part.key[0]] if part.kind in OF_NODES else 0.0
+        return np.asarray(own - self.evidence.of_pair[part.pairs])
+
+    def levels(self, part: Part, level: float) -> Array:
+        """Return the level of each pair of a part that is at a level."""
+        return np.minimum(level + self.slack(part), 0.0)
+
+    def through(self, before: _Predicted, part: Part, own: float, since: float = 0.0) -> _Predicted:
+        """Return the prediction for the pairs of a part that is slow since some time."""
+        level = self.levels(part, own)
+        if not since:
+            return before.with_part(part, level)
+        bound = self.evidence.series.bound_since(part.pairs, since)
+        return before.with_part(part, level, self.evidence.when[part.pairs] >= since, bound)
+
+    def began(self, part: Part, loss: float, slow: NDArray[np.bool_]) -> float:
+        """Return since when a part is slow; 0 if always, or if that explains too little.
+
+        It is the time that explains most of what was measured while others ran: before it no pair is slow, and after it
+        none is fast (a change point by likelihood: Hinkley, Biometrika 57, 1970). That a pair was low before it counts
+        only at the level of the part, and of those that are slow alone: others may have shared a cable.
+
+        :param slow: which of its pairs are slow alone.
+        """
+        series = self.evidence.series
+        at, own = series.of(part.pairs)
+        there = ~series.alone[own] & ~np.isnan(series.rate[own])
+        at, own = at[there], own[there]
+        order = np.argsort(series.when[own], kind="stable")
+        rate, when, was_slow = series.rate[own[order]], series.when[own[order]], slow[at[order]]
+        level = self.levels(part, loss)[at[order]]
+        after = np.minimum(
+            np.maximum(np.maximum(np.where(level < 0, rate - level, 0), 0) / self.of_bound - BY_CHANCE, 0) ** 2,
+            MOST_WEIGHT,
+        )
+        low = was_slow & (np.abs(rate - level) < CONTRADICTION * self.of_bound)
+        before = np.where(low, np.minimum((rate / self.of_bound) ** 2, MOST_SCAN_WEIGHT), 0.0)
+        # Of a change before each measurement, or after the last.
+        cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
+        times, first = np.unique(when, return_index=True)
+        begins = np.append(first, len(rate))
+        best = int(np.argmin(cost[begins]))
+        # Where pairs were slow before, too, it is only some of them that are slow, not the part. What begins after the
+        # scan may be traffic of others.
+        if not best or low[: begins[best]].sum() > max(1, MOST_SLOW_BEFORE * slow.sum()):
+            return 0.0
+        since = times[best] if best < len(times) else self.evidence.rounds[0]
+        return float(since) if since < self.evidence.rounds[0] else 0.0
 
     def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
         """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
@@ -243,14 +318,26 @@ class _Search:
         if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
             return None
         # In the scan a pair has the share of the part over the number of pairs in it.
+        slack = self.slack(part)
         shares = np.concatenate((self.alone[pairs][low], (self.scan[pairs] + part.sharing)[below & ~low]))
+        shares -= np.concatenate((slack[low], slack[below & ~low]))
         cost = self.cost(pairs, before).sum()
         best = None
         for own in _levels(shares):
-            gain = cost - self.cost(pairs, before.with_part(part, own)).sum() - part.price
+            gain = cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
             if best is None or gain > best.gain:
                 best = _Choice(part, own, float(gain))
-        return None if best is None or self.contradicted(best) else best
+        if best is None or not self.contradicted(best):
+            return best
+        if part.kind == "pair" or np.count_nonzero(low) < FEWEST_LATE:
+            return None
+        own = float(np.median((self.alone[pairs] - slack)[low]))
+        since = self.began(part, own, self.alone[pairs] - slack < own / 2)
+        # One more parameter, of as many values as there are rounds.
+        price = part.price + 2 * float(np.log(self.evidence.rounds[1]))
+        gain = cost - self.cost(pairs, self.through(before, part, own, since)).sum() - price
+        late = _Choice(part, own, float(gain), since=since)
+        return late if since and not self.contradicted(late) else None
 
     def contradicted(self, choice: _Choice) -> bool:
         """Return whether a part cannot be slow, because more of its pairs are fast than by chance."""
@@ -259,9 +346,11 @@ class _Search:
     def fast(self, choice: _Choice) -> NDArray[np.bool_]:
         """Return for each pair of a part whether it reached more than the part could give it."""
         pairs = choice.part.pairs
-        fast = self.bound[pairs] > choice.level + CONTRADICTION * self.of_bound
-        fast |= self.alone[pairs] > choice.level + CONTRADICTION * self.of_alone[pairs]
-        return np.asarray(fast)
+        bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
+        level = self.levels(choice.part, choice.level)
+        fast = bound > level + CONTRADICTION * self.of_bound
+        fast |= self.alone[pairs] > level + CONTRADICTION * self.of_alone[pairs]
+        return np.asarray(fast & (level < 0))
 
     def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
         """Return the parts that gain something on top of the chosen ones, the largest gain first."""
@@ -346,20 +435,25 @@ def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> C
     evidence, part = mapped.evidence, choice.part
     pairs, middle = part.pairs, choice.level / 2
     search = _Search(mapped, ())
-    slow = pairs[evidence.alone[pairs] < middle]
-    scan = search.scan[pairs] + part.sharing
+    slack = search.slack(part)
+    slow = pairs[evidence.alone[pairs] - slack < middle]
+    scan = search.scan[pairs] + part.sharing - slack
     is_low = (mapped.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)
+    is_low &= evidence.when[pairs] >= choice.since
     low = pairs[is_low]
     fast = np.setdiff1d(pairs[search.fast(choice)], slow)
     needed = 1 if part.kind == "pair" else FEWEST_PAIRS
     if len(slow) + len(low) < needed:
         return None
     if len(slow) >= needed:
-        level = float(np.median(evidence.alone[slow]))
+        level = float(np.median((evidence.alone[pairs] - slack)[np.isin(pairs, slow)]))
         errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
         sure = -level > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
-        sure &= _has_neighbours(mapped, part)
+        partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
+        # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
+        became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS
+        sure &= became or _has_neighbours(mapped, part, choice.since)
         # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect. The
         # other direction of a suspect is measured again as well, and may be missing from the scan.
         sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
@@ -372,19 +466,23 @@ def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> C
         # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
         sure = len(slow) > 0 and len(low) >= FEWEST_IN_SCAN and len(thirds) == 3
         sure &= -level > least_loss(mapped, errors, part.kind, slowest=slowest)
-    return Culprit(part, choice.others, float(np.exp(level)), slow, low, fast, choice.confidence, bool(sure))
+    return Culprit(
+        part, choice.others, float(np.exp(level)), slow, low, fast, choice.confidence, choice.since, bool(sure)
+    )
 
 
-def _has_neighbours(mapped: MappedEvidence, part: Part) -> bool:
+def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> bool:
     """Return whether a node was measured with nodes at its switch.
 
     Where its switch is unknown the next ranks stand for these: if only pairs with them are fast, the node is healthy.
     Without such a pair a node cannot be distinguished from its path to the others.
     """
     evidence = mapped.evidence
-    if part.kind not in OF_NODES:
-        return True
+    if part.kind not in OF_NODES or mapped.known.has_routes:
+        return True  # with known routes its path is among the parts that are compared
     pairs = part.pairs
+    if since:
+        pairs = pairs[(evidence.when[pairs] >= since) | ~np.isnan(evidence.alone[pairs])]
     if mapped.leaf[part.key[0]] >= 0:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
     near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS

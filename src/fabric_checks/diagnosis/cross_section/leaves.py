@@ -18,9 +18,9 @@ from scipy.special import stdtrit
 
 from fabric_checks.core.routing import ADAPTIVE
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, OF_MEDIAN, Array
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import name_of
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.parsers.rotate import RotateOutput
 
@@ -92,7 +92,7 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
         return None
     evidence, groups = mapped.evidence, np.array(output.groups)
     count = int(groups.max()) + 1
-    best = np.fmax(np.fmax(evidence.scan, evidence.bound), evidence.alone)
+    best = np.fmax(np.fmax(evidence.scan, evidence.bound), evidence.alone) + evidence.of_pair
     level = np.full((2, evidence.ranks), -np.inf)
     for own, ranks in zip(level, (evidence.sender, evidence.receiver), strict=True):
         np.fmax.at(own, ranks, best)
@@ -184,4 +184,5 @@ def note(ways: Ways) -> dict[str, object]:
         )
     else:
         text += f"; of {groups} switches it cannot be told which has lost cables"
-    return {"kind": "by leaf", "shares": level.tolist(), "text": text}
+    smallest = float(ways.smallest) if ways.is_enough else None
+    return {"kind": "by leaf", "shares": level.tolist(), "leaf": smallest, "text": text}

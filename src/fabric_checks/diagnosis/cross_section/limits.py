@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fabric_checks.diagnosis.cross_section.evidence import OF_BEST, OF_MEDIAN, Evidence, top_of
+from fabric_checks.diagnosis.cross_section.evidence import Evidence
 from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, least_loss
+from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes, top_of
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
 from fabric_checks.parsers.rotate import Transfers
@@ -61,7 +62,7 @@ class Limits:
         """The same in words."""
         losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
         known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
-        text = f"the smallest faults that this run would have named: {known or 'none'}"
+        text = f"the smallest faults that this run would have named: {known or 'none can be told here'}"
         if not self.saw_a_tenth:
             text += "; it would not have seen a node slower by a tenth"
         return text
@@ -103,8 +104,16 @@ def limits(
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
 
-    # Nodes are compared with the best of other nodes, which do not share.
-    of_node = named("sender", _PAIRS_OF_NODE, OF_MEDIAN * noise.scan / np.sqrt(partners))
+    # Nodes are compared with the best of other nodes. Where these share in most rounds, one that is slower by less than
+    # what is shared looks like them.
+    usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in (evidence.sender, evidence.receiver)]
+    of_nodes = [float(np.nanmedian(side)) for side in usual if not np.isnan(side).all()]
+    of_node = named(
+        "sender",
+        _PAIRS_OF_NODE,
+        OF_MEDIAN * noise.scan / np.sqrt(partners),
+        -min([*of_nodes, 0.0]) if of_nodes else 0.0,
+    )
     of_pair = named("pair", 1, noise.scan, shared)
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)

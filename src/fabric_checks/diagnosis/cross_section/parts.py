@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, Array, Evidence, Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, FabricMap, arcs_of
 from fabric_checks.diagnosis.fabric_map.sharing import max_min
@@ -140,6 +141,7 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
     )
     routes += round_[:, None] * size
     capacity = np.ones(size)
+    capacity[: 2 * ranks] = np.exp(np.tile(evidence.of_kind, 2))
     capacity[2 * ranks : -1] = known.rates if known.rates is not None else 1.0
     capacity[-1] = np.inf
     rates = max_min(routes, np.tile(capacity, len(numbers)))
@@ -149,6 +151,7 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
     pairs_of_round = np.bincount(round_, minlength=len(numbers))
     usable &= pairs_of_round == pairs_of_round.max()
     expected[scanned[usable[round_]]] = np.log(rates[usable[round_]])
+    expected -= evidence.of_pair
     loads = np.bincount(routes.ravel(), minlength=size * len(numbers))[routes[:, 2:]]
     sharing[scanned] = np.where(own >= 0, np.log(loads), 0.0)
     return sharing, expected

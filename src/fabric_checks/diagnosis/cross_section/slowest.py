@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from fabric_checks.diagnosis.cross_section.evidence import LEAST_SPREAD, Array, Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 
 #: The share of runs in which the slowest of healthy nodes may be blamed: a third of the documented one, because the

@@ -77,8 +77,11 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
         return Words(f"switch {leaf}", "", "forwards everything", f"look at {leaf} and at its counters")
     if part.kind in ("leaf out", "leaf in", "leaf"):
         side = {"leaf out": "out of it", "leaf in": "into it", "leaf": "both ways"}[part.kind]
-        look = f"look at {leaf}, at all its uplinks together, and at how many there are"
-        return Words(f"all uplinks of {leaf}", side, "run", look)
+        # In a dragonfly or a torus its neighbours have hosts, too, and none is above it.
+        neighbours = known.ends[known.starts == key[0]]
+        cables = "cables to other switches" if np.isin(neighbours, known.at).any() else "uplinks"
+        look = f"look at {leaf}, at all its {cables} together, and at how many there are"
+        return Words(f"all {cables} of {leaf}", side, "run", look)
     look = f"look at the error counters of the uplinks of {leaf}; with the forwarding tables the cable is named"
     if part.kind == "leaf pair":
         return Words(f"the way from {leaf} to {known.switches[key[1]]}", "one way", "runs", look)

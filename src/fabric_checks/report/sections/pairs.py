@@ -221,7 +221,10 @@ def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> 
             _nodes_table(f"{key}-nodes", name, found),
             Table(f"{key}-bins", f"Pairs of {name} by bandwidth", "MB/s", (Column("pairs"),), bins),
         ),
-        (f"{_origin(median)}: {found.output.pairs} pairs a round.", *(clean(note["text"]) for note in found.notes())),
+        (
+            f"{_origin(median)}: {found.output.pairs} pairs a round.",
+            *(clean(": ".join((note["text"], *note.get("details", ())))) for note in found.notes()),
+        ),
     )
 
 
@@ -260,5 +263,8 @@ def _latencies(key: str, name: str, median: Value, folders: Sequence[Path]) -> P
         (drawing.heat_map(found.latency_us, hosts, hosts),),
         (),
         (Table(f"{key}-data", f"Nodes of {name}", "node", columns, rows),),
-        (f"{_origin(median)}.", *(clean(note["text"]) for note in found.notes())),
+        (
+            f"{_origin(median)}.",
+            *(clean(": ".join((note["text"], *note.get("details", ())))) for note in found.notes()),
+        ),
     )

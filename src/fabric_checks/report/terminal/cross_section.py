@@ -47,7 +47,8 @@ def as_lines(reports: Reports) -> list[str]:
             for metric in (*METRICS, *OF_SWITCHES)
             if metric.name in values
         ]
-        lines += [f"  {one_line(note['text'])}" for note in found.notes()]
+        for note in found.notes():
+            lines += [f"  {one_line(note['text'])}", *(f"    {one_line(more)}" for more in note.get("details", ()))]
         if not found.findings:
             lines.append("  nothing stands out in what was measured")
     return lines

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What becomes of trials if a constant of the analysis is another: `python -m lab.faults.calibration [NAME...]`.
+
+Constants without a derivation stand where neither neighbour names more faults without blaming anybody healthy.
+"""
+
+import argparse
+import sys
+from collections import Counter
+
+from fabric_checks.diagnosis.cross_section import changes, evidence, inference, kinds, limits, noise, parts, slowest
+from lab.faults.trials import Trial, outcome
+
+#: By module the constants and the factors that are tried.
+CONSTANTS = {
+    noise: ("LEAST_SPREAD", "ENOUGH_CONTROLS", "NEAR_TOP"),
+    kinds: ("APART", "MOST_SPREAD", "ALIKE", "MOST_FASTER"),
+    inference: ("MOST_SLOW_BEFORE", "SPREAD_ERRORS", "CONTRADICTION"),
+    changes: ("LOW_ERRORS", "MOST_OF_TIME", "ONE_LEVEL"),
+}
+FACTORS = (0.6, 1.0, 1.6)
+MODULES = (changes, evidence, inference, kinds, limits, noise, parts, slowest)
+#: Faults of each kind of circumstance, and healthy fabrics that are easily blamed.
+TRIALS = (
+    Trial("host", 0.2, 16),
+    Trial("cable", 0.25, 32),
+    Trial("leaf", 0.2, 16),
+    Trial("cable", 0.2, 32, known="nothing"),
+    Trial("host sends", 0.3, 32, history="begins", known="nothing"),
+    Trial("host", 0.3, 32, history="flaps"),
+    Trial("cable", 0.2, 32, noise="1 % at half"),
+    Trial("several", 0.2, 32),
+    Trial("host", 0.2, 32, kinds=(0.25, 0.9, "at random")),
+    Trial("healthy", 0.0, 32, kinds=(0.25, 0.9, "every k-th")),
+    Trial("healthy", 0.0, 16, noise="bursts of others' traffic"),
+    Trial("healthy", 0.0, 16, noise="nodes differ by 3 %"),
+)
+
+
+def tried(name, value, seeds):
+    """Return how often each outcome came of all trials with a constant at a value; all modules that have it get it."""
+    having = [module for module in MODULES if hasattr(module, name)]
+    before = [getattr(module, name) for module in having]
+    try:
+        for module in having:
+            setattr(module, name, value)
+        return Counter(outcome(trial, seed)[0] for trial in TRIALS for seed in seeds)
+    finally:
+        for module, old in zip(having, before, strict=True):
+            setattr(module, name, old)
+
+
+def main():
+    """Print a line for each constant and value."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="constants; without any: all")
+    parser.add_argument("--trials", type=int, default=20, help="of each kind")
+    parser.add_argument("--first-seed", type=int, default=10_000)
+    asked = parser.parse_args()
+    seeds = range(asked.first_seed, asked.first_seed + asked.trials)
+    for module, names in CONSTANTS.items():
+        for name in (name for name in names if not asked.names or name in asked.names):
+            for factor in FACTORS:
+                value = getattr(module, name) * factor
+                print(f"{name:17}{value:8.3f}  {dict(tried(name, value, seeds))}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

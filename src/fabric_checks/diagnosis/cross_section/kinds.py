@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kinds of nodes: whether all nodes are one population, before any of them is blamed.
+
+Adapters of two generations, or far from the memory of half of the nodes, make two levels that many nodes share. Each
+node is held to the level of its own kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_level, levels_of_nodes, top_of
+
+#: The fewest nodes of a kind, and the least share of all: fewer that are alike are as likely slow ones.
+FEWEST_OF_KIND, LEAST_SHARE = 3, 1 / 8
+#: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as a logarithm.
+#: The halves of one normal population are three apart.
+APART, LEAST_APART = 4.5, 0.03
+#: Nodes of a slow kind differ by no more than so many times what healthy ones do by chance; slow nodes do.
+MOST_SPREAD = 2.5
+#: The two sides of a node of a kind are alike within so many standard errors of both.
+ALIKE = 4.5
+#: Of the pairs within a slow kind, and of those of it alone, at most this share exceeds its level by :data:`APART`
+#: deviations.
+MOST_FASTER = 0.1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Nodes whose rates are alike.
+
+    :param ranks: of these nodes; :param share: their rate as a share of the fastest kind's.
+    """
+
+    ranks: tuple[int, ...]
+    share: float
+
+
+def of_rates(table: pl.DataFrame, ranks: int) -> tuple[tuple[Kind, ...], Array]:
+    """Return the kinds of nodes, the fastest first, and of each rank the logarithm of its kind's share.
+
+    A node that is slower than its kind belongs to the next faster one.
+
+    :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
+    """
+    one = (Kind(tuple(range(ranks)), 1.0),), np.zeros(ranks)
+    alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
+    scanned = pl.col("rate").filter(pl.col("phase") == "scan").median()
+    pairs = table.group_by("pair").agg(
+        pl.coalesce(alone, scanned).alias("rate"),
+        scanned.alias("scan"),
+        pl.col("rate").max().alias("best"),
+        alone.is_not_null().alias("alone"),
+    )
+    pairs = pairs.filter(pl.col("rate").is_not_null()).sort("pair")
+    pair, rate, scan = (pairs[name].to_numpy() for name in ("pair", "rate", "scan"))
+    if len(pair) < 2 * ranks:
+        return one
+    sender, receiver = pair // ranks, pair % ranks
+    _, spread, _ = top_of(scan[~np.isnan(scan)])
+    (sent, sends), (received, receives) = (levels_of_nodes(rate, side, ranks) for side in (sender, receiver))
+    errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
+    level = (sent + received) / 2
+    alike = np.abs(sent - received) <= ALIKE * np.hypot(*errors)
+    error = float(np.median(np.hypot(*errors))) / 2
+    groups = _groups(np.flatnonzero(alike & ~np.isnan(level)), level, error)
+    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks)))
+    of_kinds = [group for group in groups if len(group) >= fewest]
+    for group in of_kinds[1:]:
+        # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
+        starts, ends = np.isin(sender, group), np.isin(receiver, group)
+        faster = pairs["best"].to_numpy() > float(np.median(level[group])) + APART * spread
+        within, by_itself = starts & ends, (starts | ends) & pairs["alone"].to_numpy()
+        is_faster = any(faster[own].mean() > MOST_FASTER for own in (within, by_itself) if own.any())
+        of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
+        if not within.any() or is_faster or of_kind > MOST_SPREAD * error:
+            of_kinds = [each for each in of_kinds if each is not group]
+    if len(of_kinds) < 2:
+        return one
+    centres = np.array([float(np.median(level[group])) for group in of_kinds])
+    # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
+    known = np.where(np.isnan(level), centres[0], level)
+    ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, max(APART * error, LEAST_APART)))
+    number = (known[:, None] < ends).sum(axis=1) - 1
+    found = tuple(
+        Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(centre - centres[0])))
+        for each, centre in enumerate(centres)
+    )
+    return found, (centres - centres[0])[number]
+
+
+def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArray[np.int64]]:
+    """Return the ranks of each population, the fastest first: two means, and again in each, as long as these differ.
+
+    :param error: the standard error of a level.
+    """
+    order = ranks[np.argsort(-level[ranks], kind="stable")]
+    values, count = level[order], np.arange(1, len(order))
+    if len(order) < 2:
+        return [order]
+    sums = np.cumsum(values)[:-1]
+    between = (sums / count - (values.sum() - sums) / (len(order) - count)) ** 2 * count * (len(order) - count)
+    parts = np.split(order, [int(np.argmax(between)) + 1])
+    middles = [float(np.median(level[part])) for part in parts]
+    off = np.concatenate([np.abs(level[part] - middle) for part, middle in zip(parts, middles, strict=True)])
+    if middles[0] - middles[1] < max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART):
+        return [order]
+    return [group for part in parts for group in _groups(part, level, error)]
