@@ -31,6 +31,8 @@ ERRORS = 6.0
 MOST_NOISE = 0.10
 #: Of fewer nodes, two kinds and groups of different sizes look alike.
 FEWEST_FOR_KINDS = 16
+#: So many models of groups are compared.
+MOST_MODELS = 5
 #: How often the expectations of pairs and the effects of nodes are estimated in turns.
 ROUNDS = 3
 #: The least error of a latency, as a share, and the most errors that a pair counts as, when models are compared.
@@ -41,7 +43,7 @@ OF_LEAST = 1.4
 #: A slow node takes part in what is usual for its group: its effect is seen smaller by some of it.
 OF_EFFECT = 1.05
 #: Standard errors by which a fault has to exceed the least one so that more than 95 of 100 are found.
-CERTAIN = 2.0
+CERTAIN = 2.5
 #: The standard deviation of a normal distribution over its median absolute deviation.
 MAD = 1.4826
 
@@ -227,12 +229,19 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
     if np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any():
         return nowhere
     found = [nowhere]
-    with_own = (own, _effects(latency_us, nowhere.group)[0]) if len(own) >= FEWEST_FOR_KINDS else (own,)
-    for each in with_own:
+    to_try = [own]
+    if len(own) >= FEWEST_FOR_KINDS:
+        to_try.append(_effects(latency_us, nowhere.group)[0])
+    while to_try:
+        each = to_try.pop()
         less = latency_us - each[:, None] - each[None, :]
         border = groups.nearest(less, error_us)
-        if border is not None:
-            found.append(_Nearness(border, groups.find(less, border), each, error_us))
+        if border is None:
+            continue
+        found.append(_Nearness(border, groups.find(less, border), each, error_us))
+        if len(own) >= FEWEST_FOR_KINDS and len(found) <= MOST_MODELS:
+            # The groups of the nearest kind of nodes show what is each node's own, which hides other groups.
+            to_try.append(_effects(latency_us, found[-1].group)[0])
     return min(found, key=lambda each: _criterion(latency_us, each.group, error_us))
 
 
