@@ -13,13 +13,16 @@ from lab.faults.program import run
 NODES, LEAF = 32, 3
 
 
-def report_of(routing, lost=0, *, seed=1, groups=None, **shares):
-    """Return the report of a run; so many cables of the fourth leaf are dead."""
+def report_of(routing, lost=0, *, seed=1, groups=None, fabric="", **shares):
+    """Return the report of a run; so many cables of the fourth leaf are dead.
+
+    :param routing: as the analysis knows it; :param fabric: as it is, the same by default.
+    """
     wiring, known = wired("fat tree 2", NODES, "d-mod-k")
     arcs = np.flatnonzero(known.starts == LEAF)[:lost] // 2
     dead = {int(arc): 0.0 for cable in arcs for arc in (2 * cable, 2 * cable + 1)}
-    fabric = ManyWays(routing, wiring, known, Noise(0.03), seed, arcs=dead, **shares)
-    output = run(fabric, known.at.tolist() if groups is None else groups)
+    ways = ManyWays(fabric or routing, wiring, known, Noise(0.03), seed, arcs=dead, **shares)
+    output = run(ways, known.at.tolist() if groups is None else groups)
     return evaluation.of_run(output, known=replace(known, routing=routing))
 
 
@@ -72,3 +75,19 @@ def test_of_three_switches_none_is_said_to_have_lost_cables():
 def test_what_would_have_been_named_is_stated():
     note = next(note for note in report_of("adaptive").notes() if note["kind"] == "by leaf")
     assert "one of 8 switches that carried 8 % less than the others would be named" in note["text"]
+
+
+def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed():
+    """Tables of static routes may be uneven, and nodes of several kinds get uneven shares."""
+    found = report_of("unknown", 1, fabric="adaptive")
+    assert faults(found) == [] and "leaf-3 has lost about a quarter" in found.findings[0].text
+    assert "extras['routing']" in found.findings[0].details[0]
+    # A map by which routes are static is doubted here, and nothing is known of them without it.
+    static = report_of("static", 1, fabric="adaptive")
+    assert faults(static) == []
+    old = dict.fromkeys(range(0, NODES, 4), 0.7)
+    kinds = report_of("adaptive", 1, kinds=old)
+    assert not any("lost about" in finding.text for finding in kinds.findings)
+    for report, why in ((found, "but not blamed"), (static, "but not blamed"), (kinds, "of several kinds")):
+        note = next(note for note in report.notes() if note["kind"] == "by leaf")
+        assert why in note["text"] and note["leaf"] is None

@@ -10,13 +10,13 @@ design differ by chance only.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from fabric_checks.core.routing import ADAPTIVE
+from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import name_of
@@ -39,6 +39,9 @@ OF_HASH = 0.3
 _FOUND = 1.645
 _FRACTIONS = {1 / 8: "an eighth", 1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds"}
 _MOST_NAMES = 4
+_IF_STATIC = (
+    "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or hashed"
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Ways:
         slower of their two nodes reaches at best divided by its number of flows; NaN if a group was not measured.
     :param error: its standard error, by how the nodes of a group differ, out, in and both; :param freedom: of these.
     :param members: the ranks of each group; :param rounds: the number of rounds of each direction.
+    :param routing: of the fabric; :param kinds: the number of kinds of nodes.
     """
 
     share: Array
@@ -56,6 +60,27 @@ class Ways:
     freedom: int
     members: tuple[tuple[int, ...], ...]
     rounds: int
+    routing: str
+    kinds: int
+
+    @property
+    def why_not(self) -> str:
+        """Return why no switch can be blamed; empty if one can.
+
+        Tables of static routes may be uneven, and nodes of several kinds get uneven shares of what is there.
+        """
+        if not self.is_enough:
+            return f"of {len(self.share)} switches it cannot be told which has lost cables"
+        if self.kinds > 1:
+            return "nodes are of several kinds, so it cannot be told which switch has lost cables"
+        if self.routing == STATIC:
+            return "where routes are static, a lost cable shows in pairs, and their tables may be uneven"
+        return ""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a switch is blamed that carries too little, and not only observed."""
+        return not self.why_not and self.routing in (ADAPTIVE, HASHED)
 
     @property
     def is_enough(self) -> bool:
@@ -119,7 +144,15 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     if mapped.known.routing != ADAPTIVE:
         error = np.maximum(error, OF_HASH / np.sqrt(len(leaf) / count / 2) * np.array([np.sqrt(2), np.sqrt(2), 1.0]))
     members = tuple(tuple(np.flatnonzero(groups == group).tolist()) for group in range(count))
-    return Ways(share, np.maximum(error, LEAST_SPREAD / 2), freedom, members, int(leaf.round.max() + 1) // 2)
+    return Ways(
+        share,
+        np.maximum(error, LEAST_SPREAD / 2),
+        freedom,
+        members,
+        int(leaf.round.max() + 1) // 2,
+        mapped.known.routing,
+        len(evidence.kinds),
+    )
 
 
 def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Collection[str]) -> list[Finding]:
@@ -127,7 +160,7 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
 
     :param hosts: the host of each rank; :param named: the names of parts that are blamed already.
     """
-    if not ways.is_enough:
+    if ways.why_not:
         return []
     loss, error = ways.losses()
     beyond = (loss > ways.errors_of_chance * error) & (loss > -np.log1p(-LEAST_LOSS))
@@ -140,7 +173,8 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
             is_both = beyond[group, 2] and (loss[group, :2] > loss[group, 2] / 2).all()
             side = 2 if is_both else int(loss[group, :2].argmax())
             share = float(np.exp(-loss[group, side]))
-            findings.append(_finding(switch, side, share, len(members), ways.rounds))
+            found = _finding(switch, side, share, len(members), ways.rounds)
+            findings.append(found if ways.is_certain else replace(found, confirmed=False, details=(_IF_STATIC,)))
     return findings
 
 
@@ -178,11 +212,12 @@ def note(ways: Ways) -> dict[str, object]:
     """Return what was measured of the switches as plain data; its ``text`` has what would have been named."""
     groups, level = len(ways.share), np.exp(ways.share[:, 2])
     text = f"nodes of one switch, all at once, reach {level.min():.2f} to {level.max():.2f} of their best rate in pairs"
-    if ways.is_enough:
+    if ways.why_not:
+        text += f"; {ways.why_not}"
+    else:
         text += (
             f"; one of {groups} switches that carried {100 * ways.smallest:.0f} % less than the others would be named"
         )
-    else:
-        text += f"; of {groups} switches it cannot be told which has lost cables"
-    smallest = float(ways.smallest) if ways.is_enough else None
+        text += "" if ways.is_certain else f", but not blamed: {_IF_STATIC}"
+    smallest = float(ways.smallest) if ways.is_certain else None
     return {"kind": "by leaf", "shares": level.tolist(), "leaf": smallest, "text": text}
