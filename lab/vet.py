@@ -87,7 +87,7 @@ class Slow(Fault):
 
 @dataclass
 class Vetted:
-    """What a vet prints: its exit status, the words of the nodes that are not good, the cost, the reasons."""
+    """The result of a vet: its exit status, the words of the nodes that are not good, the cost, the reasons."""
 
     status: int
     words: dict[str, str]

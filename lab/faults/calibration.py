@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What becomes of trials if a constant of the analysis is another: `python -m lab.faults.calibration [NAME...]`.
+"""Vary the constants of the analysis, and count what becomes of trials: `python -m lab.faults.calibration [NAME...]`.
 
 Constants without a derivation stand where neither neighbour names more faults without blaming anybody healthy.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``ibnetdiscover``, ``dump_lfts.sh`` and ``scontrol show topology`` print of a fabric."""
+"""Write a fabric as ``ibnetdiscover``, ``dump_lfts.sh`` and ``scontrol show topology`` do."""
 
 from __future__ import annotations
 

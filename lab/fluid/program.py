@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import groupby
 
 #: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns MB/s of each.
 Measure = Callable[[str, Sequence[tuple[int, int]], float], Sequence[float]]
@@ -405,10 +406,6 @@ def head(program: str, hosts: Sequence[str], options: str) -> list[str]:
 
 
 def _ranges(ranks: list[int]) -> str:
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1][1:] = [rank]
-        else:
-            runs.append([rank])
-    return "ranks " + ",".join("-".join(map(str, run)) for run in runs) if runs else "none"
+    runs = [[rank for _, rank in run] for _, run in groupby(enumerate(ranks), lambda each: each[1] - each[0])]
+    named = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f"ranks {','.join(named)}" if named else "none"

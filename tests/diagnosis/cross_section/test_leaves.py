@@ -69,7 +69,7 @@ def test_slow_nodes_of_one_switch_are_no_lost_cables():
 def test_of_three_switches_none_is_said_to_have_lost_cables():
     groups = [0] * 12 + [1] * 10 + [2] * 10
     note = next(note for note in report_of("adaptive", 2, groups=groups).notes() if note["kind"] == "by leaf")
-    assert "of 3 switches it cannot be told which has lost cables" in note["text"]
+    assert "among 3 switches the one that has lost cables cannot be identified" in note["text"]
 
 
 def test_what_would_have_been_named_is_stated():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section import bandwidths, doubts, evidence, findings, leaves, parts
+from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, leaves, map_fit, parts
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
@@ -169,9 +169,9 @@ def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: F
 
 def _found(output: rotate.RotateOutput, mapped: MappedEvidence) -> tuple[tuple[Finding, ...], MappedEvidence]:
     """Return the findings, and the evidence on the map that they are of: on none if it does not fit the run."""
-    doubt = doubts.misfit(mapped, output.hosts)
+    doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
-    doubt = doubt or doubts.scattered(found)
+    doubt = doubt or map_fit.scattered(found)
     if doubt is None:
         return tuple(found), mapped
     unmapped = parts.on_map(mapped.evidence, output.hosts, None)

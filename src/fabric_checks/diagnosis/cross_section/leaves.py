@@ -70,9 +70,9 @@ class Ways:
         Tables of static routes may be uneven, and nodes of several kinds get uneven shares of what is there.
         """
         if not self.is_enough:
-            return f"of {len(self.share)} switches it cannot be told which has lost cables"
+            return f"among {len(self.share)} switches the one that has lost cables cannot be identified"
         if self.kinds > 1:
-            return "nodes are of several kinds, so it cannot be told which switch has lost cables"
+            return "nodes are of several kinds, so a switch that has lost cables cannot be identified"
         if self.routing == STATIC:
             return "where routes are static, a lost cable shows in pairs, and their tables may be uneven"
         return ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import doubts, evaluation
+from fabric_checks.diagnosis.cross_section import evaluation, map_fit
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
@@ -72,14 +72,14 @@ def fault(kind, part):
 def test_switches_that_leave_slow_pairs_without_one_explanation_are_doubted():
     one, other = fault("uplink", "an uplink of leaf-1"), fault("uplink", "an uplink of leaf-2")
     assert (
-        "what is slow would be an uplink of leaf-1, an uplink of leaf-2 at once" in doubts.scattered([one, other]).text
+        "what is slow would be an uplink of leaf-1, an uplink of leaf-2 at once" in map_fit.scattered([one, other]).text
     )
-    assert doubts.scattered([one, fault("group", "what is between n1 to n2")]) is not None
+    assert map_fit.scattered([one, fault("group", "what is between n1 to n2")]) is not None
 
 
 @pytest.mark.parametrize("kinds", [["uplink"], ["uplink", "node"], ["pair", "pair"], ["group"], []])
 def test_one_explanation_by_switches_is_believed(kinds):
-    assert doubts.scattered([fault(kind, f"{kind} {number}") for number, kind in enumerate(kinds)]) is None
+    assert map_fit.scattered([fault(kind, f"{kind} {number}") for number, kind in enumerate(kinds)]) is None
 
 
 def test_cables_faster_than_hosts_are_no_reason_to_doubt():
