@@ -69,7 +69,7 @@ def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node(
     lines, notes = blind({"S": [limits(node=0.48)], "R": [limits(node=0.3)]})
     assert lines == [
         f"no slow node that loses less than 30 % would have been named on part: values of 2 cases, the first "
-        f"R @{MACHINE} vary; {IDLE}"
+        f"R @{MACHINE} vary too much; {IDLE}"
     ]
     assert notes == []
     (line,) = blind({"R": [limits(node=None)]})[0]

@@ -89,7 +89,8 @@ def test_the_summary_has_every_section():
         "**The night failed:** no archive",
         "**New:** n3 is slow.\n- a detail",
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
-        "**Closed:** n5, open from 2026-01-01 21:00 to 2026-01-01 21:00; tonight's run would have shown it.",
+        "**Closed:** n5, open since 2026-01-01 21:00, last seen 2026-01-01 21:00: "
+        "tonight's run would have shown it, and did not.",
         "**Open, not looked at tonight:** n6: no case ran. Open since 2026-01-01 21:00",
         "- warning: a line is broken",
         "1 case ran, 1 passed; 1 value; 1.5 min.\nThe history has 9 runs.",

@@ -126,7 +126,8 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
         losses = [loss for _, loss in cases if loss is not None]
         smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
         lines.append(
-            f"no {what}{smallest} would have been named on {partition}: values of {_cases(names)} vary; {_REMEDY}"
+            f"no {what}{smallest} would have been named on {partition}: values of {_cases(names)} vary too much; "
+            f"{_REMEDY}"
         )
     notes = []
     if few:
