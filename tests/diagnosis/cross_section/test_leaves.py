@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section import evaluation, leaves
 from lab.faults.fabric import ManyWays, Noise, wired
 from lab.faults.program import run
 
@@ -91,3 +91,11 @@ def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed
     for report, why in ((found, "but not blamed"), (static, "but not blamed"), (kinds, "of several kinds")):
         note = next(note for note in report.notes() if note["kind"] == "by leaf")
         assert why in note["text"] and note["leaf"] is None
+
+
+def test_where_routes_are_static_the_phase_blames_no_switch():
+    report = report_of("adaptive", 1)
+    of = report.mapped, report.output.hosts, []
+    assert leaves.lost(report.ways, *of)
+    static = replace(report.ways, routing="static")
+    assert leaves.lost(static, *of) == [] and "tables may be uneven" in leaves.note(static)["text"]

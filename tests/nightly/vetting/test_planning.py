@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from fabric_checks.nightly.vetting import planning
 from fabric_checks.nightly.vetting.planning import Outcome, Word, started
 
 
@@ -70,6 +71,10 @@ def test_what_the_job_that_saw_the_most_would_have_named_is_noted():
     (all_good,) = rounds.send(of_parts)
     with pytest.raises(StopIteration):
         rounds.send([Outcome(True, notes=(f"all {len(all_good)}",))])
+    assert verdicts.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7: all 8"]
+    # A smaller job, or one that is not sure, changes nothing.
+    planning._note(verdicts, ("n0", "n1"), Outcome(True, notes=("a pair",)))
+    planning._note(verdicts, tuple(names(8)), Outcome(True, notes=("noise",), unsure="noise"))
     assert verdicts.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7: all 8"]
 
 
