@@ -18,10 +18,13 @@ The large messages of their collectives take a simulation long, so say which ben
 
 from pathlib import Path
 
-from fabric_twins import systems as simulated
-from fabric_twins.model.description import load_all
+from fabric_checks.reframe_ext.site_configuration import is_system_named
 
-FOLDER = Path(__file__).resolve().parent.parent / "twins"
+systems, environments = [], []
+if is_system_named():
+    from fabric_twins import systems as simulated
+    from fabric_twins.model.description import load_all
 
-systems = simulated.systems(load_all(FOLDER), "twins")
-environments = simulated.environments(FOLDER, [system["name"] for system in systems])
+    folder = Path(__file__).resolve().parent.parent / "twins"
+    systems = simulated.systems(load_all(folder), "twins")
+    environments = simulated.environments(folder, [system["name"] for system in systems])

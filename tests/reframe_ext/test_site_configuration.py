@@ -3,11 +3,13 @@
 
 import getpass
 import os
+import runpy
 from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import ConfigError
 
+from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import site_configuration
 
 RUN = ["reframe", "-c", "checks", "-r"]
@@ -58,3 +60,22 @@ def test_a_user_with_a_name_keeps_it(monkeypatch):
     monkeypatch.setenv("USER", "other")
     site_configuration._name_user()
     assert os.environ["USER"] == "other"
+
+
+@pytest.mark.parametrize(
+    "command, variable, is_named",
+    [
+        (["reframe", "-l"], None, False),
+        (["reframe", "--system", "cbc", "-l"], None, True),
+        (["reframe", "--system=cbc", "-l"], None, True),
+        (["reframe", "-l"], "cbc", True),
+        (["fabric-checks", "twin"], None, True),
+    ],
+)
+def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, command, variable, is_named):
+    monkeypatch.setattr(site_configuration.sys, "argv", ["/somewhere/bin/" + command[0], *command[1:]])
+    monkeypatch.delenv("RFM_SYSTEM", raising=False)
+    if variable:
+        monkeypatch.setenv("RFM_SYSTEM", variable)
+    systems = runpy.run_path(str(ROOT / "config/systems/twins.py"))["systems"]
+    assert bool(systems) == is_named == site_configuration.is_system_named()

@@ -24,7 +24,7 @@ from reframe.core.exceptions import CommandLineError, ConfigError, ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler
-from reframe.core.variables import TestVar
+from reframe.core.variables import TestVar, Undefined
 from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
@@ -56,6 +56,9 @@ __all__ = [
 
 T = TypeVar("T", bound=type[RegressionTest])
 
+#: Types of values that copies of a variable may share.
+_NEVER_CHANGED = (str, int, float, bool, type(None), type(Undefined))
+
 
 # Classes of checks
 
@@ -78,9 +81,18 @@ def share_validators() -> None:
     the aliases, which nothing changes. That is a fifth of the time that a listing takes.
     """
 
+    slots = [getattr(TestVar, name) for name in TestVar.__slots__]
+
     def copied(variable: TestVar, memo: dict[int, Any]) -> TestVar:
-        new = copy.copy(variable)
-        new._p_default_value = copy.deepcopy(variable._p_default_value, memo)
+        if type(variable) is not TestVar:
+            new = copy.copy(variable)
+        else:  # as copy.copy does it, in a fifth of the time
+            new = object.__new__(TestVar)
+            for slot in slots:
+                slot.__set__(new, slot.__get__(variable))
+        value = variable._p_default_value
+        if type(value) not in _NEVER_CHANGED:
+            new._p_default_value = copy.deepcopy(value, memo)
         return new
 
     TestVar.__deepcopy__ = copied

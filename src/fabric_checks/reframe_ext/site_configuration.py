@@ -119,14 +119,28 @@ def _matches_any_machine(system: Data) -> bool:
     return any(re.match(pattern, "no-such-host.invalid") for pattern in system["hostnames"])
 
 
+def is_system_named() -> bool:
+    """Return whether ReFrame's command line is given a system, or this is another program, which may want any.
+
+    Without, ReFrame looks for the system by host name: those that no host matches need not be described.
+    """
+    named = _option("--system", default=os.environ.get("RFM_SYSTEM"))
+    return bool(named) or Path(sys.argv[0]).name != "reframe"
+
+
+def _option(*names: str, **how: Any) -> Any:
+    """Return the value of an option of ReFrame's command line; None if it lacks one, which ReFrame itself reports."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument(*names, dest="value", **how)
+    try:
+        return parser.parse_known_args(sys.argv[1:])[0].value
+    except argparse.ArgumentError:
+        return None
+
+
 def _named(own: Path) -> tuple[bool, bool]:
     """Return whether this is the first configuration that ReFrame is given, and whether there are others."""
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("-C", "--config-file", action="append")
-    try:
-        given = parser.parse_known_args(sys.argv[1:])[0].config_file
-    except argparse.ArgumentError:
-        given = None  # ReFrame itself reports that the option lacks a value
+    given = _option("-C", "--config-file", action="append")
     names = given or os.environ.get("RFM_CONFIG_FILES", "").split(os.pathsep)
     are_own = [Path(name).resolve() == own for name in names if name]
     if not any(are_own):
@@ -139,12 +153,7 @@ def _prefix() -> Path:
 
     ReFrame places stage and output there by itself, but reports and logs only by the configuration.
     """
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--prefix", default=os.environ.get("RFM_PREFIX"))
-    try:
-        prefix = parser.parse_known_args(sys.argv[1:])[0].prefix
-    except argparse.ArgumentError:
-        prefix = None  # ReFrame itself reports that the option lacks a value
+    prefix = _option("--prefix", default=os.environ.get("RFM_PREFIX"))
     return sound_path("the prefix", os.path.expandvars(prefix)) if prefix else results()
 
 
