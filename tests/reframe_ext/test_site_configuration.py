@@ -73,7 +73,9 @@ def test_a_user_with_a_name_keeps_it(monkeypatch):
     ],
 )
 def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, command, variable, is_named):
-    monkeypatch.setattr(site_configuration.sys, "argv", ["/somewhere/bin/" + command[0], *command[1:]])
+    line = ["/somewhere/bin/" + command[0], *command[1:]]
+    monkeypatch.setattr(site_configuration.sys, "argv", line)
+    monkeypatch.setattr(site_configuration.sys, "orig_argv", ["python3", "-B", *line])
     monkeypatch.delenv("RFM_SYSTEM", raising=False)
     if variable:
         monkeypatch.setenv("RFM_SYSTEM", variable)

@@ -125,7 +125,9 @@ def is_system_named() -> bool:
     Without, ReFrame looks for the system by host name: those that no host matches need not be described.
     """
     named = _option("--system", default=os.environ.get("RFM_SYSTEM"))
-    return bool(named) or Path(sys.argv[0]).name != "reframe"
+    # While a file runs by runpy, sys.argv[0] is that file.
+    program = Path(sys.orig_argv[-len(sys.argv)]).name
+    return bool(named) or program != "reframe"
 
 
 def _option(*names: str, **how: Any) -> Any:
