@@ -49,9 +49,10 @@ def offered_part(cls):
 
 
 def on_device(cls):
-    """Return the variant of a check with buffers in device memory, if a partition has one and the check allows it."""
+    """Return the variant of a check with buffers in device memory, if a partition and an environment have it."""
     kinds = {kind for partition in runtime().system.partitions for kind in partition.features}
-    found = [kind for kind in cls.devices if kind in kinds]
+    needed = {kind: cls.needs_of.get("device", {}).get(kind, ()) for kind in cls.devices if kind in kinds}
+    found = [kind for kind, more in needed.items() if offered(*cls.needed(), *more)]
     if not found:
         return []
     body = {

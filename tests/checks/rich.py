@@ -15,9 +15,12 @@ LAMMPS |= {"inputs": "/lammps/bench"}
 NPB = {"program": "npb", "version": "3.4", "stack": "spack", "command": "/npb/{benchmark}"}
 DYNA = {"program": "ls_dyna", "version": "R13", "stack": "modules", "command": "/dyna/mppdyna memory=200m"}
 DYNA |= {"deck": "/dyna/deck.k", "pfile": "/dyna/pfile"}
+NCCL = {"program": "nccl-tests", "version": "2.19.6", "stack": "modules", "command": "/nccl/{benchmark}_perf"}
+RCCL = {"program": "rccl-tests", "version": "develop", "stack": "modules", "command": "/rccl/{benchmark}_perf"}
 
 FEATURES = """
 mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma imb_p2p lammps npb npb_ft ls_dyna ls_dyna_pfile replay
+nccl_tests rccl_tests
 """
 
 
@@ -35,11 +38,12 @@ def site(name, partitions, environment):
 
 SIZES = {"cores": 2, "launch_options": ["-ppn", "{ppn}"]}
 PROGRAMS = {"osu": OSU, "imb": IMB, "lammps": LAMMPS, "npb": NPB, "ls_dyna": DYNA}
+PROGRAMS |= {"nccl_tests": NCCL, "rccl_tests": RCCL}
 site_configuration = site(
     "rich",
     [
         {"name": "cpu", "features": [], "extras": {"nodes": 2} | SIZES},
-        {"name": "gpu", "features": ["cuda"], "extras": {"nodes": 1} | SIZES},
+        {"name": "gpu", "features": ["cuda"], "extras": {"nodes": 1, "gpus": 2} | SIZES},
     ],
     {"name": "full", "features": FEATURES.split(), "extras": {"programs": PROGRAMS, "traces": "/traces"}},
 )

@@ -159,7 +159,7 @@ def test_every_headline_is_of_a_declared_metric(all_cases):
             )
             if any(headline.fits(metric.quantity, check.own_parameters) for metric in check.metrics()):
                 fitted.add((type(check).__name__, headline.title))
-    assert len(rows) == 20 and all(len(positions) == 1 for positions in rows.values()), rows
+    assert len(rows) == 22 and all(len(positions) == 1 for positions in rows.values()), rows
     declared = {(type(c.check).__name__, each.title) for c in all_cases for each in c.check.headlines}
     assert fitted == declared
 

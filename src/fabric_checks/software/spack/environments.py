@@ -57,6 +57,8 @@ def environments(
 def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
     offered, without = [], {}
     for suite in SUITES.values():
+        if suite.only_of_sites and not (suite.package and scopes.requirement(suite.package.name)):
+            continue
         if suite.package is None:
             without[suite.name] = "`spack-envs` has no package for it"
         elif reason := scopes.why_not(suite.package):

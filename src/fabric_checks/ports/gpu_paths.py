@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ways of GPUs to other nodes, as NCCL logs them: another network, shared adapters, and hosts unlike the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fabric_checks.core.text import count_text, names_text
+from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, usual
+
+#: Providers of libfabric that go through TCP.
+TCP_PROVIDERS = ("tcp", "sockets", "udp")
+#: Names of ports through which sockets are what a site wants.
+_INTERFACES = ("eth", "en", "bond")
+
+
+def disproof(ranks: Mapping[int, RankNetwork], fabric: Sequence[str]) -> str | None:
+    """Return why NCCL did not use the network that the system's file names; None if it did, or none is named.
+
+    :param ranks: by rank. :param fabric: patterns of ports, as in ``extras['fabric']``.
+    """
+    if not fabric or all(name.startswith(_INTERFACES) for name in fabric):
+        return None
+    over = sorted({of.host for of in ranks.values() if _is_tcp(of)})
+    if not over:
+        return None
+    what = ", ".join(sorted({_network(of) for of in ranks.values() if _is_tcp(of)}))
+    return (
+        f"NCCL went over TCP ({what}) on {nodes_text(over)}, not over {names_text(fabric)}: look whether the plugin "
+        "libnccl-net.so, or the library of the adapters, is found there; the log of NCCL_DEBUG=INFO says why not"
+    )
+
+
+def findings(ranks: Mapping[int, RankNetwork]) -> list[dict[str, Any]]:
+    """Return what stands out: hosts unlike the others, and adapters that GPUs share while others idle.
+
+    :param ranks: by rank; those that send to no other node tell nothing about adapters.
+    """
+    hosts: dict[str, dict[int, RankNetwork]] = {}
+    for of in ranks.values():
+        hosts.setdefault(of.host, {})[of.device] = of
+    return [
+        *_unlike(hosts, _network, "uses {}", "of NCCL's networks"),
+        *_unlike(hosts, lambda of: " and ".join(of.adapters), "sends through {}", "of its adapters"),
+        *_unlike(hosts, _direct, "{}", "of GPUDirect RDMA"),
+        *_unlike(hosts, lambda of: of.bus, "is at bus {}", "of the numbers of its GPUs"),
+        *_shared(hosts),
+        *_not_direct(hosts),
+    ]
+
+
+def _is_tcp(of: RankNetwork) -> bool:
+    return of.network == SOCKET or of.provider in TCP_PROVIDERS
+
+
+def _network(of: RankNetwork) -> str:
+    return f"{of.network} by {of.provider}" if of.provider else of.network
+
+
+def _direct(of: RankNetwork) -> str:
+    return "" if of.direct is None else "goes by GPUDirect RDMA" if of.direct else "goes through the host's memory"
+
+
+def _unlike(
+    hosts: Mapping[str, Mapping[int, RankNetwork]], value_of: Callable[[RankNetwork], str], verb: str, of_what: str
+) -> list[dict[str, Any]]:
+    """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same number."""
+    found = []
+    devices = sorted({device for of in hosts.values() for device in of})
+    expected = {}
+    for device in devices:
+        values = {host: value for host, of in hosts.items() if device in of and (value := value_of(of[device]))}
+        expected[device] = usual(values)
+    for host, of in sorted(hosts.items()):
+        other = {
+            device: (value, expected[device])
+            for device in sorted(of)
+            if expected[device] and (value := value_of(of[device])) and value != expected[device]
+        }
+        if not other:
+            continue
+        device, (value, most) = next(iter(other.items()))
+        more = f" ({count_text(len(other), 'GPU')} of {len(of)} differ)" if len(other) > 1 else ""
+        text = f"node {host}: GPU {device} {verb.format(value)}, on most nodes it {verb.format(most)}{more}"
+        found.append(finding("gpu", [host], text, about=of_what))
+    return found
+
+
+def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[dict[str, Any]]:
+    """Return a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
+    found: dict[str, list[str]] = {}
+    for host, of in sorted(hosts.items()):
+        users: dict[str, list[int]] = {}
+        for device, way in sorted(of.items()):
+            for name in way.adapters:
+                users.setdefault(name, []).append(device)
+        most = max((len(each) for each in users.values()), default=0)
+        if most > 1 and min(len(each) for each in users.values()) < most:
+            name = max(users, key=lambda each: len(users[each]))
+            found.setdefault(
+                f"GPUs {names_text([str(each) for each in users[name]], MOST_SHOWN)} share {name}", []
+            ).append(host)
+    return [
+        finding("gpu", named, f"{nodes_text(named)}: {what}, while others have an adapter alone", about="of adapters")
+        for what, named in found.items()
+    ]
+
+
+def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[dict[str, Any]]:
+    """Return an observation if no GPU of any node reaches its adapter directly."""
+    ways = [of.direct for each in hosts.values() for of in each.values() if of.direct is not None]
+    if not ways or any(ways):
+        return []
+    text = "no GPU goes by GPUDirect RDMA: all bytes between nodes go through the host's memory"
+    return [finding("gpu", sorted(hosts), text, confirmed=False)]

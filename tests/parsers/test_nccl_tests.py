@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parser of nccl-tests and rccl-tests."""
+
+import re
+
+import pytest
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.parsers import nccl_tests
+from tests.parsers import nccl
+
+SIZES_B = [1024 * 4**power for power in range(8)]
+HOSTS = ["n1", "n2"]
+
+
+def text_of(benchmark="all_reduce", **how):
+    return nccl.output(benchmark, HOSTS, 4, SIZES_B, **how)
+
+
+@pytest.mark.parametrize("benchmark", nccl_tests.BUS_FACTOR)
+def test_every_value_of_both_groups_is_read(benchmark):
+    text = text_of(benchmark)
+    output = nccl_tests.parse(text, benchmark, SIZES_B, 8)
+    rows = [line.split() for line in text.splitlines() if re.match(r" +\d+ +\d+ ", line)]
+    for size_B, row in zip(SIZES_B, rows, strict=True):
+        for timing, cells in ((output.out_of_place[size_B], row[5:8]), (output.in_place[size_B], row[9:12])):
+            values = timing.time_us, timing.algorithm_MBps / 1e3, timing.bus_MBps / 1e3
+            assert values == pytest.approx([float(cell) for cell in cells], rel=1e-12)
+    assert (output.version, output.library) == ("2.19.6", "2.28.9")
+    assert [(each.host, each.number) for each in output.devices] == [(host, at) for host in HOSTS for at in range(4)]
+
+
+OLD = """\
+# nThread 1 nGpus 8 minBytes 8 maxBytes 32 step: 4(factor) warmup iters: 5 iters: 20 validation: 1
+#
+# Using devices
+#   Rank  0 Pid  23638 on ip-10-0-26-117 device  0 [0x00] Tesla V100-SXM2-32GB
+#   Rank  1 Pid  23638 on ip-10-0-26-117 device  1 [0x00] Tesla V100-SXM2-32GB
+#
+#                                                     out-of-place                       in-place
+#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error
+#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             2   float     sum    59.98    0.00    0.00  2e-07    56.81    0.00    0.00  1e-07
+          32             8   float     sum    57.10    0.00    0.00  2e-07    58.02    0.00    0.00  1e-07
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 0.000561
+"""
+
+
+def test_the_format_of_release_2_0_is_read():
+    output = nccl_tests.parse(OLD, "all_reduce", [8, 32], 2)
+    assert [each.time_us for each in output.in_place.values()] == [56.81, 58.02]
+    assert (output.version, output.library) == ("", "")
+
+
+def test_a_blank_operation_before_release_2_10_is_no_missing_column():
+    text = OLD.replace("   float     sum ", "   float         ")
+    assert nccl_tests.parse(text, "alltoall", [8, 32], 2).out_of_place[32].time_us == 57.10
+
+
+def test_sizes_are_rounded_down_to_whole_parts_of_each_rank():
+    text = text_of("all_gather").replace(f"{SIZES_B[0]:12}  ", f"{SIZES_B[0] - 64:12}  ")
+    assert list(nccl_tests.parse(text, "all_gather", SIZES_B, 8).out_of_place) == SIZES_B
+    with pytest.raises(OutputError, match="the row of 1024 B was expected, found that of 512 B"):
+        nccl_tests.parse(text_of().replace(f"{SIZES_B[0]:12}  ", f"{512:12}  "), "all_reduce", SIZES_B, 8)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: re.sub("^", "0: ", text, flags=re.MULTILINE),
+        lambda text: re.sub("^", "[1,0]<stdout>:", text, flags=re.MULTILINE),
+        lambda text: text.replace("\n#  (B)", "\nn1:7:8 [0] NCCL INFO Connected all rings\n#  (B)"),
+        lambda text: re.sub(r"\n(?= +\d)", "\nn2:70:81 [3] NCCL WARN NET/IB : no GDR\n", text),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: re.sub(r" {6}0$", "    N/A", text, flags=re.MULTILINE),
+    ],
+    ids=["srun -l", "tags", "info", "warnings between rows", "crlf", "not counted"],
+)
+def test_what_launchers_and_nccl_add_changes_nothing(change):
+    text = change(text_of())
+    assert text != text_of()
+    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8) == nccl_tests.parse(text_of(), "all_reduce", SIZES_B, 8)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (r"# Using devices\n", "", "the program did not start"),
+        (r"# size.*\n", "", "no line of titles"),
+        (r"# Out of bounds.*\n", "", "no line '# Out of bounds values': the output is cut off"),
+        (r"# Avg bus.*\n", "", "no line '# Avg bus bandwidth': the output is cut off"),
+        (r"(?<=values : )0 OK", "3 FAILED", "wrong data arrived: '3' values are out of bounds"),
+        (r"\n +16384 .*", "", "8 sizes were asked for, but 7 rows found"),
+        (r"(\n +16384 .{60}).*", r"\1", "a row of 13 columns was expected"),
+        (r"(\n +1024 .*?-1 +)2", r"\g<1>9", "1024 B in 90.00 us are not 0.05 GB/s"),
+        (r"(\n +16777216 .*?-1 +\S+ +\S+ +)(\d+)\.", r"\g<1>\g<2>1.", "a bus bandwidth of .* GB/s is not 1.75 times"),
+        (r"(?<=bandwidth    : )\d", "9", "the average bus bandwidth, .* is not that of the 16 values"),
+        (r"     0(?=\n +4096 )", "     7", "7 wrong values at 1024 B"),
+        (r"#  Rank  5 .*\n", "", "8 ranks were asked for, but '# Using devices' lists 7"),
+        (r"algbw busbw #wrong\n", "algbw busbw\n", "one or two groups of columns"),
+        (r"(\n +1024 .*?-1 +)\S+", r"\1nan", "'nan' is not a finite number"),
+        (r"(\n +1024 .*?-1 +)\S+", r"\g<1>0.00", "a time of 0 us at 1024 B"),
+    ],
+)
+def test_broken_outputs_are_refused(old, new, message):
+    broken = re.sub(old, new, text_of(), count=1)
+    assert broken != text_of()
+    with pytest.raises(OutputError, match=message):
+        nccl_tests.parse(broken, "all_reduce", SIZES_B, 8)
+
+
+def test_processes_of_a_build_without_mpi_are_refused_with_the_remedy():
+    alone = nccl.output("all_reduce", ["n1"], 1, SIZES_B, rank=0)
+    with pytest.raises(OutputError, match="2 processes ran by themselves, each as rank 0: .* build it with MPI=1"):
+        nccl_tests.parse(alone + alone, "all_reduce", SIZES_B, 2)
+
+
+def test_the_values_of_another_collective_are_refused():
+    with pytest.raises(OutputError, match=r"is not 1 times"):
+        nccl_tests.parse(text_of("all_reduce"), "broadcast", SIZES_B, 8)
