@@ -29,5 +29,6 @@ def test_an_environment_has_its_suites_and_reasons_for_the_others():
 
 
 def test_a_reason_is_for_a_suite_that_exists():
-    with pytest.raises(ValueError, match="there is no suite nbp; the suites are imb, lammps, ls_dyna, npb, osu"):
+    names = "imb, lammps, ls_dyna, nccl_tests, npb, osu, rccl_tests"
+    with pytest.raises(ValueError, match=f"there is no suite nbp; the suites are {names}"):
         programs.environment({"name": "ours"}, "modules", why_not={"nbp": "no licence"})

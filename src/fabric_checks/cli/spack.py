@@ -13,7 +13,7 @@ from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software.spack.build import Environment, write_mirror
 from fabric_checks.software.spack.environments import COMMON, scopes_of
 from fabric_checks.software.spack.scopes import Scopes
-from fabric_checks.software.suites import PACKAGES
+from fabric_checks.software.suites import PACKAGES, SUITES
 
 FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 PACKAGE = click.Choice(sorted(PACKAGES))
@@ -60,14 +60,15 @@ Examples:
     multiple=True,
     type=PACKAGE,
     metavar="NAME",
-    help="A package of spack-envs; may be repeated.  [default: all]",
+    help="A package of spack-envs; may be repeated.  [default: all but those for GPUs]",
 )
 def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...]) -> None:
     """Write a mirror with the sources of everything the environments need; Spack verifies their checksums.
 
     Sources that cannot be fetched are named at the end. FABRIC_SPACK_MIRROR=FOLDER makes a run use the mirror.
     """
-    packages = [PACKAGES[name] for name in names or PACKAGES]
+    everywhere = [suite.package.name for suite in SUITES.values() if suite.package and not suite.only_of_sites]
+    packages = [PACKAGES[name] for name in names or everywhere]
     write_mirror(
         folder,
         packages=packages,

@@ -43,6 +43,16 @@ def test_an_external_without_a_release_is_not_the_required_one(site):
     assert made["modules"] == ["cray-mpich/8.1.28"]
 
 
+def test_a_suite_for_gpus_is_built_where_a_scope_requires_it(site):
+    def offered():
+        (made,) = environments(site, ["ours"], {})
+        return "nccl_tests" in made["features"], made["extras"]["without"].get("nccl_tests")
+
+    assert offered() == (False, None)
+    put(site / "site/nccl.yaml", "packages: {nccl-tests: {require: '@2.17.6 cuda_arch=90'}}\n")
+    assert offered() == (True, None)
+
+
 def test_a_prefix_comes_first_on_the_search_paths(site):
     (site / "cray/packages.yaml").write_text(
         "packages: {mpi: {require: [mpich@5]}, mpich: {externals: [{spec: mpich@5.0.2, prefix: '${MINE}/m'}]}}\n"
