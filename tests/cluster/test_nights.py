@@ -108,17 +108,19 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
     fourth = nights.spend(ALL)
     four = (first, second, third, fourth)
     report_table("four nights", [f"{night.json['headline']}, status {night.status}" for night in four])
-    # On a host whose other work makes the values vary, a night may be blind to small faults.
-    for night, more in ((first, ""), (second, ""), (fourth, " (1 closed)")):
+    titles = third.titles("new")
+    # On a host whose other work makes the values vary, a night may be blind to small faults, and says so; a node that
+    # had less of the host all the time is named, too.
+    for night, more in ((first, ""), (second, ""), (fourth, f" ({len(titles)} closed)")):
         word, status = ("blind", 4) if night.json["blind"] else ("quiet", 0)
         assert (night.status, night.json["headline"].split(":")[0]) == (status, f"{word}{more}"), night.text
     assert third.status == 3, third.text
-    (title,) = third.titles("new")  # and nobody else's
-    assert title.startswith("node n3 sends and receives at 0.")
+    (title,) = [each for each in titles if each.startswith("node n3 sends and receives at 0.")]
+    assert titles == [title] or "vary too much" in "".join(night.text for night in four), third.text
     # The missed reference is of the same cause, and no second finding.
-    assert "slowest_pair_bandwidth" in "".join(third.json["new"][0]["details"])
+    assert "slowest_pair_bandwidth" in "".join(third.json["new"][titles.index(title)]["details"])
     assert "node n3" in third.text and third.text == (third.folder / "summary.md").read_text()
-    assert fourth.titles("closed") == [title] and not fourth.json["new"] + fourth.json["still"]
+    assert sorted(fourth.titles("closed")) == sorted(titles) and not fourth.json["new"] + fourth.json["still"]
     suites = [JUnitXml.fromfile(str(night.folder / "junit.xml")) for night in four]
     assert [whole.failures > 0 for whole in suites] == [night.status != 0 for night in four]
     for night in four:
