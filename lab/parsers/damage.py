@@ -242,26 +242,25 @@ def outputs(program):
 def trials(program, count, seed):
     """Return of each trial the outcome, the damage, the output's name, and the sentence and line that belong to it."""
     rng = Random(f"{program} {seed}")
-    wholes = outputs(program)
-    right = {whole.name: parsed(whole, whole.text)[1] for whole in wholes}
-    for whole in wholes:
+    wholes = [(whole, parsed(whole, whole.text)[1]) for whole in outputs(program)]
+    for whole, right in wholes:
         if found := contradictions(program, whole.text):
             sys.exit(f"{program} {whole.name}: the oracle is wrong of a whole output: {found}")
         for way, change in HARMLESS.items():
             outcome, result = parsed(whole, change(whole.text))
-            is_read = outcome == "accepted" and result[0] == right[whole.name][0]
+            is_read = outcome == "accepted" and result[0] == right[0]
             sentence = "other values" if outcome == "accepted" else str(result)
             yield ("harmless", way, whole.name, "") if is_read else ("harmless not read", way, whole.name, sentence)
     while count > 0:
-        whole = rng.choice(wholes)
+        whole, right = rng.choice(wholes)
         text, ways = whole.text, []
         for _ in range(rng.choice([1, 1, 1, 1, 1, 1, 2, 3])):
             with contextlib.suppress(IndexError, ValueError):  # nothing there to damage in this way
-                text, way = damaged(rng, text, rng.choice(wholes).text)
+                text, way = damaged(rng, text, rng.choice(wholes)[0].text)
                 ways.append(way)
         if text != whole.text:
             count -= 1
-            yield trial(program, whole, right[whole.name], text, " + ".join(ways))
+            yield trial(program, whole, right, text, " + ".join(ways))
 
 
 def trial(program, whole, right, text, way):
