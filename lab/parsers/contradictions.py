@@ -54,8 +54,8 @@ def span(text, digits=0):
     value = number(text)
     mantissa, _, exponent = text.lower().partition("e")
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    if digits and value:
-        half = min(half, 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - digits))
+    if digits:
+        half = min(half, 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - digits)) if value else 0.0
     half = half * (1 + 1e-9) + abs(value) * 1e-14
     return Span(value - half, value + half)
 
