@@ -12,9 +12,9 @@ from lab.parsers.contradictions import ORACLES, contradictions
 @pytest.fixture(autouse=True)
 def alarm():
     """Have a parser that hangs counted as one that crashes."""
-    before = signal.signal(signal.SIGALRM, damage._hang)
+    before = signal.signal(signal.SIGVTALRM, damage._hang)
     yield
-    signal.signal(signal.SIGALRM, before)
+    signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize("program", ORACLES)
