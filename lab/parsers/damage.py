@@ -228,7 +228,7 @@ def parsed(whole, text):
 
 def is_bad_message(message, text):
     """Whether a message has text of the output that is not quoted, not printable, or longer than 200 characters."""
-    bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", message)
+    bare = re.sub(r"(?<!\w)'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", message)  # not the apostrophe of a word
     pieces = (message[i : i + 201] for i in range(max(len(message) - 200, 0)))
     return not message.isprintable() or "zq" in bare or any(piece in text for piece in pieces)
 
