@@ -99,7 +99,7 @@ class Own:
         self.head = defaultdict(list)
         for key, value in re.findall(r"^# ([^:\n]*):? *(.*?) *$", text, re.MULTILINE):
             self.head[key].append(value)
-        self.columns = " ".join(self.head["columns"]).split()
+        self.columns = " ".join(self.head["columns"][-1:]).split()
         lines = [line.split() for line in text.splitlines() if line and line[0] != "#"]
         self.rows = [row for row in lines if len(row) == len(self.columns) and NUMBER.match(row[0])]
         self.options = dict(re.findall(r"([a-z][-a-z]*[a-z]) (?!confirm)(\S+)", " ".join(self.head["options"])))
@@ -108,7 +108,7 @@ class Own:
         return number(self.options[option])
 
     def seconds(self, key):
-        return span(" ".join(self.head[key]).removesuffix(" s"), 6)
+        return span(self.head[key][0].removesuffix(" s"), 6)
 
     def common(self, columns, what="rows"):
         cells = [cell for row in self.rows for cell in row if NUMBER.match(cell)]
@@ -118,10 +118,10 @@ class Own:
         return those(
             (any(len(set(values)) > 1 for values in self.head.values()), "head: a line is there twice, and differs"),
             (self.columns != list(columns), "columns: not those that the program prints"),
-            (self.head["complete"] != [f"{len(self.rows)} {what}"], f"count: {len(self.rows)} rows"),
+            (set(self.head["complete"]) != {f"{len(self.rows)} {what}"}, f"count: {len(self.rows)} rows"),
             (strange, "layout: a number is not as %.6g and %d print it"),
             (what == "rows" and named != ranks, "ranks: not in order"),
-            (self.head["ranks"] != [str(len(ranks))], f"ranks: {len(ranks)} have a line"),
+            (set(self.head["ranks"]) != {str(len(ranks))}, f"ranks: {len(ranks)} have a line"),
         )
 
     def sizes(self, step, first=0):
@@ -249,7 +249,7 @@ def rotate(own):
     for at, sender, receiver, rate, phase in own.rows:
         pairs[phase].add((number(sender), number(receiver)))
         slowest[phase, at] = min(slowest[phase, at], number(rate))
-    alone, again, words = len(pairs["alone"]), len(pairs["together"]), " ".join(own.head["suspects"])
+    alone, again, words = len(pairs["alone"]), len(pairs["together"]), own.head["suspects"][0]
     if words in ("none", "not measured again"):
         yield from those((alone + again > 0, f"suspects: {words}, but {again} and {alone} pairs have rows"))
     else:
@@ -268,7 +268,7 @@ def rotate(own):
     least_s = sum(megabytes / rate for (phase, _), rate in slowest.items() if phase != "leaf")
     yield from those(
         (
-            own.head["pattern"] != [own.options["pattern"]] or own.head["nodes"] != own.head["ranks"],
+            own.head["pattern"][0] != own.options["pattern"] or own.head["nodes"][0] != own.head["ranks"][0],
             "head: pattern, nodes",
         ),
         (
