@@ -9,10 +9,11 @@ an ``OSError`` with a cause, like one that cannot be read.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
@@ -71,6 +72,31 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
     """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`."""
     text = read_bytes(path, within, largest_B).decode(errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_link(path: Path) -> bool:
+    """Return whether a path is a symbolic link; one that is too long to ask about is none."""
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False
+
+
+def walk(
+    folder: Path, on_error: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each folder of a tree with its folders and files, as ``os.walk`` does, however deep; no link is followed.
+
+    Before Python 3.12 ``os.walk`` calls itself for each level, as ``Path.rglob`` does before 3.13.
+
+    :param on_error: is called for each folder that cannot be read.
+    """
+    waiting = [str(folder)]
+    while waiting:
+        parent = waiting.pop()
+        for _, folders, names in itertools.islice(os.walk(parent, onerror=on_error), 1):
+            yield parent, folders, names
+            waiting += [f"{parent}/{name}" for name in reversed(folders) if not is_link(Path(parent, name))]
 
 
 @contextmanager

@@ -7,7 +7,6 @@ The form is ``[LABEL=]PATH[@FROM..TO][,FIELD=VALUE ...]``.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -229,10 +228,10 @@ def files_of(path: Path, faults: Faults) -> Files:
     folder = path / "perflogs" if (path / "perflogs").is_dir() else path
     if _is_outside(folder, path, faults):
         return found
-    for parent, folders, names in os.walk(folder, onerror=lambda error: _note(error, faults)):
+    for parent, folders, names in files.walk(folder, lambda error: _note(error, faults)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in folders:
-            if Path(parent, name).is_symlink():
+            if files.is_link(Path(parent, name)):
                 _is_outside(Path(parent, name), path, faults)
         for name in sorted({*names} - archive.superseded(names)):
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):

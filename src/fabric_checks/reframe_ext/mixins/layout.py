@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ MAX_PENDING_TIME = "1d"
 
 #: The checks that the current system has no case of, by name, with the reason; complete when all files are loaded.
 LEFT_OUT: dict[str, str] = {}
+
+
+@cache
+def _warn_once(text: str) -> None:
+    getlogger().warning(text)
 
 
 def partitions() -> list[SystemPartition]:
@@ -223,13 +229,18 @@ class LayoutMixin(RegressionTestPlugin):
         """Wait for other sessions on this host, so that the wait does not count as the job's time.
 
         Another session's build may hold the lock for longer than the time limit of a case; the job acquires it again.
+        Without a folder for the lock, which another user can take, there is a warning and no wait.
 
         :raises FabricError: with the holder, if it is not free in time.
         """
         path = self.current_partition.extras.get("host_lock")
         if not path or self.is_dry_run():
             return
-        locks.own_folder(Path(path).parent)
+        try:
+            locks.own_folder(Path(path).parent)
+        except FabricError as error:
+            _warn_once(str(error))
+            return
 
         def report(holder):
             getlogger().info(f"{self.display_name} waits for another session's job on this host: {holder}")
