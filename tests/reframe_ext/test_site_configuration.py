@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ConfigError
 
+from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import site_configuration
+from tests import programs
 
 RUN = ["reframe", "-c", "checks", "-r"]
 
@@ -58,3 +60,36 @@ def test_a_user_with_a_name_keeps_it(monkeypatch):
     monkeypatch.setenv("USER", "other")
     site_configuration._name_user()
     assert os.environ["USER"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("system", "fault"),
+    [
+        ({"name": "ada", "hostnames": ["a"]}, "the system 'ada' has no 'partitions'"),
+        ({"hostnames": ["a"], "partitions": []}, "the system without a name has no 'name'"),
+        ({"name": "ada", "hostnames": ["a"], "partitions": [{"name": "p", "scheduler": "local", "environs": []}]},
+         "a partition 'p' has no 'launcher'"),
+        ({"name": "ada", "hostnames": ["a"], "partitions": [{"scheduler": "local", "launcher": "local"}]},
+         "a partition without a name has no 'name'"),
+    ],
+)  # fmt: skip
+def test_a_systems_file_without_a_key_is_named_with_its_partition(tmp_path, system, fault):
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "ada.py").write_text(f"systems = [{system}]")
+    with pytest.raises(ConfigError, match=f"systems/ada.py: {fault}; config/systems/generic_slurm.py explains"):
+        site_configuration._collected(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("system", "fault"),
+    [
+        ("local", ""),
+        ("nosuch", "there is no system 'nosuch': choose one of cbc, "),
+        ("local:nosuch", "the system local has no partition 'nosuch': choose one of node"),
+    ],
+)
+def test_reframe_names_the_systems_that_there_are_and_leaves_no_log(tmp_path, system, fault):
+    command = ["reframe", "-C", str(ROOT / "config/settings.py"), "--system", system, "--show-config=systems/0/name"]
+    done = programs.run(command, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert bool(done.returncode) == bool(fault) and fault in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []

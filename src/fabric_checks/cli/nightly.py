@@ -88,6 +88,8 @@ def command(
     plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched)
     if judged and not plan.log.exists():
         raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
+    if not judged and not plan.folder.exists():
+        configuration(system)  # the first night of a system that does not exist leaves nothing behind
     with only_one(plan.folder / "lock") as descriptor:
         summary = spend(plan, descriptor)
     if not (quiet and summary.all_quiet):

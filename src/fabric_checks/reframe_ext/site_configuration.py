@@ -26,7 +26,10 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.levels import modes
 from fabric_checks.core.paths import home, results, sound_path
 from fabric_checks.records.sessions import session_id
-from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
+from fabric_checks.reframe_ext import (
+    handlers,  # noqa: F401  (they register)
+    internals,
+)
 from fabric_checks.software.stacks import environments_for
 
 #: A run does not begin with less room than this for its results.
@@ -44,6 +47,7 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     :raises ConfigError: if a file is at fault, or results cannot be written and this is a run.
     """
     _name_user()
+    internals.drop_first_log()
     try:
         found = _collected(folder)
         prefix, session = _prefix(), session_id()
@@ -53,6 +57,9 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         if not is_first:  # the environments of the other files are theirs, also those that have names of ours
             for environment in found["environments"]:
                 environment.setdefault("target_systems", [system["name"] for system in systems])
+        wanted = _given("--system", "RFM_SYSTEM")
+        if wanted and is_first and not has_others:
+            internals.require_system(wanted, systems)
         for system in systems:
             if has_others and _matches_any_machine(system):
                 system["hostnames"] = []  # the system is one of the other files', in whichever order they are named
@@ -99,6 +106,8 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             defined = runpy.run_path(str(file))
             if kind not in defined:
                 raise ConfigError(f"{file}: defines no list {kind!r}")
+            for system in defined.get("systems", ()):
+                _require_keys(file, system)
             found["systems"] += defined.get("systems", [])
             found["environments"] += defined.get("environments", [])
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
@@ -112,6 +121,17 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             if own.count(name) > 1:  # ReFrame would use one of them without a warning
                 raise ConfigError(f"{folder / kind}: two files define {name[0]!r}; give one another name")
     return found
+
+
+def _require_keys(file: Path, system: Data) -> None:
+    """Refuse a system or a partition without what ReFrame needs, whose message names neither file nor partition."""
+    parts = system.get("partitions", ())
+    needed: list[tuple[str, Data, tuple[str, ...]]] = [("the system", system, ("name", "hostnames", "partitions"))]
+    needed += [("a partition", each, ("name", "scheduler", "launcher", "environs")) for each in parts]
+    for kind, each, keys in needed:
+        if lacking := [key for key in keys if key not in each]:
+            name = f"{kind} {each['name']!r}" if "name" in each else f"{kind} without a name"
+            raise ConfigError(f"{file}: {name} has no {lacking[0]!r}; config/systems/generic_slurm.py explains each")
 
 
 def _matches_any_machine(system: Data) -> bool:
@@ -139,13 +159,19 @@ def _prefix() -> Path:
 
     ReFrame places stage and output there by itself, but reports and logs only by the configuration.
     """
-    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--prefix", default=os.environ.get("RFM_PREFIX"))
-    try:
-        prefix = parser.parse_known_args(sys.argv[1:])[0].prefix
-    except argparse.ArgumentError:
-        prefix = None  # ReFrame itself reports that the option lacks a value
+    prefix = _given("--prefix", "RFM_PREFIX")
     return sound_path("the prefix", os.path.expandvars(prefix)) if prefix else results()
+
+
+def _given(option: str, variable: str) -> str | None:
+    """Return the value of an option of ReFrame, or of its variable."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument(option, dest="value", default=os.environ.get(variable))
+    try:
+        value: str | None = parser.parse_known_args(sys.argv[1:])[0].value
+    except argparse.ArgumentError:
+        return None  # ReFrame itself reports that the option lacks a value
+    return value
 
 
 def _logging(prefix: Path, session: str) -> Data:

@@ -59,8 +59,12 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
         raise ConfigError(
             f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or extras['cores']"
         )
+    nodes = partition.extras.get("nodes", 1)
+    for key, count in (("nodes", nodes), ("cores", cores)):
+        if not str(count).isdecimal() or int(count) < 1:
+            raise ConfigError(f"{partition.fullname}: extras[{key!r}] is {count!r}; write a number, as in {key!r}: 4")
     try:
-        return fitting(int(partition.extras.get("nodes", 1)), int(cores), partition.extras.get("ppn"))
+        return fitting(int(nodes), int(cores), partition.extras.get("ppn"))
     except FabricError as error:
         raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
