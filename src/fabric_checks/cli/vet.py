@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from dataclasses import asdict
 
 import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import system_option
+from fabric_checks.cli.conditions import named, read_by, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, one_line
@@ -38,15 +39,27 @@ Exit status:
 """
 
 
+def _finite(value: float) -> float:
+    if not math.isfinite(value):  # NaN is in every range of click
+        raise ValueError(f"{value} is no number of node-minutes")
+    return value
+
+
 @click.command("vet", epilog=_EPILOG)
 @system_option
 @click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), required=True, help="Node-minutes that may be spent."
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=read_by(_finite),
+    required=True,
+    help="Node-minutes that may be spent.",
 )
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
-@click.option("--only", help="Only these nodes, separated by commas.  [default: all of the partition]")
+@click.option(
+    "--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all of the partition]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.argument("options", nargs=-1)
 def command(
