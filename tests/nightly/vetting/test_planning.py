@@ -188,3 +188,14 @@ def test_nodes_that_the_scheduler_names_are_believed_and_the_rest_retested():
     machine = Machine(100, ["n7"], named=["n7"])
     found = machine.vet()
     assert found.of(Word.FAULTY) == ["n7"] and machine.jobs == 2 and found.reasons["n7"] == "is down"
+
+
+def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():
+    _, rounds = started(names(4))
+    assert next(rounds) == [tuple(names(4))]
+    assert rounds.send([Outcome(False, why="it hung")]) == [("n0", "n1"), ("n2", "n3")]
+    assert rounds.send([Outcome(True), Outcome(True)]) == [tuple(names(4))]
+    assert rounds.send([Outcome(False, {"n1": "is down"}, why="n1 is down")]) == [("n0", "n2", "n3")]
+    with pytest.raises(StopIteration) as end:
+        rounds.send([Outcome(True)])
+    assert end.value.value.of(Word.FAULTY) == ["n1"] and not end.value.value.paths
