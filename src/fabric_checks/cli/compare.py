@@ -5,16 +5,7 @@ from __future__ import annotations
 
 import click
 
-from fabric_checks.cli.conditions import (
-    Gate,
-    end_by,
-    fail_on_option,
-    objections,
-    only_option,
-    read_by,
-    refuse_together,
-    share,
-)
+from fabric_checks.cli.conditions import Gate, end_by, fail_on_option, objections, only_option, read_by, share
 from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
@@ -56,7 +47,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 @click.option(
     "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @only_option(VERDICTS)
 @click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(
@@ -66,7 +57,6 @@ def command(
     across_versions: bool,
     gates: tuple[Gate, ...],
     form: str,
-    as_json: bool,
     only: tuple[str, ...],
     every_point: bool,
 ) -> None:
@@ -76,9 +66,6 @@ def command(
     smallest difference that could have been detected is shown with it. Metrics that cannot be compared have the reason;
     tests that one side never ran are counted, and `--only missing` lists them.
     """
-    if as_json:
-        refuse_together("--json", (f"--format {form}", form not in ("terminal", "json")))
-        form = "json"
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")
     sets = [sets_of.parse(source) for source in sources]

@@ -97,10 +97,7 @@ def read_by(parse: Callable[[Any], object]) -> Callable[[click.Context, click.Pa
 
 
 def named(text: str | None) -> str | None:
-    """Return a value that is not to be empty; an empty one, as of an unset variable, would choose the default.
-
-    :raises ValueError: if it is empty.
-    """
+    """Return a value; raise ValueError if it is empty, as that of an unset variable, which would choose the default."""
     if text is not None and not text.strip():
         raise ValueError("it is empty: give a name, or leave the option out")
     return text

@@ -53,9 +53,7 @@ Exit status:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the archive.  [default: archive in the results]",
 )
-@click.option(
-    "--session", "judged", metavar="NAME", callback=read_by(named), help="Judge the run of this name, and run nothing."
-)
+@click.option("--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing.")
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
 @click.argument("options", nargs=-1)

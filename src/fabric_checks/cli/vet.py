@@ -39,27 +39,15 @@ Exit status:
 """
 
 
-def _finite(value: float) -> float:
-    if not math.isfinite(value):  # NaN is in every range of click
-        raise ValueError(f"{value} is no number of node-minutes")
-    return value
-
-
 @click.command("vet", epilog=_EPILOG)
 @system_option
 @click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=read_by(_finite),
-    required=True,
-    help="Node-minutes that may be spent.",
+    "--budget", type=click.FloatRange(min=0, min_open=True), required=True, help="Node-minutes that may be spent."
 )
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
-@click.option(
-    "--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all of the partition]"
-)
+@click.option("--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.argument("options", nargs=-1)
 def command(
@@ -77,6 +65,8 @@ def command(
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
     go to ReFrame.
     """
+    if not math.isfinite(budget):  # NaN is in every range of click
+        raise click.UsageError(f"--budget {budget} is no number of node-minutes")
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:
         raise FabricError(

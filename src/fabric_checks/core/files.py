@@ -74,14 +74,6 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def is_link(path: Path) -> bool:
-    """Return whether a path is a symbolic link; one that is too long to ask about is none."""
-    try:
-        return path.is_symlink()
-    except OSError:
-        return False
-
-
 def walk(
     folder: Path, on_error: Callable[[OSError], object] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -96,7 +88,9 @@ def walk(
         parent = waiting.pop()
         for _, folders, names in itertools.islice(os.walk(parent, onerror=on_error), 1):
             yield parent, folders, names
-            waiting += [f"{parent}/{name}" for name in reversed(folders) if not is_link(Path(parent, name))]
+            paths = [f"{parent}/{name}" for name in reversed(folders)]
+            # Path.is_symlink raises for a path that is too long.
+            waiting += [path for path in paths if not os.path.islink(path)]  # noqa: PTH114
 
 
 @contextmanager

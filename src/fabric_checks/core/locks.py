@@ -177,10 +177,9 @@ def own_folder(folder: Path) -> None:
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if _is_foreign(folder):
-        owner = _user(folder.lstat().st_uid)
         raise FabricError(
-            f"{folder} belongs to {owner} or leads elsewhere, so jobs of your other sessions on this host may run at "
-            "the same time and falsify each other's values: have it removed"
+            f"{folder} belongs to {_user(folder.lstat().st_uid)} or leads elsewhere, so jobs of your other sessions on "
+            "this host may run at the same time and falsify each other's values: have it removed"
         )
     folder.chmod(0o700)
 

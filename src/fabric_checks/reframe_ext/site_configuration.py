@@ -26,14 +26,14 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.levels import modes
 from fabric_checks.core.paths import home, results, sound_path
 from fabric_checks.records.sessions import session_id
-from fabric_checks.reframe_ext import (
-    handlers,  # noqa: F401  (they register)
-    internals,
-)
+from fabric_checks.reframe_ext import handlers, internals  # noqa: F401  (handlers register)
 from fabric_checks.software.stacks import environments_for
 
 #: A run does not begin with less room than this for its results.
 _LEAST_ROOM_B = 64 * 2**20
+
+#: What every partition has to have.
+_NEEDED = ("name", "scheduler", "launcher", "environs")
 
 _JSON_LINES = {"type": "jsonlines", "level": "info"}
 
@@ -106,8 +106,11 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             defined = runpy.run_path(str(file))
             if kind not in defined:
                 raise ConfigError(f"{file}: defines no list {kind!r}")
-            for system in defined.get("systems", ()):
-                _require_keys(file, system)
+            for partition in (each for system in defined.get("systems", ()) for each in system["partitions"]):
+                # ReFrame's message names neither the file nor the partition.
+                if lacking := [key for key in _NEEDED if key not in partition]:
+                    name = partition.get("name", "without a name")
+                    raise ConfigError(f"{file}: the partition {name} has no {lacking[0]!r}; add it")
             found["systems"] += defined.get("systems", [])
             found["environments"] += defined.get("environments", [])
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
@@ -121,17 +124,6 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             if own.count(name) > 1:  # ReFrame would use one of them without a warning
                 raise ConfigError(f"{folder / kind}: two files define {name[0]!r}; give one another name")
     return found
-
-
-def _require_keys(file: Path, system: Data) -> None:
-    """Refuse a system or a partition without what ReFrame needs, whose message names neither file nor partition."""
-    parts = system.get("partitions", ())
-    needed: list[tuple[str, Data, tuple[str, ...]]] = [("the system", system, ("name", "hostnames", "partitions"))]
-    needed += [("a partition", each, ("name", "scheduler", "launcher", "environs")) for each in parts]
-    for kind, each, keys in needed:
-        if lacking := [key for key in keys if key not in each]:
-            name = f"{kind} {each['name']!r}" if "name" in each else f"{kind} without a name"
-            raise ConfigError(f"{file}: {name} has no {lacking[0]!r}; config/systems/generic_slurm.py explains each")
 
 
 def _matches_any_machine(system: Data) -> bool:

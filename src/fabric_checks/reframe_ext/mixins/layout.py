@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +27,6 @@ MAX_PENDING_TIME = "1d"
 
 #: The checks that the current system has no case of, by name, with the reason; complete when all files are loaded.
 LEFT_OUT: dict[str, str] = {}
-
-
-@cache
-def _warn_once(text: str) -> None:
-    getlogger().warning(text)
 
 
 def partitions() -> list[SystemPartition]:
@@ -243,7 +237,7 @@ class LayoutMixin(RegressionTestPlugin):
         try:
             locks.own_folder(Path(path).parent)
         except FabricError as error:
-            _warn_once(str(error))
+            getlogger().warning(str(error), cache=True)
             return
 
         def report(holder):
