@@ -84,6 +84,7 @@ def test_only_changes_since_a_date_but_all_runs_are_looked_at():
     records = runs("x", noisy([(10, 20), (11, 20), (12.5, 10)]))
     every = [change.run for change in found(records).changes]
     assert every == [20, 40]
+    assert found(records).by_chance == pytest.approx(0.025)
     late = found(records, since=FIRST + timedelta(days=30)).changes
     assert [change.run for change in late] == [40] and late[0].n_before == 20
     assert found(records, since=FIRST + timedelta(days=40)).changes == late  # the day of its first run
