@@ -40,7 +40,7 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         status = _run(line, follow, errors, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
-        console.print(*state.lines)
+        console.print(*(line for line in state.lines if not line.startswith("Log file(s) saved in <no")))
         sys.exit(status)
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
