@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A system without a node in service is found before a night; an unknown state stops no night."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fabric_checks.core.errors import FabricError

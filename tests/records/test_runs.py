@@ -200,6 +200,9 @@ def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
     os.utime(newest, (2, 2))
     assert runs.load_session(tmp_path).name == LATER and runs.verdict(runs.load_session(tmp_path)) != []
     newest.write_text(newest.read_text()[:-9])
+    (tmp_path / f"logs/{LATER}.log").unlink()
+    (tmp_path / "logs").rmdir()
+    assert not runs.only_records(tmp_path) and runs.only_records(tmp_path / "reports")
     assert "run-report-0.json" in runs.ended_early(tmp_path, LATER)
     with pytest.raises(RecordError, match="reports: Is a directory; the run report cannot be read"):
         runs.read_report(tmp_path / "reports")
