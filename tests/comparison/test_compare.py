@@ -258,3 +258,9 @@ def test_of_a_test_whose_metrics_have_several_units_the_row_has_none():
         other = [run for side in "AB" for run in runs(side, TIGHT, metric="m", quantity="m", unit=unit)]
         (found,) = aggregate(compare(parts(same, other), ["A", "B"]).frame).to_dicts()
         assert (found["values"], found["unit"]) == (2, expected)
+
+
+def test_a_metric_of_the_second_side_alone_is_named():
+    records = parts([*runs("A", TIGHT), *runs("B", TIGHT), *runs("B", TIGHT, metric="m")])
+    found = compare(records, ["A", "B"]).frame.select("verdict", "test", "metric").rows()
+    assert ("missing", "OsuLatency %layout=2x1", "m") in found
