@@ -199,3 +199,11 @@ def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():
     with pytest.raises(StopIteration) as end:
         rounds.send([Outcome(True)])
     assert end.value.value.of(Word.FAULTY) == ["n1"] and not end.value.value.paths
+
+
+def test_two_good_nodes_are_tested_again_if_unsure_and_one_never_alone():
+    _, rounds = started(names(2))
+    next(rounds)
+    assert rounds.send([Outcome(True, unsure="noise")]) == [("n0", "n1")]
+    with pytest.raises(StopIteration):
+        rounds.send([Outcome(True, slow={"n1": "n1 sends at 0.5"}, unsure="noise")])
