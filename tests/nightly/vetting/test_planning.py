@@ -207,3 +207,10 @@ def test_two_good_nodes_are_tested_again_if_unsure_and_one_never_alone():
     assert rounds.send([Outcome(True, unsure="noise")]) == [("n0", "n1")]
     with pytest.raises(StopIteration):
         rounds.send([Outcome(True, slow={"n1": "n1 sends at 0.5"}, unsure="noise")])
+
+
+def test_a_node_that_turns_out_good_has_no_reason():
+    verdicts = started(names(2))[0]
+    verdicts.note("n0", Word.NOT_SEEN, "not yet")
+    verdicts.note("n0", Word.GOOD)
+    assert verdicts.reasons == {} and verdicts.of(Word.GOOD) == ["n0"]

@@ -36,6 +36,7 @@ NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
         (0.7, 8, [NOISE], "a pair differs by 8 %"),
         (0.7, 8, [], "only a node slower by 70 % would have been named"),
         (None, 8, [], "no node would have been named"),
+        (None, 4, [], "no node would have been named"),
         (None, 3, [NOISE], "a pair differs by 8 %"),
         (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
     ],
