@@ -214,3 +214,10 @@ def test_a_node_that_turns_out_good_has_no_reason():
     verdicts.note("n0", Word.NOT_SEEN, "not yet")
     verdicts.note("n0", Word.GOOD)
     assert verdicts.reasons == {} and verdicts.of(Word.GOOD) == ["n0"]
+
+
+def test_a_path_is_noted_once_and_the_last_of_equal_jobs_says_what_it_saw():
+    verdicts = started(names(2))[0]
+    for note in "ab":
+        planning._note(verdicts, ("n0", "n1"), Outcome(True, paths=("n0 to n1",), notes=(note,)))
+    assert verdicts.paths == ["n0 to n1"] and verdicts.notes == ["on n0, n1: b"]

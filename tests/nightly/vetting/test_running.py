@@ -122,3 +122,9 @@ def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypat
     jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5)
     assert [minutes for _, minutes in jobs.run([("n1", "n2"), ("n3", "n4")])] == [1.5, 2.0]
     assert jobs.run([("n1", "n3")])[0][0].passed and jobs.sessions == ["s-1", "s-2", "s-3"]
+
+
+def test_a_job_of_which_reframe_leaves_nothing_ends_the_vet(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "run_all", lambda lines: [("no room", 2.0) for _ in lines])
+    with pytest.raises(VetError, match="s-1: ReFrame left nothing: no room"):
+        Jobs("s", tmp_path, "oak:all", "mpich", 1.5).run([("n1", "n2")])
