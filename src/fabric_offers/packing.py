@@ -97,7 +97,8 @@ def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, 
 
     :raises RecordError: for a line that is not a record: fix or delete it before anything is sent.
     """
-    for file in sorted((results / "perflogs" / system).rglob("*.jsonl")):
+    tree = files.walk(results / "perflogs" / system)
+    for file in sorted(Path(parent, name) for parent, _, names in tree for name in names if name.endswith(".jsonl")):
         for number, line in enumerate(files.read_bytes(file, results, 2**34).split(b"\n"), 1):
             if line.strip():
                 try:
@@ -124,7 +125,7 @@ def _records(results: Path, system: str, only: Collection[str]) -> tuple[dict[st
 
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files of a case's folders that go in; links are passed over."""
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in files.walk(folder):
         folders[:] = sorted(name for name in folders if not Path(parent, name).is_symlink())
         for name in sorted(names):
             path = Path(parent, name)

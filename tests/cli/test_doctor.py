@@ -19,7 +19,14 @@ site_configuration = {{
     "environments": [{{"name": "gnu", "cc": "mpicc", "features": {features}}}],
 }}
 """
-BROKEN = {"syntax.py": "a = 1\nb = (1 2)\n", "name.py": "a = 1\n\nb = gnu\nsite_configuration = {}\n"}
+WRONG = {
+    "launcher.py": ('"launcher": "mpirun", ', ""), "name-less.py": ('"name": "compute", ', ""),
+    "nodes.py": ('"nodes": 2', '"nodes": "many"'), "none-there.py": ('"nodes": 2', '"nodes": 0'),
+}  # fmt: skip
+BROKEN = {
+    "syntax.py": "a = 1\nb = (1 2)\n", "name.py": "a = 1\n\nb = gnu\nsite_configuration = {}\n",
+    **{name: SITE.format(features=["mpi"]).replace(*change) for name, change in WRONG.items()},
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -47,7 +54,12 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
     ("options", "features", "line"),
     [
         (["--system", "ada"], (), "site.py: the system ada has no environment with an MPI for the checks: give one of"),
-        (["--system", "eve"], ("mpi",), "could not find a configuration entry for the requested system: 'eve'"),
+        (["--system", "eve"], ("mpi",), "site.py: there is no system 'eve': choose one of ada, generic"),
+        (["--system", "ada:x"], ("mpi",), "site.py: the system ada has no partition 'x': choose one of login, compute"),
+        (["-C", "launcher.py"], ("mpi",), "launcher.py: systems/ada/partitions/compute: 'launcher' is a required prop"),
+        (["-C", "name-less.py"], ("mpi",), "name-less.py: a system, partition or environment: KeyError: name"),
+        (["-C", "nodes.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 'many'; write a number"),
+        (["-C", "none-there.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 0; write a number"),
         (["-C", "syntax.py"], ("mpi",), "syntax.py: line 2: SyntaxError: invalid syntax"),
         (["-C", "name.py"], ("mpi",), "name.py: line 3: NameError: name 'gnu' is not defined"),
         (["-C", "none.py"], ("mpi",), "error: none.py: there is no such file; name the settings of your ReFrame"),

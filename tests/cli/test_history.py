@@ -97,7 +97,7 @@ def test_json_has_every_run(results):
 
 
 def test_an_unknown_metric_says_what_there_is(results):
-    assert "no record has a metric 'latency_9B' there" in str(invoke("latency_9B", results).exception)
+    assert "no record there has a metric 'latency_9B'" in str(invoke("latency_9B", results).exception)
     assert "is not a regular expression" in str(invoke("latency_(", results).exception)
 
 

@@ -122,7 +122,8 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
     done = invoke("check", "--system", "local", "--json")
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"file": str(folder / "local.yaml"), "faults": []})
-    missing = invoke("check", "--system", "nowhere")
+    assert "there is no system 'nowhere': choose one of" in str(invoke("check", "--system", "nowhere").exception)
+    missing = invoke("check", "--system", "minicluster")
     assert missing.exit_code == 1 and "every system needs a reference file" in missing.stdout
     monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
     assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"
@@ -130,7 +131,7 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
 
 def test_an_unknown_system_is_one_line():
     with pytest.raises(
-        FabricError, match="the checks of nonsense cannot be loaded: nonsense: could not find"
+        FabricError, match="the checks of nonsense cannot be loaded: nonsense: there is no system"
     ) as caught:
         cases.of_system("nonsense", [])
     assert "\n" not in str(caught.value)

@@ -84,8 +84,10 @@ def test_only_changes_since_a_date_but_all_runs_are_looked_at():
     records = runs("x", noisy([(10, 20), (11, 20), (12.5, 10)]))
     every = [change.run for change in found(records).changes]
     assert every == [20, 40]
+    assert found(records).by_chance == pytest.approx(0.025)
     late = found(records, since=FIRST + timedelta(days=30)).changes
     assert [change.run for change in late] == [40] and late[0].n_before == 20
+    assert found(records, since=FIRST + timedelta(days=40)).changes == late  # the day of its first run
     assert found(records, since=FIRST + timedelta(days=41)).changes == ()
 
 
@@ -166,7 +168,11 @@ def test_a_series_that_changes_alone_is_one():
     (event,) = events_of(found(points(1)).changes)
     assert event.sentence().startswith("1 series of OsuLatency 2x1 on ")
     (two,) = events_of(found(points(2)).changes)
-    assert two.sentence().startswith("2 series of ")
+    assert two.sentence().startswith("2 series of ") and event.metrics_text() == "latency_0B"
+    other = runs("x", noisy([(10, 20), (20, 20)]), metric="m")
+    (apart,) = events_of(found(runs("x", noisy([(10, 20), (11, 20)])), other).changes)
+    low, high = (abs(change.change) for change in sorted(apart.changes, key=lambda change: change.metric != "x")[:2])
+    assert f"worse by {min(low, high):.3g} to {max(low, high):.3g} %, open" in apart.sentence()
 
 
 def test_other_cases_other_times_and_other_directions_are_other_events():

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.comparison.compare import COLUMNS, compare, machine_key
+from fabric_checks.comparison.compare import COLUMNS, aggregate, compare, machine_key
 from fabric_checks.core.errors import RecordError
 from tests.builders import NOTHING, frame, parts, runs
 
@@ -248,3 +248,19 @@ def test_several_values_and_none_in_common():
         RecordError, match=r"p, q, r, s and 2 more against cluster.*narrow 'A' to one, as in PATH,system=p$"
     ):
         machine_key(frame(*records), "A", "B")
+    with pytest.raises(RecordError, match=r"\(p, q against cluster\).*narrow 'A' to one"):
+        machine_key(frame(*records[:2], records[-1]), "A", "B")
+
+
+def test_of_a_test_whose_metrics_have_several_units_the_row_has_none():
+    same = [run for side in "AB" for run in runs(side, TIGHT)]
+    for unit, expected in (("us", "us"), ("MB/s", None)):
+        other = [run for side in "AB" for run in runs(side, TIGHT, metric="m", quantity="m", unit=unit)]
+        (found,) = aggregate(compare(parts(same, other), ["A", "B"]).frame).to_dicts()
+        assert (found["values"], found["unit"]) == (2, expected)
+
+
+def test_a_metric_of_the_second_side_alone_is_named():
+    records = parts([*runs("A", TIGHT), *runs("B", TIGHT), *runs("B", TIGHT, metric="m")])
+    found = compare(records, ["A", "B"]).frame.select("verdict", "test", "metric").rows()
+    assert ("missing", "OsuLatency %layout=2x1", "m") in found

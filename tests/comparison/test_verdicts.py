@@ -46,3 +46,18 @@ def test_single_runs_differ_by_an_interval_of_their_repeatability():
     pairs = pl.DataFrame([pair | {"by_difference": False, "comparable": True}])
     found = judged(pairs, 0.95, 0.05).row(0, named=True)
     assert np.allclose([found["change_low"], found["change"], found["change_high"]], [100 / 21, 10, 15.5])
+
+
+def test_differences_of_single_runs_have_no_interval_but_that_of_what_repeats():
+    pair = {"values_baseline": [2.0], "values_side": [3.0], "better": "smaller", "unit": "us", "by_difference": True}
+    pairs = pl.DataFrame([pair | {"comparable": True}])
+    assert judged(pairs, 0.95, None).row(0, named=True)["change_low"] is None
+    found = judged(pairs, 0.95, 0.1).row(0, named=True)
+    size = (1 - found["change_low"]) / 0.1  # the size of the values, of which a tenth repeats
+    assert 2 <= size <= 5 and np.isclose(found["change_high"] - 1, 0.1 * size)
+
+
+def test_values_that_are_all_zero_do_not_differ():
+    pair = {"values_baseline": [0.0] * 6, "values_side": [0.0] * 6, "better": "smaller", "unit": "1"}
+    pairs = pl.DataFrame([pair | {"by_difference": True, "comparable": True}])
+    assert judged(pairs, 0.95, None).row(0, named=True)["at_least"] == 0

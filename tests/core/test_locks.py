@@ -134,11 +134,30 @@ def test_the_folder_of_a_lock_belongs_to_its_user(tmp_path, monkeypatch):
     locks.own_folder(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(folder)
-    with pytest.raises(FabricError, match="link belongs to .* or leads elsewhere.*: have it removed"):
+    with pytest.raises(FabricError, match="link belongs to .* or leads elsewhere, so jobs .*: have it removed"):
         locks.own_folder(tmp_path / "link")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(FabricError, match=r"mine belongs to \w+ or leads elsewhere"):
         locks.own_folder(folder)
+
+
+def test_another_user_who_takes_the_name_of_the_folder_stops_no_job(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "OF_THE_HOST", tmp_path)
+    monkeypatch.setattr(locks, "OF_USERS", tmp_path / "run")
+    taken, home = tmp_path / f"fabric-checks-{os.geteuid()}", tmp_path / "home"
+    assert locks.host_lock() == taken / "lock"
+    taken.mkdir()
+    assert locks.host_lock() == taken / "lock"
+    taken.rmdir()
+    home.mkdir()
+    taken.symlink_to(home)  # as foreign as a folder of another user, which only root can make
+    assert locks.host_lock() == taken / "lock"
+    (tmp_path / "run" / str(os.geteuid())).mkdir(parents=True)
+    assert locks.host_lock() == tmp_path / "run" / str(os.geteuid()) / "fabric-checks" / "lock"
+    command = f"{locks.lock_in_job(taken / 'lock')}\necho ran"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout == "ran\n" and list(home.iterdir()) == []
+    assert done.stderr == f"warning: {taken} is not yours: other jobs of yours may run on this host at the same time\n"
 
 
 def test_a_job_holds_the_lock_until_it_ends(tmp_path):

@@ -63,6 +63,7 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
         (1, True, "x\n", []),
         (2, True, "x\n the last words \n\n", ["ci/run ended with status 2: the last words"]),
         (-9, True, "", ["ci/run ended with status -9: it printed nothing"]),
+        (2, True, "\x1b[31mERROR: none\x1b[0m\nLog saved\n", ["ci/run ended with status 2: ERROR: none"]),
         (0, False, "x\ny\n", ["ci/run failed before it could start ReFrame: y"]),
     ],
 )

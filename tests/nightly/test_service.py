@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A system without a node in service is found before a night; an unknown state stops no night."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fabric_checks.core.errors import FabricError
@@ -63,3 +65,10 @@ def test_a_system_that_reframe_does_not_show_is_refused_with_a_remedy(answers, t
     answers[CONFIGURATION] = text
     with pytest.raises(FabricError, match="shows no system; run it by hand to see why, or name one with --system"):
         service.configuration(None)
+
+
+def test_an_error_in_colour_is_plain(monkeypatch):
+    done = SimpleNamespace(returncode=1, stdout="Log file(s) saved", stderr="\x1b[31mERROR: no such system\x1b[0m\n")
+    monkeypatch.setattr(service.subprocess, "run", lambda *_, **__: done)
+    with pytest.raises(FabricError, match="^reframe -l: no such system$"):
+        service.printed(["reframe", "-l"])

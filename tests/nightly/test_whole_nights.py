@@ -108,9 +108,14 @@ def test_wrong_usage(results, first, arguments, status, says):
 
 def test_a_run_that_does_not_start_has_a_reason(results, first):
     status, text, _ = call(results, *HERE, "--", "--no-such-option")
-    first, second = re.findall(r"\*\*The night failed:\*\* (.*)", text)
-    assert status == 1 and first.startswith("ci/run ended with status 2: ") and "--no-such-option" in first
-    assert second.startswith("the results: ") and "no run called" in second
+    (failure,) = re.findall(r"\*\*The night failed:\*\* (.*)", text)
+    assert status == 1 and failure.startswith("ci/run ended with status 2: ") and "--no-such-option" in failure
+
+
+def test_a_system_that_does_not_exist_gets_no_night(results):
+    status, text, errors = call(results, "--system", "nosuch")
+    assert status == 1 and not text and not (results / "nightly/nosuch").exists()
+    assert "there is no system 'nosuch': choose one of " in errors and " local, minicluster, " in errors
 
 
 def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):

@@ -140,7 +140,7 @@ def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="its .log files are ReFrame's own perflogs, which are not read"):
         load(tmp_path)
     write(tmp_path / "a.jsonl", [b""])
-    with pytest.raises(RecordError, match="no sound record$"):
+    with pytest.raises(RecordError, match="no sound record; name other records, or start"):
         load(tmp_path)
     write(tmp_path / "a.jsonl", [b"x\n", b"y\n"])
     with pytest.raises(RecordError, match=r"no sound record; 2 faults, the first: .*a.jsonl:1: not a JSON object"):

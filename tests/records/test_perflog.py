@@ -66,6 +66,8 @@ def test_a_case_without_values_leaves_one_record_that_says_why():
     assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
     # Nobody took its time: it is that of the log.
     assert record["time"] == "2001-09-09T01:46:40+00:00"
+    values |= {"s:p:b": [9.0, 0, None, None, "MB/s", "pass"]}
+    assert [each["metric"] for each in perflog.records_of(attributes(check_perfvalues=values))] == ["b"]
 
 
 def test_the_handler_writes_where_it_says(tmp_path):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs on disk, good and bad."""
 
+import os
+
 import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import runs
+from fabric_checks.records.record import was_disturbed
 from tests.builders import SESSION, bare, case, write_session
 
 NAME = "A %layout=1x2 @s:p+e"
@@ -185,3 +188,27 @@ def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):
     results(case(), records=[bare()])
     (tmp_path / "reports/run-report-1.json").write_text("{")
     assert runs.load_session(tmp_path).name == SESSION
+
+
+def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
+    for number, name in enumerate((LATER, SESSION)):
+        write_session(tmp_path, [case()], session=name, number=number)
+        os.utime(tmp_path / f"reports/run-report-{number}.json", (number, number))
+    (tmp_path / f"logs/{SESSION}.log").unlink()  # as somebody makes room
+    assert runs.load_session(tmp_path).name == SESSION
+    newest = tmp_path / "reports/run-report-0.json"
+    os.utime(newest, (2, 2))
+    assert runs.load_session(tmp_path).name == LATER and runs.verdict(runs.load_session(tmp_path)) != []
+    newest.write_text(newest.read_text()[:-9])
+    (tmp_path / f"logs/{LATER}.log").unlink()
+    (tmp_path / "logs").rmdir()
+    assert not runs.only_records(tmp_path) and runs.only_records(tmp_path / "reports")
+    assert "run-report-0.json" in runs.ended_early(tmp_path, LATER)
+    with pytest.raises(RecordError, match="reports: Is a directory; the run report cannot be read"):
+        runs.read_report(tmp_path / "reports")
+
+
+@pytest.mark.parametrize(("before", "after", "ppn", "disturbed"), [(3, 3, 2, False), (4, 4, 2, True), (9, 3, 2, False)])
+def test_a_case_is_disturbed_if_its_ranks_and_others_lack_cores(before, after, ppn, disturbed):
+    found = {"runnable_processes_before": before, "runnable_processes_after": after, "ppn": ppn, "host_cores": 4}
+    assert was_disturbed(found) == disturbed

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import sources
+from fabric_checks.records import reading, sources
+from tests.builders import record, write
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +102,11 @@ def test_a_wrong_source_is_an_error_on_one_line(text, message):
         sources.parse(text)
     assert message in str(error.value)
     assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(("where", "kept"), [("can_be_zero=true", 1), ("can_be_zero=false", 2), ("ppn=2", 3)])
+def test_fields_that_are_no_text_have_their_values(where, kept):
+    write(Path("results/a.jsonl"), [record(n, can_be_zero=n == 1) for n in range(3)])
+    assert reading.load([sources.parse(f"results,{where}")], ("can_be_zero",)).frame.height == kept
+    with pytest.raises(RecordError, match="no sound record that fits nodes=x"):
+        reading.load([sources.parse("results,nodes=x")], ("can_be_zero",))

@@ -138,6 +138,7 @@ def test_what_a_record_says_stays_a_key_and_a_comment():
     after = edited(FILE, [change(*odd, comment="from 1 runs\nno_reference: []\x1b[2J")])
     assert yaml.safe_load(after)["A"]["p: [q]\n# x"]["e'\"{"]["*1x2"]["! t"] == list(REFERENCE)
     assert "# from 1 runs no_reference: []?[2J\n" in after
+    assert '  "on":' in edited(FILE, [change("A", "on", "e", "1x2", "t")])  # true in YAML 1.1, which ReFrame reads
 
 
 @pytest.mark.parametrize(

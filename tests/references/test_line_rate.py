@@ -36,6 +36,11 @@ def test_a_share_of_all_links_of_a_node(load):
     assert (two.reference[0], two.source) == (45000.0, "derived: 0.9 x 2 NICs x 25000 MB/s")
 
 
+def test_an_upper_bound_may_be_any_share(load):
+    one = found(load(ITEM.replace("lower: -0.05", "upper: 0.5")), {"link_MBps": 25000.0})
+    assert one["bandwidth_4194304B"].reference[1:3] == (None, 0.5)
+
+
 def test_within_a_node_there_is_no_link(load):
     assert found(load(ITEM), {"link_MBps": 25000.0}, layout="1x2") == {}
     assert found(load(ITEM), {}, layout="1x2") == {}

@@ -117,3 +117,7 @@ def test_evidence_says_how_a_value_comes_to_be(load):
     assert file.evidence_of(held=False, metric="t", **CASE).kind == "simulated"
     assert file.evidence_of(held=True, metric="b", **CASE).kind == "simulated"
     assert load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE) is None
+
+
+def test_a_bound_may_be_the_value_itself(load):
+    assert load("A: {$index: [layout], 1x2: {t: [1, 0, 0, us]}}").path

@@ -67,6 +67,16 @@ def test_the_wait_for_the_host_has_an_end(tmp_path, monkeypatch):
         LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "lock")))
 
 
+def test_a_case_goes_on_with_a_warning_without_a_folder_for_the_lock(tmp_path, monkeypatch):
+    warnings = []
+    logger = SimpleNamespace(warning=lambda text, cache: warnings.append((text, cache)))
+    monkeypatch.setattr("fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: logger)
+    (tmp_path / "taken").symlink_to("/")
+    LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "taken" / "lock")))
+    ((text, is_once),) = warnings
+    assert is_once and text.startswith(f"{tmp_path}/taken belongs to ") and text.endswith("values: have it removed")
+
+
 def test_without_a_lock_or_in_a_dry_run_there_is_no_wait(tmp_path):
     with locks.exclusive(tmp_path / "lock", 0):
         LayoutMixin.wait_for_host(case())

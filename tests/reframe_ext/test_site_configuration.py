@@ -11,6 +11,7 @@ from reframe.core.exceptions import ConfigError
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import site_configuration
+from tests import programs
 
 RUN = ["reframe", "-c", "checks", "-r"]
 
@@ -81,3 +82,33 @@ def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, comma
         monkeypatch.setenv("RFM_SYSTEM", variable)
     systems = runpy.run_path(str(ROOT / "config/systems/twins.py"))["systems"]
     assert bool(systems) == is_named == site_configuration.is_system_named()
+
+
+@pytest.mark.parametrize(
+    ("partition", "fault"),
+    [
+        ({"name": "p", "scheduler": "local", "environs": []}, "the partition p has no 'launcher'"),
+        ({"scheduler": "local", "launcher": "local"}, "the partition without a name has no 'name'"),
+    ],
+)
+def test_a_systems_file_without_a_key_is_named_with_its_partition(tmp_path, partition, fault):
+    (tmp_path / "systems").mkdir()
+    system = {"name": "ada", "hostnames": ["a"], "partitions": [partition]}
+    (tmp_path / "systems" / "ada.py").write_text(f"systems = [{system}]")
+    with pytest.raises(ConfigError, match=f"systems/ada.py: {fault}; add it"):
+        site_configuration._collected(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("system", "fault"),
+    [
+        ("local", ""),
+        ("nosuch", "there is no system 'nosuch': choose one of cbc, "),
+        ("local:nosuch", "the system local has no partition 'nosuch': choose one of node"),
+    ],
+)
+def test_reframe_names_the_systems_that_there_are_and_leaves_no_log(tmp_path, system, fault):
+    command = ["reframe", "-C", str(ROOT / "config/settings.py"), "--system", system, "--show-config=systems/0/name"]
+    done = programs.run(command, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert bool(done.returncode) == bool(fault) and fault in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []

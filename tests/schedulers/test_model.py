@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Queues, nodes and exit reasons as all schedulers have them."""
 
-from fabric_checks.schedulers import model
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.backends import getlauncher
+
+from fabric_checks.schedulers import launchers, model  # noqa: F401  (launchers registers)
 from fabric_checks.schedulers.model import Node, Queue
 
 
@@ -29,3 +34,10 @@ def test_the_exit_reason_of_a_wait_names_what_the_job_waited_for():
     assert model.timed_out("7", 5, "X", "", [], unschedulable=True).text == (
         "job 7 cannot start after 5 s in the queue and was cancelled; X gives no reason"
     )
+
+
+@pytest.mark.parametrize(("name", "words"), [("flux-run", "--nodes={}"), ("jsrun", "--nrs={}")])
+@pytest.mark.parametrize(("ppn", "nodes"), [(4, 2), (None, 8)])
+def test_a_launcher_asks_for_as_many_nodes_as_the_layout_has(name, words, ppn, nodes):
+    job = SimpleNamespace(num_tasks=8, num_tasks_per_node=ppn)
+    assert words.format(nodes) in getlauncher(name)().command(job)

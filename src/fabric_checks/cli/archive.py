@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli.conditions import end_by
-from fabric_checks.core import console
+from fabric_checks.core import console, files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
 from fabric_checks.core.text import count_text
@@ -40,13 +40,18 @@ def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     results = paths[0] if len(paths) == 2 else results_folder()
     if not results.exists():
         raise RecordError(f"{results}: there is no such file or folder")
+    folder = paths[-1]
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(f"{folder} is a file, and an archive is a folder; name another one")
+    if any(name.endswith(".jsonl") for _, _, names in files.walk(folder) for name in names):
+        raise click.UsageError(f"{folder} has results, and an archive has a folder of its own; name that behind it")
     with console.rich_console(console.err()).status("adding records .."):
-        outcome = archiving.add(results, paths[-1])
+        outcome = archiving.add(results, folder)
     if as_json:
-        files = [str(path) for path in outcome.files]
-        whole = {"added": outcome.added, "known": outcome.known, "files": files, "faults": list(outcome.faults)}
+        written = [str(path) for path in outcome.files]
+        whole = {"added": outcome.added, "known": outcome.known, "files": written, "faults": list(outcome.faults)}
         console.print_json(json.dumps(whole, indent=1))
     else:
         many = count_text(len(outcome.files), "file")
-        console.print(f"{paths[-1]}: {outcome.added} records added, {outcome.known} already there; {many} written")
+        console.print(f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written")
     end_by(outcome.faults)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -94,6 +95,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called, and its remaining arguments."""
+        if near := args and args[0] not in verbs() and difflib.get_close_matches(args[0], verbs(), 1):
+            ctx.fail(f"no such command {args[0]!r}; did you mean {near[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and load(str(name)), rest
 

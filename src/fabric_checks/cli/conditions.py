@@ -44,7 +44,8 @@ def share(text: str) -> float:
         value = float(number) / percent
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
+    # Who writes 5 means 5 %, and a condition of 500 % would never be met.
+    if not 0 <= value < math.inf or (value > 1 and percent == 1):
         raise ValueError(f"{text!r} is not a share such as 5% or 0.05")
     return value
 
@@ -95,9 +96,23 @@ def read_by(parse: Callable[[Any], object]) -> Callable[[click.Context, click.Pa
     return read
 
 
+def named(text: str | None) -> str | None:
+    """Return a value; raise ValueError if it is empty, as that of an unset variable, which would choose the default."""
+    if text is not None and not text.strip():
+        raise ValueError("it is empty: give a name, or leave the option out")
+    return text
+
+
+def refuse_together(option: str, *others: tuple[str, object]) -> None:
+    """Refuse options that have no effect next to another one; each is given with its value."""
+    if found := next((name for name, value in others if value), None):
+        raise click.UsageError(f"{option} and {found} exclude each other; leave one of them out")
+
+
 system_option = click.option(
     "--system",
     envvar="RFM_SYSTEM",
+    callback=read_by(named),
     help="A system of config/systems.  [default: the one whose host names match, else local]",
 )
 

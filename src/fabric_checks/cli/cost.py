@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.core import console, paths
+from fabric_checks.core import console, files, paths
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reading
 from fabric_checks.records import sources as sets_of
@@ -37,7 +37,7 @@ def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""
     folder, plan = paths.results(), cost.read_plan(plan_file)
     sets = [sets_of.parse(text) for text in sources]
-    if any((folder / "perflogs").rglob("*.jsonl")):
+    if any(name.endswith(".jsonl") for _, _, names in files.walk(folder / "perflogs") for name in names):
         sets.insert(0, sets_of.Source(str(folder), folder))
     past: dict[str, float] = {}
     if sets:

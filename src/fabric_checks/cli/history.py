@@ -13,7 +13,6 @@ from fabric_checks.cli.conditions import end_by
 from fabric_checks.comparison import history
 from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
-from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import count_text, sparkline, value_text
 from fabric_checks.records.record import bounds
 
@@ -45,8 +44,6 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
     loaded = choosing.load(sources, history.COLUMNS)
     frame = loaded.frame
     named = choosing.matching(frame, {"metric": metric})["metric"].unique().to_list()
-    if not named:
-        raise RecordError(f"no record has a metric {metric!r} there; `fabric-checks show` lists them")
     lines = history.lines(frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named)))
     if as_json:
         content = {"series": [line.as_json() for line in lines], "faults": loaded.faults}

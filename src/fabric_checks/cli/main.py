@@ -45,6 +45,7 @@ def _status() -> int | str | None:
             return end.code
     except FabricError as error:
         console.error(f"error: {error}")
+        return error.status
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
         console.error(f"error: {path}{error.strerror or error}")

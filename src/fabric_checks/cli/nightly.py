@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import system_option
+from fabric_checks.cli.conditions import named, read_by, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
@@ -49,9 +49,11 @@ Exit status:
 )
 @system_option
 @click.option(
-    "--archive", type=click.Path(path_type=Path), help="Folder of the archive.  [default: archive in the results]"
+    "--archive",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the archive.  [default: archive in the results]",
 )
-@click.option("--session", "judged", metavar="NAME", help="Judge the run of this name, and run nothing.")
+@click.option("--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing.")
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
 @click.argument("options", nargs=-1)
@@ -71,6 +73,8 @@ def command(
     junit.xml, night.json and the run's output, run.log; `latest` is the newest. In a terminal the progress is shown.
     Only one night of a system runs at a time.
     """
+    if options and not options[0].startswith("-"):
+        raise click.UsageError(f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -")
     name = judged or sessions.new_session_id()
     system = system or str(configuration(None)["name"])
     for given, option in ((name, "--session"), (system, "--system")):
@@ -88,6 +92,8 @@ def command(
     plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched)
     if judged and not plan.log.exists():
         raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
+    if not judged and not plan.folder.exists():
+        configuration(system)  # the first night of a system that does not exist leaves nothing behind
     with only_one(plan.folder / "lock") as descriptor:
         summary = spend(plan, descriptor)
     if not (quiet and summary.all_quiet):

@@ -14,7 +14,7 @@ from fabric_checks.cli import choosing
 from fabric_checks.cli.conditions import system_option
 from fabric_checks.core import console
 from fabric_checks.core.errors import ReferenceError
-from fabric_checks.core.paths import ROOT
+from fabric_checks.core.paths import ROOT, sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
 from fabric_checks.references import audit, cases, edit, propose, reference_file, wording
@@ -86,7 +86,9 @@ def propose_command(
     The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
     records could not be read.
     """
-    path = _folder() / f"{system}.yaml"
+    if allow_looser and not write:
+        raise click.UsageError("--allow-looser goes with --write: without it nothing is held back")
+    path = _folder() / f"{sound_name('--system', system)}.yaml"
     name = str(_shown(path))
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
@@ -127,7 +129,9 @@ def check_command(system: str | None, *, as_json: bool) -> None:
     rate. `references propose` shows bounds that the history of runs contradicts.
     """
     system = (system or str(configuration(None)["name"])).partition(":")[0]
-    path = _folder() / f"{system}.yaml"
+    path = _folder() / f"{sound_name('--system', system)}.yaml"
+    if not path.exists():
+        cases.of_system(system, ())  # refuses a system that does not exist with those that do
     try:
         file = reference_file.load(path)
         with console.rich_console(console.err()).status("loading the checks .."):

@@ -56,6 +56,8 @@ def command(
     and loads nothing from anywhere. Exit status 1 if records could not be read; the report is then written from the
     others.
     """
+    if not output.absolute().parent.is_dir():
+        raise click.UsageError(f"{output.parent}: there is no such folder; make it, or name another one with -o")
     chosen = [parse(text) for text in sources] or [default()]
     unread: list[str] = []
     with console.rich_console(console.err()).status("writing the report .."):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -17,13 +16,10 @@ import click
 
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.records.sessions import session_id
 from fabric_checks.report.terminal import progress
 from fabric_checks.schedulers import reservations
-
-#: ReFrame colours what it prints until it has read its configuration.
-_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -44,7 +40,7 @@ def command(began_s: float | None, line: tuple[str, ...]) -> None:
         status = _run(line, follow, errors, _ending)
     if not (folder / "logs" / f"{session}.log").exists():
         # ReFrame did not start: its own message is the only one.
-        console.print(*state.lines)
+        console.print(*(line for line in state.lines if not line.startswith("Log file(s) saved in <no")))
         sys.exit(status)
     failures = [one_line(text) for text in errors if text.startswith("error: ")]
     if status and failures and not (state.ended or state.running):
@@ -62,7 +58,7 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
         system = json.loads(done.stdout)
         name, partitions = str(system["name"]), list(system["partitions"])
     except (ValueError, KeyError, TypeError):
-        last = one_line((done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
+        last = one_line(uncoloured(done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1])
         raise FabricError(f"--reservation {reservation}: ReFrame lists no partitions: {last}") from None
     reservations.require(reservation, name, partitions)
 
@@ -98,7 +94,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], 
         aside.start()
         meanwhile()
         for text in process.stdout:
-            read(_COLOURS.sub("", text.rstrip("\n")))
+            read(uncoloured(text.rstrip("\n")))  # ReFrame prints colours until it has read its configuration
         status = process.wait()
         aside.join()
     except OSError as error:

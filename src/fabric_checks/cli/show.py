@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import choosing, ending
-from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.conditions import end_by, named, read_by, refuse_together
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
@@ -41,39 +41,48 @@ Examples:
 @click.command("show", epilog=_EPILOG)
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    callback=read_by(lambda text: None if text is None else Path(named(text) or "")),
     help="Folder of results, an archive or other records; for --nodes also PATH@FROM..TO,FIELD=VALUE.  "
     "[default: .fabric/results]",
 )
-@click.option("--session", "name", help="Name of the run.  [default: the latest]")
+@click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
-@click.option("--json", "form", flag_value="json", help="Print the records, or the list, as a JSON array.")
-@click.option("--csv", "form", flag_value="csv", help="Print the records as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records, or the list, as a JSON array.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the records as CSV.")
 @click.option(
     "--gate", is_flag=True, help="Exit with status 1 unless at least one case ran, all passed and all left records."
 )
 @click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
 @click.option("--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed.")
-@click.option("--node", help="Show the history of this node instead.")
+@click.option("--node", callback=read_by(named), help="Show the history of this node instead.")
 def command(
     results: Path | None,
     name: str | None,
     *,
     as_list: bool,
-    form: str | None,
+    as_json: bool,
+    as_csv: bool,
     gate: bool,
     short: bool,
     as_nodes: bool,
     node: str | None,
 ) -> None:
     """Print the metrics of a run, or the nodes that runs used."""
-    folder = results or paths.results()
-    if (as_nodes or node or as_list) and form == "csv":
-        raise click.UsageError("--csv prints records only; use --json")
+    form = "json" if as_json else "csv" if as_csv else None
+    of_a_run = (("--csv", as_csv), ("--session", name), ("--short", short), ("--gate", gate))
+    if as_json:
+        refuse_together("--json", ("--csv", as_csv), ("--short", short))
+    if as_csv:
+        refuse_together("--csv", ("--short", short))
     if as_nodes or node:
+        refuse_together("--node" if node else "--nodes", ("--list", as_list), *of_a_run)
         _nodes(results, node, form)
         return
+    if results is not None and not results.exists():
+        raise RecordError(f"{results}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes")
+    folder = results or paths.results()
     if as_list:
+        refuse_together("--list", *of_a_run)
         _list(folder, form)
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from dataclasses import asdict
 
 import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import system_option
+from fabric_checks.cli.conditions import named, read_by, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, one_line
@@ -46,7 +47,7 @@ Exit status:
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
-@click.option("--only", help="Only these nodes, separated by commas.  [default: all of the partition]")
+@click.option("--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.argument("options", nargs=-1)
 def command(
@@ -64,6 +65,8 @@ def command(
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
     go to ReFrame.
     """
+    if not math.isfinite(budget):  # NaN is in every range of click
+        raise click.UsageError(f"--budget {budget} is no number of node-minutes")
     found = machine.look(system, [name for name in (only or "").split(",") if name])
     if len(found.nodes) < 2:
         raise FabricError(

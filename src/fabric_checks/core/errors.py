@@ -7,7 +7,12 @@ from pathlib import Path
 
 
 class FabricError(Exception):
-    """Base of all errors of this library."""
+    """Base of all errors of this library.
+
+    :cvar status: the exit status of a command that it ends: 2 for wrong usage, else 1.
+    """
+
+    status = 1
 
 
 class OutputError(FabricError):
@@ -32,6 +37,12 @@ class ReferenceError(FabricError):
 
 class RecordError(FabricError):
     """Results on disk that cannot be used."""
+
+
+class RequestError(RecordError):
+    """A request for records that has not the form of one: a pattern, a date, a field."""
+
+    status = 2
 
 
 class FileError(RecordError):

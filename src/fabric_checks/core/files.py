@@ -9,10 +9,11 @@ an ``OSError`` with a cause, like one that cannot be read.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
@@ -71,6 +72,25 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
     """Return the text of a file in UTF-8 with line ends ``\\n``; see :func:`read_bytes`."""
     text = read_bytes(path, within, largest_B).decode(errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def walk(
+    folder: Path, on_error: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each folder of a tree with its folders and files, as ``os.walk`` does, however deep; no link is followed.
+
+    Before Python 3.12 ``os.walk`` calls itself for each level, as ``Path.rglob`` does before 3.13.
+
+    :param on_error: is called for each folder that cannot be read.
+    """
+    waiting = [str(folder)]
+    while waiting:
+        parent = waiting.pop()
+        for _, folders, names in itertools.islice(os.walk(parent, onerror=on_error), 1):
+            yield parent, folders, names
+            paths = [f"{parent}/{name}" for name in reversed(folders)]
+            # Path.is_symlink raises for a path that is too long.
+            waiting += [path for path in paths if not os.path.islink(path)]  # noqa: PTH114
 
 
 @contextmanager

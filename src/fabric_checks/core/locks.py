@@ -33,6 +33,8 @@ HOST_WAIT_S = 4 * 3600.0
 _PAUSE_S = 0.01
 #: A folder that every user can write in and that each host has for itself, so that locks in it are of one host.
 OF_THE_HOST = Path("/dev/shm")
+#: The folders of that kind that a host with systemd makes for each user who is logged in, by the user's number.
+OF_USERS = Path("/run/user")
 
 
 class LockedError(FabricError):
@@ -148,8 +150,23 @@ def _user(number: int) -> str:
 
 
 def host_lock() -> Path:
-    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its folder."""
-    return OF_THE_HOST / f"fabric-checks-{os.geteuid()}" / "lock"
+    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its folder.
+
+    Any user can take the name in the folder of all; then it is in the user's own one, if there is one.
+    """
+    folder, own = OF_THE_HOST / f"fabric-checks-{os.geteuid()}", OF_USERS / str(os.geteuid())
+    if _is_foreign(folder) and own.is_dir():
+        folder = own / "fabric-checks"
+    return folder / "lock"
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Return whether what is there belongs to another user, or leads elsewhere."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid()
 
 
 def own_folder(folder: Path) -> None:
@@ -157,21 +174,25 @@ def own_folder(folder: Path) -> None:
 
     :raises FabricError: if it belongs to another user, who can create one of that name where all may write.
     """
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if _is_foreign(folder):
         raise FabricError(
-            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, but your jobs would lock a file in it: "
-            "have it removed"
+            f"{folder} belongs to {_user(folder.lstat().st_uid)} or leads elsewhere, so jobs of your other sessions on "
+            "this host may run at the same time and falsify each other's values: have it removed"
         )
     folder.chmod(0o700)
 
 
 def lock_in_job(path: Path) -> str:
-    """Return the shell command that holds a lock until the job ends; the job fails without the lock."""
-    folder = shlex.quote(str(path.parent))
-    file = shlex.quote(str(path))
+    """Return the shell command that holds a lock until the job ends; the job fails without the lock.
+
+    It goes on with a warning if the folder of the lock is another user's, who must not be able to stop it.
+    """
+    folder, file = shlex.quote(str(path.parent)), shlex.quote(str(path))
     return (
-        f"mkdir -pm 700 {folder} && [ -O {folder} ] && exec 9>> {file} && flock -w {HOST_WAIT_S:.0f} 9 || "
-        f'{{ echo "error: cannot lock "{file}", or another job held it for too long: fuser -v names it" >&2; exit 1; }}'
+        f"mkdir -pm 700 {folder} 2> /dev/null; if [ -L {folder} ] || {{ [ -e {folder} ] && [ ! -O {folder} ]; }}; then "
+        f'echo "warning: "{folder}" is not yours: other jobs of yours may run on this host at the same time" >&2; '
+        f"elif ! {{ exec 9>> {file} && flock -w {HOST_WAIT_S:.0f} 9; }}; then "
+        f'echo "error: cannot lock "{file}", or another job held it for too long: fuser -v names it" >&2; exit 1; fi'
     )

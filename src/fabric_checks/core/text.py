@@ -133,6 +133,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
+def uncoloured(text: str) -> str:
+    """Return the text that a program prints for a terminal without its colours.
+
+    >>> uncoloured("\x1b[31merror\x1b[0m: no")
+    'error: no'
+    """
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
 def one_line(text: str) -> str:
     """Return untrusted text as one printable line, so that none of it is taken for a line of ours.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import uncoloured
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.service import why_no_job_can_start
@@ -51,7 +52,7 @@ def run(plan: Plan, lock: int, trouble: Trouble) -> float | None:
         trouble.failures.append(f"ci/run ended with status {status}: {_last_line(plan.files / 'run.log')}")
     elif not plan.log.exists():
         trouble.failures.append(f"ci/run failed before it could start ReFrame: {_last_line(plan.files / 'run.log')}")
-    return elapsed_s
+    return elapsed_s if plan.log.exists() else None
 
 
 def _no_room(results: Path) -> str | None:
@@ -121,5 +122,7 @@ def _interrupt(process: subprocess.Popen[Any]) -> None:
 
 
 def _last_line(path: Path) -> str:
-    lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip()[:300] if lines else "it printed nothing"
+    """Return the last error in the output of a run, or else its last line."""
+    lines = [line.strip() for line in uncoloured(path.read_text(errors="replace")).splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith("error: ")]
+    return (errors or lines or ["it printed nothing"])[-1][:300]

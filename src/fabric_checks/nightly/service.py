@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import one_line
+from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node, faults, listed
 from fabric_checks.schedulers.slurm import output as slurm
@@ -34,7 +34,7 @@ def printed(command: Sequence[str]) -> str:
         raise FabricError(f"{command[0]}: {getattr(error, 'strerror', None) or 'it does not answer'}") from None
     if done.returncode:
         cause = (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}").splitlines()[-1]
-        raise FabricError(f"{' '.join(command)}: {one_line(cause)}")
+        raise FabricError(f"{' '.join(command)}: {one_line(uncoloured(cause)).removeprefix('ERROR: ')}")
     return done.stdout
 
 

@@ -59,7 +59,7 @@ def read_plan(path: Path) -> Plan:
         return Plan(**{**found, "cases": tuple(PlannedCase(**case) for case in found["cases"])})
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}; ci/run --cost writes it") from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise RecordError(f"{path}: this is not the plan of a run; ci/run --cost writes one") from None
 
 

@@ -194,6 +194,8 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
     which = f" that fits {limits}" if limits else ""
     count = "1 fault: " if len(faults) == 1 else f"{len(faults)} faults, the first: "
     cause = f"; {count}{faults[0]}" if faults else ""
+    if not faults and not limits:
+        cause = "; name other records, or start a run with ci/run"
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 

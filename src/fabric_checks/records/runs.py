@@ -20,7 +20,7 @@ import polars as pl
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.text import count_text
+from fabric_checks.core.text import count_text, uncoloured
 from fabric_checks.records import reading, table
 from fabric_checks.records.record import FIELDS, SUCCESS, Record, case_name, is_success
 from fabric_checks.records.sessions import started
@@ -347,7 +347,7 @@ def _passed_over(log: Path, results: Path) -> tuple[str, ...]:
         return ()
     with files.opened(log, results) as file, io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines:
         return tuple(
-            re.sub(r"\x1b\[[0-9;]*m", "", line[line.index(sign) :]).strip()
+            uncoloured(line[line.index(sign) :]).strip()
             for line in lines
             if (sign := "skipping ") in line and "WARNING" in line
         )

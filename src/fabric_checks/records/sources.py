@@ -6,6 +6,7 @@ The form is ``[LABEL=]PATH[@FROM..TO][,FIELD=VALUE ...]``.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.core import files, paths, plugins
-from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.errors import RecordError, RequestError, cut, quoted
 from fabric_checks.core.text import one_line
 from fabric_checks.records import archive
 from fabric_checks.records.record import FIELDS
@@ -63,10 +64,11 @@ def parse(text: str) -> Source:
     no offset, and either may be left out; a day as TO is part of the range, a moment is not. A path with ``@`` or ``,``
     in it goes without label and limits.
 
-    :raises RecordError: if it is not of the form above, or the path or a field does not exist.
+    :raises RequestError: if it is not of the form above, or a field does not exist.
+    :raises RecordError: if the path does not exist.
     """
     if not text.strip():
-        raise RecordError(f"an empty set of results: the form is {_FORM}")
+        raise RequestError(f"an empty set of results: the form is {_FORM}")
     label, name, rest = _split(text)
     path = Path(name).expanduser() if name else paths.results()
     if not path.exists():
@@ -100,20 +102,22 @@ def _limits(text: str, rest: str) -> tuple[datetime | None, datetime | None, dic
     if time:
         first, dots, last = time[1:].partition("..")
         if not dots:
-            raise RecordError(
+            raise RequestError(
                 f"{quoted(text)}: {quoted(time)} is not a time range; write @FROM..TO, as in @2026-11-01.."
             )
         since, until = _moment(text, first, end=False), _moment(text, last, end=True)
         if since and until and since >= until:
-            raise RecordError(f"{quoted(text)}: {first} is not before {last}")
+            raise RequestError(f"{quoted(text)}: {first} is not before {last}")
     where: dict[str, str] = {}
     # A value may have commas; what begins the next field is a comma, a word and an equals sign.
     for pair in re.split(r",(?=\w+=)", fields) if comma else ():
         name, equals, value = pair.partition("=")
         if not equals or name not in FIELDS:
-            raise RecordError(f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; FIELD is one of {', '.join(FIELDS)}")
+            near = [f"{each}=VALUE" for each in difflib.get_close_matches(name, FIELDS, 1)]
+            hint = f"did you mean {near[0]}?" if near else f"FIELD is one of {', '.join(FIELDS)}"
+            raise RequestError(f"{quoted(text)}: {quoted(pair)} is not FIELD=VALUE; {hint}")
         if name in where:
-            raise RecordError(f"{quoted(text)}: {name} is given twice")
+            raise RequestError(f"{quoted(text)}: {name} is given twice")
         where[name] = _sound(value)
     return since, until, where
 
@@ -131,7 +135,7 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
             moment += timedelta(days=1)
         return moment.astimezone(timezone.utc)
     except (ValueError, OverflowError):
-        raise RecordError(
+        raise RequestError(
             f"{quoted(text)}: {quoted(given)} is not a date; write 2026-11-01 or 2026-11-01T12:00"
         ) from None
 
@@ -199,7 +203,8 @@ class Faults:
         """Return a line for each fault that was kept, and one for those of a file that were only counted."""
         for file in sorted(self._by_file):
             for line, cause in sorted(self._by_file[file]):
-                yield one_line(f"{file}:{line}: {cause}" if line else f"{file}: {cause}")
+                where = cut(file, 500)
+                yield one_line(f"{where}:{line}: {cause}" if line else f"{where}: {cause}")
             if self._others[file]:
                 yield one_line(f"{file}: and {self._others[file]} more lines that are not sound records")
 
@@ -229,10 +234,10 @@ def files_of(path: Path, faults: Faults) -> Files:
     folder = path / "perflogs" if (path / "perflogs").is_dir() else path
     if _is_outside(folder, path, faults):
         return found
-    for parent, folders, names in os.walk(folder, onerror=lambda error: _note(error, faults)):
+    for parent, folders, names in files.walk(folder, lambda error: _note(error, faults)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in folders:
-            if Path(parent, name).is_symlink():
+            if os.path.islink(f"{parent}/{name}"):  # noqa: PTH114  (as in `files.walk`)
                 _is_outside(Path(parent, name), path, faults)
         for name in sorted({*names} - archive.superseded(names)):
             if name.endswith((".jsonl", ".parquet")) and not name.startswith("."):

@@ -11,8 +11,9 @@ import copy
 import logging
 import os
 import re
+import tempfile
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ from reframe.frontend import cli, dependencies
 from reframe.frontend.executors import Runner, TestCase, generate_testcases
 from reframe.frontend.loader import RegressionCheckLoader
 
+from fabric_checks.core.errors import cut, quoted
 from fabric_checks.core.paths import ROOT
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "SlurmScheduler",
     "TestCase",
     "check_of",
+    "drop_first_log",
     "end_pbs_job",
     "load_cases",
     "log_results_by",
@@ -45,6 +48,7 @@ __all__ = [
     "note",
     "parameter_values",
     "require_reframe",
+    "require_system",
     "select_only",
     "set_up",
     "set_up_anew",
@@ -292,17 +296,67 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
     except ReframeError:
         raise
     except Exception as error:  # whatever a settings file raises: it is a program
-        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        # ReFrame itself raises KeyError for a system or a partition without a name.
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
         if isinstance(error, SyntaxError):
-            line = error.lineno
-        raise ConfigError(f"line {line}: {type(error).__name__}: {error.args[0] if error.args else ''}") from None
-    site.validate()
+            lines = [error.lineno]
+        where = f"line {lines[-1]}: " if lines else "a system, partition or environment: "
+        raise ConfigError(f"{where}{type(error).__name__}: {error.args[0] if error.args else ''}") from None
+    try:
+        site.validate()
+    except ConfigError as error:
+        fault: Any = error.__cause__  # of jsonschema, which ReFrame prints without its path
+        if not hasattr(fault, "absolute_path"):
+            raise
+        raise ConfigError(f"{_place(site, fault.absolute_path)}: {cut(fault.message, 200)}") from None
+    if name is not None:
+        require_system(name, site["systems"])
     site.select_subconfig(name)
     rt._runtime_context = None
     rt.init_runtime(site)
     if folder is not None:
         context = rt.runtime()
         context.make_stagedir = context.make_outputdir = lambda *names: str(folder)
+
+
+def _place(settings: Any, path: Iterable[str | int]) -> str:
+    """Return where in the settings a value is, with the names of the system and the partition: ``systems/ada``."""
+    words = []
+    for step in path:
+        settings = settings[step]
+        words.append(str(settings.get("name", step)) if isinstance(settings, dict) else str(step))
+    return "/".join(words)
+
+
+def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse a system, or SYSTEM:PARTITION, that is not among those of the settings.
+
+    Why: ReFrame's own message does not list what there is.
+
+    :raises ConfigError: with the names that there are.
+    """
+    wanted, colon, partition = name.partition(":")
+    partitions = {system["name"]: [each["name"] for each in system["partitions"]] for system in systems}
+    if wanted not in partitions:
+        raise ConfigError(f"there is no system {quoted(wanted)}: choose one of {', '.join(sorted(partitions))}")
+    if colon and partition not in partitions[wanted]:
+        raise ConfigError(
+            f"the system {wanted} has no partition {quoted(partition)}: choose one of {', '.join(partitions[wanted])}"
+        )
+
+
+def drop_first_log() -> None:
+    """Delete the log that ReFrame keeps until it has read its configuration.
+
+    Why: ReFrame leaves it in the folder for temporary files, one for each time it is started, also where it succeeds.
+    """
+    logger = rfm_logging.getlogger().logger
+    for handler in list(logger.handlers if logger else ()):
+        path = Path(getattr(handler, "baseFilename", ""))
+        if path.parent == Path(tempfile.gettempdir()) and path.name.startswith("rfm-"):
+            handler.close()
+            logger.removeHandler(handler)
+            path.unlink(missing_ok=True)
 
 
 def take_own_system(name: str, folder: Path | None = None) -> None:

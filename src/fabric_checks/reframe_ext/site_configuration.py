@@ -26,11 +26,14 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.levels import modes
 from fabric_checks.core.paths import home, results, sound_path
 from fabric_checks.records.sessions import session_id
-from fabric_checks.reframe_ext import handlers  # noqa: F401  (they register)
+from fabric_checks.reframe_ext import handlers, internals  # noqa: F401  (handlers register)
 from fabric_checks.software.stacks import environments_for
 
 #: A run does not begin with less room than this for its results.
 _LEAST_ROOM_B = 64 * 2**20
+
+#: What every partition has to have.
+_NEEDED = ("name", "scheduler", "launcher", "environs")
 
 _JSON_LINES = {"type": "jsonlines", "level": "info"}
 
@@ -44,6 +47,7 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     :raises ConfigError: if a file is at fault, or results cannot be written and this is a run.
     """
     _name_user()
+    internals.drop_first_log()
     try:
         found = _collected(folder)
         prefix, session = _prefix(), session_id()
@@ -53,6 +57,9 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         if not is_first:  # the environments of the other files are theirs, also those that have names of ours
             for environment in found["environments"]:
                 environment.setdefault("target_systems", [system["name"] for system in systems])
+        wanted = _system()
+        if wanted and is_first and not has_others:
+            internals.require_system(wanted, systems)
         for system in systems:
             if has_others and _matches_any_machine(system):
                 system["hostnames"] = []  # the system is one of the other files', in whichever order they are named
@@ -99,6 +106,11 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             defined = runpy.run_path(str(file))
             if kind not in defined:
                 raise ConfigError(f"{file}: defines no list {kind!r}")
+            for partition in (each for system in defined.get("systems", ()) for each in system["partitions"]):
+                # ReFrame's message names neither the file nor the partition.
+                if lacking := [key for key in _NEEDED if key not in partition]:
+                    name = partition.get("name", "without a name")
+                    raise ConfigError(f"{file}: the partition {name} has no {lacking[0]!r}; add it")
             found["systems"] += defined.get("systems", [])
             found["environments"] += defined.get("environments", [])
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
@@ -124,10 +136,14 @@ def is_system_named() -> bool:
 
     Without, ReFrame looks for the system by host name: those that no host matches need not be described.
     """
-    named = _option("--system", default=os.environ.get("RFM_SYSTEM"))
     # While a file runs by runpy, sys.argv[0] is that file.
     program = Path(sys.orig_argv[-len(sys.argv)]).name
-    return bool(named) or program != "reframe"
+    return bool(_system()) or program != "reframe"
+
+
+def _system() -> str | None:
+    system: str | None = _option("--system", default=os.environ.get("RFM_SYSTEM"))
+    return system
 
 
 def _option(*names: str, **how: Any) -> Any:

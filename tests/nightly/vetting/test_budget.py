@@ -58,3 +58,7 @@ def test_nodes_are_not_good_if_the_budget_ends_unsure():
     assert set(verdicts.reasons.values()) == {
         "its jobs pass, but do not show whether it is slow: a pair differs by 8 %"
     }  # fmt: skip
+
+
+def test_a_budget_that_is_just_enough_is_spent():
+    assert spend(names(8), simulated((), 5.0, 5.0), 40, 5.0)[1] == Spent(1, 1, 40.0, 5.0)

@@ -5,6 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly.vetting import machine
+from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
 
@@ -88,3 +89,9 @@ def test_without_a_topology_there_is_a_reason(answers, files, text, why):
     answers["topology"] = text
     found = machine.switches_of(HOSTS, files)
     assert why in found.why and not found.members and found.unknown == HOSTS
+
+
+def test_switches_with_nodes_that_are_not_good_are_listed_the_worst_first():
+    verdicts = Verdicts(dict.fromkeys(["n1", "n2", "n3", "n4", "n5"], Word.GOOD) | {"n2": Word.SLOW, "n3": Word.FAULTY})
+    switches = machine.Switches({"s1": ("n1", "n2", "n4"), "s2": ("n3",), "s3": ("n5",)})
+    assert machine.rows(switches, verdicts) == [("s2", 1, 0, "n3 faulty"), ("s1", 3, 2, "n2 slow")]

@@ -188,3 +188,36 @@ def test_nodes_that_the_scheduler_names_are_believed_and_the_rest_retested():
     machine = Machine(100, ["n7"], named=["n7"])
     found = machine.vet()
     assert found.of(Word.FAULTY) == ["n7"] and machine.jobs == 2 and found.reasons["n7"] == "is down"
+
+
+def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():
+    _, rounds = started(names(4))
+    assert next(rounds) == [tuple(names(4))]
+    assert rounds.send([Outcome(False, why="it hung")]) == [("n0", "n1"), ("n2", "n3")]
+    assert rounds.send([Outcome(True), Outcome(True)]) == [tuple(names(4))]
+    assert rounds.send([Outcome(False, {"n1": "is down"}, why="n1 is down")]) == [("n0", "n2", "n3")]
+    with pytest.raises(StopIteration) as end:
+        rounds.send([Outcome(True)])
+    assert end.value.value.of(Word.FAULTY) == ["n1"] and not end.value.value.paths
+
+
+def test_two_good_nodes_are_tested_again_if_unsure_and_one_never_alone():
+    _, rounds = started(names(2))
+    next(rounds)
+    assert rounds.send([Outcome(True, unsure="noise")]) == [("n0", "n1")]
+    with pytest.raises(StopIteration):
+        rounds.send([Outcome(True, slow={"n1": "n1 sends at 0.5"}, unsure="noise")])
+
+
+def test_a_node_that_turns_out_good_has_no_reason():
+    verdicts = started(names(2))[0]
+    verdicts.note("n0", Word.NOT_SEEN, "not yet")
+    verdicts.note("n0", Word.GOOD)
+    assert verdicts.reasons == {} and verdicts.of(Word.GOOD) == ["n0"]
+
+
+def test_a_path_is_noted_once_and_the_last_of_equal_jobs_says_what_it_saw():
+    verdicts = started(names(2))[0]
+    for note in "ab":
+        planning._note(verdicts, ("n0", "n1"), Outcome(True, paths=("n0 to n1",), notes=(note,)))
+    assert verdicts.paths == ["n0 to n1"] and verdicts.notes == ["on n0, n1: b"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric_checks.nightly.vetting import running
 from fabric_checks.nightly.vetting.planning import Outcome
 from fabric_checks.nightly.vetting.running import Jobs, VetError, outcome_of, run_all
 from fabric_checks.schedulers import reservations
@@ -35,6 +36,7 @@ NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
         (0.7, 8, [NOISE], "a pair differs by 8 %"),
         (0.7, 8, [], "only a node slower by 70 % would have been named"),
         (None, 8, [], "no node would have been named"),
+        (None, 4, [], "no node would have been named"),
         (None, 3, [NOISE], "a pair differs by 8 %"),
         (None, 3, [], ""),  # so few never tell it, and all are tested together in the end
     ],
@@ -94,3 +96,35 @@ def test_nothing_is_left_of_the_commands_of_a_round(monkeypatch):
     with pytest.raises(VetError, match="second: No such file or directory; call ci/run"):
         run_all([([sys.executable], {}), (["second"], {})])
     assert len(ended) == 1
+
+
+def test_the_last_line_of_each_command_and_its_minutes(monkeypatch):
+    class Process:
+        def __init__(self, line, env, **_):
+            self.printed = env["PRINTED"]
+
+        def communicate(self):
+            return self.printed, None
+
+        def poll(self):
+            return 0
+
+    monkeypatch.setattr("fabric_checks.nightly.running.subprocess.Popen", Process)
+    done = run_all([(["reframe"], {"PRINTED": text}) for text in ("a\nb\n", "c", "\n")])
+    assert [last for last, _ in done] == ["b", "c", "it printed nothing"]
+    assert all(0 <= minutes < 5 for _, minutes in done)  # of this call, not of the host
+
+
+def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypatch):
+    monkeypatch.setattr(running, "run_all", lambda lines: [("end", 2.0) for _ in lines])
+    records = {"s-1": [record("R") | {"elapsed_s": 90.0}], "s-2": [record("R")], "s-3": [record("R")]}
+    monkeypatch.setattr(running.runs, "load_session", lambda _, name: session(case("R"), records=records[name]))
+    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5)
+    assert [minutes for _, minutes in jobs.run([("n1", "n2"), ("n3", "n4")])] == [1.5, 2.0]
+    assert jobs.run([("n1", "n3")])[0][0].passed and jobs.sessions == ["s-1", "s-2", "s-3"]
+
+
+def test_a_job_of_which_reframe_leaves_nothing_ends_the_vet(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "run_all", lambda lines: [("no room", 2.0) for _ in lines])
+    with pytest.raises(VetError, match="s-1: ReFrame left nothing: no room"):
+        Jobs("s", tmp_path, "oak:all", "mpich", 1.5).run([("n1", "n2")])

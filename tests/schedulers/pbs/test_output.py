@@ -102,6 +102,8 @@ def test_exit_reasons(name, says):
         assert reason is None
         return
     assert reason.text.startswith(f"job 7.head {says}")
+    lost = pbs.exit_reason("7.head", job("timeout", Exit_status=-30), nodes)
+    assert "a node of it failed (Exit_status -30" in lost.text
     assert set(reason.node_faults) == {"node_lost": {"n2"}, "first_node_lost": {"n3", "n4"}}.get(name, set())
     assert name != "node_lost" or reason.text.endswith("): n2 is down")
 

@@ -182,6 +182,7 @@ def test_groups_of_one_name_are_one_partition():
     assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "gpu:4")
     assert (two.nodes, two.cores, two.differ) == (1, 16, True)
     assert (two.is_default, two.takes_jobs, two.gpus) == (False, False, "")
+    assert slurm.queues("a*|up|4|1|2|idle|(null)\na*|up|1|1|2+|idle|(null)\n")[0].differ  # one group of two
     assert slurm.queues("") == []
 
 

@@ -69,6 +69,7 @@ def test_accounting_that_never_hears_of_the_end_is_overruled(fake, clock):
     began = datetime.fromisoformat(fake.scheduler.began(job))
     assert began.tzinfo and began.replace(tzinfo=None) == datetime(2026, 1, 2, 3, 4, 5)
     assert clock.now - begin >= backend.BEHIND_S, "accounting was not given the time to catch up"
+    assert job.completion_time
 
 
 def test_an_exit_status_that_accounting_lacks_is_the_controllers(fake, clock):

@@ -53,8 +53,12 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
         raise ConfigError(
             f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or extras['cores']"
         )
+    nodes = partition.extras.get("nodes", 1)
+    for key, count in (("nodes", nodes), ("cores", cores)):
+        if not str(count).isdecimal() or int(count) < 1:
+            raise ConfigError(f"{partition.fullname}: extras[{key!r}] is {count!r}; write a number, as in {key!r}: 4")
     try:
-        return fitting(int(partition.extras.get("nodes", 1)), int(cores), partition.extras.get("ppn"))
+        return fitting(int(nodes), int(cores), partition.extras.get("ppn"))
     except FabricError as error:
         raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
@@ -223,13 +227,18 @@ class LayoutMixin(RegressionTestPlugin):
         """Wait for other sessions on this host, so that the wait does not count as the job's time.
 
         Another session's build may hold the lock for longer than the time limit of a case; the job acquires it again.
+        Without a folder for the lock, which another user can take, there is a warning and no wait.
 
         :raises FabricError: with the holder, if it is not free in time.
         """
         path = self.current_partition.extras.get("host_lock")
         if not path or self.is_dry_run():
             return
-        locks.own_folder(Path(path).parent)
+        try:
+            locks.own_folder(Path(path).parent)
+        except FabricError as error:
+            getlogger().warning(str(error), cache=True)
+            return
 
         def report(holder):
             getlogger().info(f"{self.display_name} waits for another session's job on this host: {holder}")

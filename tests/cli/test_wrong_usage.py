@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wrong calls of all verbs: one sentence with the cause and the remedy, the exit status, and nothing written."""
+
+import pytest
+
+from fabric_checks.cli import main
+from fabric_checks.core.errors import FabricError
+from tests.builders import record, write
+from tests.calling import invoke
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Change to a folder with some results, a file that has none, an empty one, and one that is nested deeply."""
+    write(tmp_path / "results/perflogs/s/p/A.jsonl", [record(n) for n in range(3)])
+    write(tmp_path / "empty.jsonl", [])
+    (tmp_path / "notes.txt").write_text("hello\n")
+    (tmp_path / "nested.json").write_text("[" * 5000)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path / "results"))
+    return tmp_path
+
+
+WRONG = [
+    ("shwo", 2, "no such command 'shwo'; did you mean 'show'?"),
+    ("xyzzy", 2, "No such command 'xyzzy'."),
+    ("history (", 2, "'(' is not a regular expression for a metric: missing )"),
+    ("history a{99999999999999}", 2, "is not a regular expression for a metric: the repetition number is too large"),
+    ("history nosuch", 1, "no record there has a metric 'nosuch'; `fabric-checks show` lists them"),
+    ("history latency_8B results,systm=x", 2, "'systm=x' is not FIELD=VALUE; did you mean system=VALUE?"),
+    ("history latency_8B results,4", 2, "'4' is not FIELD=VALUE; FIELD is one of format, reframe, system"),
+    ("history latency_8B results@tomorrow..", 2, "'tomorrow' is not a date; write 2026-11-01"),
+    ("history latency_8B nothere", 1, "there is no file or folder 'nothere'"),
+    ("show --results nothere", 1, "nothere: there is no such file or folder"),
+    ("show --results empty.jsonl", 1, "empty.jsonl: no sound record; name other records, or start a run with ci/run"),
+    ("show --json --csv", 2, "--json and --csv exclude each other; leave one of them out"),
+    ("show --csv --short", 2, "--csv and --short exclude each other"),
+    ("show --nodes --list", 2, "--nodes and --list exclude each other"),
+    ("show --node n1 --gate", 2, "--node and --gate exclude each other"),
+    ("show --list --session x", 2, "--list and --session exclude each other"),
+    ("show --session=", 2, "Invalid value for '--session': it is empty: give a name, or leave the option out"),
+    ("show --results=", 2, "Invalid value for '--results': it is empty"),
+    ("compare a=results b=results --repeatable 5", 2, "'5' is not a share such as 5% or 0.05"),
+    ("archive results", 2, "results has results, and an archive has a folder of its own; name that behind it"),
+    ("archive results notes.txt", 2, "notes.txt is a file, and an archive is a folder; name another one"),
+    ("archive empty.jsonl new", 1, "empty.jsonl: no sound record"),
+    ("report results -o new/r.html", 2, "new: there is no such folder; make it, or name another one with -o"),
+    ("cost --plan nested.json", 1, "nested.json: this is not the plan of a run; ci/run --cost writes one"),
+    ("nightly --session=", 2, "Invalid value for '--session': it is empty"),
+    ("nightly smoke", 2, "unexpected 'smoke'; --level chooses a level, options for ci/run begin with -"),
+    ("nightly --archive notes.txt", 2, "Directory 'notes.txt' is a file."),
+    ("vet --budget nan", 2, "--budget nan is no number of node-minutes"),
+    ("vet --budget 9 --only=", 2, "Invalid value for '--only': it is empty"),
+    ("vet --budget 9 --system=", 2, "Invalid value for '--system': it is empty"),
+    ("references check --system ../x", 1, "--system is '../x', which is not a name"),
+    ("references propose --system s --check nosuch", 1, "no record there has a check 'nosuch'"),
+    ("references propose --system s --allow-looser", 2, "--allow-looser goes with --write"),
+]
+
+
+@pytest.mark.parametrize(("line", "status", "text"), WRONG, ids=[line for line, _, _ in WRONG])
+def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, text):
+    before = sorted(folder.iterdir())
+    done = invoke(*line.split())
+    found, said = done.exit_code, done.output
+    if isinstance(done.exception, FabricError):
+        found, said = done.exception.status, str(done.exception)
+    assert text in " ".join(said.split()) and found == status
+    assert sorted(folder.iterdir()) == before
+
+
+RIGHT = (
+    "history latency_.*; show --list --json; show --nodes --json; show --node n1; archive results new; archive new; "
+    "compare a=results b=results --json; compare a=results b=results --repeatable 0.05; report results -o r.html"
+)
+
+
+@pytest.mark.parametrize("line", RIGHT.split("; "))
+def test_a_right_call_is_not_refused(line):
+    done = invoke(*line.split())
+    assert done.exit_code == 0, done.output
+
+
+def test_records_are_found_however_deep_their_folder(folder):
+    parents = [folder / f"results/perflogs/s{'/d' * depth}" for depth in range(1, 1100)]
+    for parent in parents:
+        parent.mkdir()
+    try:
+        write(parents[-1] / "B.jsonl", [record(9, check="Deep")])
+        for words in (("show", "--nodes"), ("history", "latency_8B", "results,check=Deep"), ("archive", "new")):
+            assert invoke(*words).exit_code == 0
+        (parents[-1] / "B.jsonl").unlink()
+    finally:
+        for parent in reversed(parents):  # shutil.rmtree calls itself for each
+            parent.rmdir()
+
+
+def test_a_wrong_request_ends_the_command_with_status_2(monkeypatch, capsys):
+    monkeypatch.setattr(main.sys, "argv", ["fabric-checks", "history", "("])
+    assert main._status() == 2 and capsys.readouterr().err.startswith("error: '(' is not a regular expression")
