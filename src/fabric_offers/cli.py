@@ -134,9 +134,7 @@ def pack(path: Path, *, system: str, results: Path | None, request: Path | None,
 @_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
-    "--signers",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="File of those who may sign; the bundle must then be signed.",
+    "--signers", type=click.Path(path_type=Path), help="File of those who may sign; the bundle must then be signed."
 )
 @click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -159,6 +157,8 @@ def check(
         raise click.UsageError("name the offer, or with --request alone the request")
     if file.is_dir():
         raise click.UsageError(f"{file} is a folder; name the bundle itself, the one file that was sent")
+    if signers and not signers.is_file():
+        raise click.UsageError(f"--signers: there is no file {str(signers)!r}")
     if path:
         found = checking.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
     else:

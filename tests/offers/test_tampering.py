@@ -268,7 +268,7 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
     [
         (["check", "{}"], 2, "is a folder; name the bundle itself, the one file that was sent"),
         (["check"], 2, "name the offer, or with --request alone the request"),
-        (["check", "x", "--signers", "{}/none"], 2, "does not exist"),
+        (["check", "x", "--signers", "{}/none"], 2, "--signers: there is no file"),
         (["request", "{}/none/x.tar"], 2, "create it first"),
         (["request", "{}/x.tar", "--commit", "nosuch"], 1, "'nosuch' is no commit of"),
         (["rank", "{}/rules.yaml", "x"], 1, "5 stands where a list is expected; docs/offers.yaml shows the form"),
