@@ -30,7 +30,7 @@ KINDS = {
     "harmful": "in the file, but never part of a bundle",
     "changed": "changed since it was packed",
     "removed": "removed since it was packed or measured",
-    "added": "in the file, but not in its manifest",
+    "added": "in the file, but neither in its manifest nor written by a job",
     "signature": "about the signature",
     "request": "not an answer to this request",
     "record": "records that do not follow from their outputs",
