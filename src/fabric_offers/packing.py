@@ -228,7 +228,8 @@ def paths_in(script: str) -> set[str]:
     """Return the files that a job script names by their paths, other than those that are built for each session."""
     lines = script.splitlines()
     named = (line for line in lines if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")))
-    return {path for line in named for path in _PATH.findall(line) if OWN not in path}
+    found = {path for line in named for path in _PATH.findall(line)}
+    return {path for path in found if OWN not in path and not path.startswith("/dev/")}
 
 
 def _binary(path: Path) -> dict[str, Any] | None:
