@@ -186,7 +186,7 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
             f"{checking.KINDS[kind].capitalize()} ({len(listed)}):",
             *first_of(listed, ", which --json lists", _MOST),
         )
-    if not found.objections:
+    if is_offer and not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:
         console.print("", "Good to know:", *(f"  {note}" for note in found.notes))
