@@ -20,6 +20,7 @@ LEFT_OUT = {
     "profile/test_building.py": "a build is tried, which is a program",
     "checks": "all cases of all systems are set up, which takes minutes",
     "report": "pages are drawn, and opened in a browser",
+    "offers/test_recomputation.py": "it is a program that recomputes",
     "test_golden_sessions.py": "values of offers are recomputed by a program",
 }
 #: Packages that start programs.

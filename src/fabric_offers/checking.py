@@ -9,6 +9,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,20 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
-from fabric_offers import bundle_file, plausibility, recomputation, runs, signing
+from fabric_offers import bundle_file, plausibility, recomputation, reports, runs, scripts, signing
 from fabric_offers.bundle_file import OFFER, Fault
-from fabric_offers.packing import BINARIES, COLLECTION, OWN, SYSTEM
-from fabric_offers.request import blobs
-from fabric_offers.runs import Run
+from fabric_offers.packing import BINARIES, COLLECTION, OWN, SYSTEM, paths_in
+from fabric_offers.request import NUMBER, REPEATED, blobs, git
+from fabric_offers.runs import SCRIPT, Run
 
 #: The kinds of objections, the gravest first, with their titles.
 KINDS = {
     "harmful": "in the file, but never part of a bundle",
     "changed": "changed since it was packed",
     "removed": "removed since it was packed or measured",
-    "added": "in the file, but not in its manifest",
+    "added": "in the file, but neither in its manifest nor written by a job",
     "signature": "about the signature",
+    "request": "not an answer to this request",
     "record": "records that do not follow from their outputs",
     "physics": "things that cannot be true",
     "collection": "another collection than was asked for",
@@ -42,15 +44,31 @@ KINDS = {
     "versions": "of several versions",
     "placement": "placed in several ways",
 }
-#: What no check of a bundle can prove.
-UNPROVED = (
+#: The fields of records that follow from outputs, by the folder of a run.
+_Following = dict[str, tuple[str, ...]]
+#: What no check of a bundle can prove, with the fields of records and the files of cases that it is about: whoever
+#: changes one of them in the records and in ReFrame's report alike is not found out. All others follow from something.
+UNPROVED = {
     "that the outputs are what the programs printed on the offered system: text can be written by hand, and a careful "
-    "forgery is consistent with itself; measure some of it again when the system is delivered",
-    "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint",
-    "that the binaries are those whose checksums were taken when it was packed, and that nothing slowed what it is "
-    "compared with",
-    "when it ran, in which queue, and what else was on the fabric: times, job numbers and nodes are the vendor's word",
-)
+    "forgery is consistent with itself; measure some of it again when the system is delivered": (),
+    "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint": ("jobid",),
+    "that the binaries are those whose checksums were taken when it was packed or built, that a launcher named without "
+    "its folder is the MPI's own, and that nothing slowed what it is compared with": (
+        *("rfm_build.out", "rfm_build.err", "rfm_build.sh"),
+    ),
+    "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the vendor's word": (
+        *("time", "job_began", "job_state", "node_faults"),
+    ),
+    "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run failed, and "
+    "what a run that did not fail printed as errors": (
+        *("reframe", "spec", "spec_hash", "spack", "not_offered", "fail_reason", "rfm_job.err"),
+    ),
+}
+
+
+def unproved() -> list[str]:
+    """Return what cannot be proved in words, with the fields and files that it is about."""
+    return [text + (f" ({', '.join(names)})" if names else "") for text, names in UNPROVED.items()]
 
 
 @dataclass
@@ -58,6 +76,7 @@ class Checked:
     """The result of a check.
 
     :param objections: what the vendor has to be asked about; :param notes: facts that are no objection.
+    :param values: the measured ones; :param recomputed: how many of them could be computed again.
     """
 
     manifest: Mapping[str, Any]
@@ -66,6 +85,7 @@ class Checked:
     records: int = 0
     runs: int = 0
     values: int = 0
+    recomputed: int = 0
 
 
 def check(
@@ -82,44 +102,55 @@ def check(
     :param level: the requested level; None: that of the request, or else of the bundle itself.
     :param request: the bundle that was sent out. :param signers: who may sign, as for ssh-keygen.
     :param link_MBps: the rate of a link, if it is not that of the vendor's description.
-    :raises RecordError: if it is no bundle. :raises FabricError: if it cannot be checked.
+    :raises RecordError: if it is no offer. :raises FabricError: if it cannot be checked.
     """
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
         opened = bundle_file.unpack(path, Path(folder))
-        found = Checked(opened.manifest, list(opened.faults))
-        _signature(opened, signers, found)
-        if opened.manifest["kind"] == OFFER:
-            sent = _request(request) if request else {}
-            level = level or sent.get("level") or str(opened.manifest.get("level"))
-            if level not in LEVELS:
-                raise FabricError(f"{path}: it does not say which level was run; give it with --level")
-            _offer(opened, found, _Asked(level, sent, link_MBps, recompute))
+        if opened.manifest["kind"] != OFFER:
+            raise RecordError(
+                f"{path}: by its manifest it is a request, and no offer; a request alone is checked by --request"
+            )
+        found = _begun(opened, signers)
+        sent = check_request(request).manifest if request else {}
+        level = level or sent.get("level") or str(opened.manifest.get("level"))
+        if level not in LEVELS:
+            raise FabricError(f"{path}: it does not say which level was run; give it with --level")
+        state = _json(opened.folder, COLLECTION)
+        packed = state.get("commit") if isinstance(state, dict) else None
+        _offer(opened, found, _Asked(level, str(sent.get("commit") or packed), sent, link_MBps, recompute))
         order = list(KINDS)
         found.objections.sort(key=lambda each: order.index(each.kind))
         return found
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The level, the manifest of the request if it is known, the rate of a link, and how to recompute."""
+def check_request(path: Path, signers: Path | None = None) -> Checked:
+    """Check the file of a request.
 
-    level: str
-    sent: Mapping[str, Any]
-    link_MBps: float | None
-    recompute: recomputation.Recompute
-
-
-def _request(path: Path) -> Mapping[str, Any]:
+    :raises RecordError: if it is none, or was changed.
+    """
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
         opened = bundle_file.unpack(path, Path(folder))
     if opened.faults or opened.manifest["kind"] != bundle_file.REQUEST:
-        what = (
-            f"{opened.faults[0].location}: {opened.faults[0].text}"
-            if opened.faults
-            else "it is a bundle that came back"
-        )
-        raise RecordError(f"{path}: not the request that was sent out: {what}")
-    return opened.manifest
+        first = f"{opened.faults[0].location}: {opened.faults[0].text}" if opened.faults else "it is an offer"
+        raise RecordError(f"{path}: not the request that was sent out: {first}")
+    return _begun(opened, signers)
+
+
+def _begun(opened: bundle_file.Opened, signers: Path | None) -> Checked:
+    found = Checked(opened.manifest, list(opened.faults))
+    _signature(opened, signers, found)
+    return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The level, the commit, the manifest of the request if it is known, the rate of a link, and how to recompute."""
+
+    level: str
+    commit: str
+    sent: Mapping[str, Any]
+    link_MBps: float | None
+    recompute: recomputation.Recompute
 
 
 def _signature(opened: bundle_file.Opened, signers: Path | None, found: Checked) -> None:
@@ -152,37 +183,52 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     for name, content in ((SYSTEM, system), (BINARIES, binaries), (COLLECTION, state)):
         if not isinstance(content, dict):
             found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
-    if isinstance(system, dict):
-        _recomputed(folder, system, every, found, asked)
-    found.objections += _alike(folder, measured)
-    found.objections += _own_programs(folder, names, found)
+    compared = _recomputed(folder, system, every, found, asked) if isinstance(system, dict) else {}
+    found.objections += reports.differences(folder, every, compared)
+    found.objections += _answers(opened.manifest, every, asked.sent, found)
+    found.objections += _checksums(folder, names, binaries)
+    found.objections += _alike(measured)
+    found.objections += _own_programs(folder, names, every, found)
     if isinstance(state, dict):
         found.objections += _collection(state, every, asked.sent, found)
+        found.objections += _site_files(folder, names, state)
     if isinstance(left_out := opened.manifest.get("left_out"), list) and left_out:
         found.objections.append(Fault("removed", "sessions", f"{len(left_out)} runs were left out when it was packed"))
 
 
-def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked, asked: _Asked) -> None:
-    """Compare the records with the outputs, and with the cases of the system as described."""
+def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked, asked: _Asked) -> _Following:
+    """Compare the records with the outputs, and with the cases of the system as described.
+
+    :returns: the fields that follow from the outputs, by the folders of the runs that could be recomputed.
+    """
     measured = [run for run in every if run.has_values]
     try:
         with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as scratch:
-            recomputed = asked.recompute(recomputation.job(system, folder, asked.level, measured, Path(scratch)))
+            job = recomputation.job(system, folder, asked.level, measured, Path(scratch))
+            recomputed = asked.recompute(job, asked.commit)
     except FabricError as error:
         found.objections.append(Fault("record", SYSTEM, str(error)))
-        return
-    for run, came in zip(measured, recomputed["runs"], strict=True):
-        found.objections += recomputation.differences(folder, run, came)
+        return {}
+    again = recomputed["runs"]
+    done = [run for run, came in zip(measured, again, strict=True) if "error" not in came]
+    found.recomputed = sum(len(run.records) for run in done)
+    following = (*recomputation.FACTS, *recomputation.OF_METRIC)
+    fields = [name for name in following if recomputed["at"] or name not in recomputation.OF_RELEASE]
+    for run, came in zip(measured, again, strict=True):
+        found.objections += recomputation.differences(folder, run, came, fields)
     found.objections += _counted(every, {tuple(case) for case in recomputed["cases"]}, asked.level)
-    # As the checks declare it: a record that says otherwise would double the rate that passes.
-    one_way = {
-        (run.folder, metric)
-        for run, came in zip(measured, recomputed["runs"], strict=True)
-        for metric, facts in ({} if "error" in came else came["facts"]["metrics"]).items()
-        if facts["one_way"]
-    }
-    found.objections += plausibility.implausible(folder, measured, system, asked.link_MBps, one_way)
+    found.objections += plausibility.implausible(folder, measured, system, asked.link_MBps)
     _note_system(system, found)
+    if recomputed["at"]:
+        faults, notes = scripts.differences(folder, measured, again, recomputed["folder"])
+        found.objections += faults
+        found.notes += [*notes, f"recomputed with the collection at {asked.commit[:12]}"]
+    else:
+        cause = "this clone does not have that commit, or it is too old"
+        what = "job scripts and findings are not compared"
+        found.objections.append(Fault("collection", asked.commit[:12], f"{what}: {cause}"))
+        found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
+    return {run.folder: following for run in done}
 
 
 def _json(folder: Path, name: str) -> Any:
@@ -190,6 +236,32 @@ def _json(folder: Path, name: str) -> Any:
         return json.loads(files.read_bytes(folder / name, folder))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def _answers(
+    manifest: Mapping[str, Any], every: Sequence[Run], sent: Mapping[str, Any], found: Checked
+) -> Iterator[Fault]:
+    """Compare an offer with the request that it has to answer: its number, and when that was made."""
+    if not sent:
+        found.notes.append("whether it answers your request is not checked: give --request")
+        return
+    if manifest.get(REPEATED) != sent.get(NUMBER):
+        which = "that of another request" if manifest.get(REPEATED) else "no request"
+        yield Fault("request", bundle_file.MANIFEST, f"it answers {which}; it has to be packed with --request")
+    names = sorted({str(run.first["session"]) for run in every})
+    made = datetime.fromisoformat(sent["made"])
+    if before := [name for name in names if (began := sessions.started(name)) and began < made]:
+        yield Fault("request", before[0], f"{count_text(len(before), 'session')} began before the request was made")
+
+
+def _checksums(folder: Path, names: Sequence[str], binaries: Any) -> Iterator[Fault]:
+    """Find files that job scripts name, and that have no checksum."""
+    scripts_of = [files.read_text(folder / name, folder) for name in names if name.endswith(f"/{SCRIPT}")]
+    known = binaries if isinstance(binaries, Mapping) else {}
+    for name in sorted(set().union(*map(paths_in, scripts_of))):
+        entry = known.get(name)
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("sha256"), str):
+            yield Fault("removed", BINARIES, f"it has no checksum of {name[:160]}, which job scripts name")
 
 
 def _counted(every: Sequence[Run], cases: set[tuple[Any, ...]], level: str) -> Iterator[Fault]:
@@ -221,11 +293,10 @@ def _name(case: Sequence[str]) -> str:
     return f"{case[0]} @{case[1]}+{case[2]}"
 
 
-def _alike(folder: Path, measured: Sequence[Run]) -> Iterator[Fault]:
-    """Find versions, bindings and options that differ between runs."""
+def _alike(measured: Sequence[Run]) -> Iterator[Fault]:
+    """Find versions and bindings that differ between runs."""
     versions: dict[tuple[str, str], set[str]] = defaultdict(set)
     bindings: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    variables: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for run in measured:
         record = run.first
         where = f"{record['partition']}+{record['environ']}"
@@ -233,12 +304,7 @@ def _alike(folder: Path, measured: Sequence[Run]) -> Iterator[Fault]:
         versions[where, "compiler"].add(str(record["compiler"]))
         versions[where, f"{record['program']}"].add(str(record["program_version"]))
         versions["all runs", "ReFrame"].add(str(record["reframe"]))
-        versions["all runs", "collection"].add(str(record["collection"]))
         bindings[run.case].add(str(record["binding"]))
-        text = runs.script(folder, run) or ""
-        for line in sorted(set(re.findall(r"^export .*$", text, re.MULTILINE))):
-            variables[f"{where} {record['check']}"][line] += 1
-        variables[f"{where} {record['check']}"][""] += 1
     for (where, what), found in versions.items():
         if len(found) > 1:
             yield Fault("versions", where, f"{what}: {'; '.join(sorted(found))}"[:300])
@@ -247,16 +313,15 @@ def _alike(folder: Path, measured: Sequence[Run]) -> Iterator[Fault]:
             yield Fault(
                 "placement", _name(case), f"ranks were bound differently from run to run: {', '.join(sorted(found))}"
             )
-    for where, lines in variables.items():
-        total = lines.pop("")
-        for line, count in lines.items():
-            if count < total:
-                yield Fault("options", where, f"{count} of {total} job scripts have `{line[:120]}`")
 
 
-def _own_programs(folder: Path, names: Sequence[str], found: Checked) -> Iterator[Fault]:
+def _own_programs(folder: Path, names: Sequence[str], every: Sequence[Run], found: Checked) -> Iterator[Fault]:
     """Find programs of the collection that were not the same in all runs: every build prints their checksums."""
     digests: dict[tuple[str, str], set[str]] = defaultdict(set)
+    built = {name.partition(OWN)[0].partition("/")[2] for name in names if OWN in name and name.endswith(".out")}
+    needed = {run.folder.rpartition("/")[0].partition("/")[2] for run in every if run.has_values}
+    for where in sorted(needed - built):
+        yield Fault("removed", where, "the output of the build of the collection's programs is not there")
     for name in names:
         if OWN in name and name.endswith("/rfm_build.out"):
             text = files.read_text(folder / name, folder)
@@ -302,9 +367,21 @@ def _collection(
         found.notes.append(f"{len(untracked)} files in the clone do not belong to the collection: {some}")
     versions = sorted({str(run.first["collection"]) for run in every})
     for version in versions:
-        if wanted[:12] not in version or version.endswith(".dirty"):
+        if not version.endswith(f"+g{wanted[:12]}"):
             yield Fault("collection", version, f"runs were made with it, but {wanted[:12]}, unchanged, was asked for")
-    found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
+
+
+def _site_files(folder: Path, names: Sequence[str], state: Mapping[str, Any]) -> Iterator[Fault]:
+    """Find files of the system that are not those that the clone had when it was packed, as far as git had these."""
+    known = state.get("files")
+    for name in names:
+        there = known.get(f"config/{name.removeprefix('site/')}") if isinstance(known, dict) else None
+        if (
+            name.startswith("site/")
+            and there
+            and there != git("hash-object", "--no-filters", str(folder / name)).strip()
+        ):
+            yield Fault("changed", name, f"it is another file than the clone had, by {COLLECTION}")
 
 
 def _note_system(system: Mapping[str, Any], found: Checked) -> None:
@@ -313,9 +390,9 @@ def _note_system(system: Mapping[str, Any], found: Checked) -> None:
         extras = partition["extras"]
         stated = [f"{key} {extras[key]}" for key in ("nodes", "cores", "ppn", "link_MBps", "nics") if key in extras]
         found.notes.append(f"{partition['name']}: {', '.join(stated)}")
-        for key in ("program_options", "launch_options", "oversubscribed", "fabric"):
-            if extras.get(key):
-                found.notes.append(f"{partition['name']}: {key} {json.dumps(extras[key])[:200]}")
+        for key in ("program_options", "launch_options", "oversubscribed", "fabric", "access", "resources"):
+            if given := extras.get(key) or partition.get(key):
+                found.notes.append(f"{partition['name']}: {key} {json.dumps(given)[:200]}")
     for environ in system["environments"]:
         for suite, program in environ["programs"].items():
             command = str(program.get("command"))[:160]
@@ -337,9 +414,10 @@ def as_json(path: Path, found: Checked) -> str:
         "files": len(found.manifest["files"]),
         "records": found.records,
         "runs": found.runs,
-        "recomputed": found.values,
+        "values": found.values,
+        "recomputed": found.recomputed,
         "objections": [{"kind": each.kind, "location": each.location, "text": each.text} for each in found.objections],
         "notes": found.notes,
-        "not_proved": list(UNPROVED),
+        "not_proved": unproved(),
     }
     return json.dumps(whole, indent=1)

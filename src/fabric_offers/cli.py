@@ -23,6 +23,7 @@ from fabric_checks.report.comparison import Page, Table
 from fabric_checks.report.texts import rich_table
 from fabric_offers import checking, packing, ranking, signing
 from fabric_offers import request as requests
+from fabric_offers.bundle_file import OFFER
 from fabric_offers.ranking import PRICE, Ranking
 
 _REQUEST = """
@@ -35,7 +36,7 @@ Examples:
 _PACK = """
 \b
 Examples:
-  fabric-checks offers pack offer.tar --system oak
+  fabric-checks offers pack offer.tar --system oak --request ../request.tar
   fabric-checks offers pack offer.tar --system oak --level procurement --key ~/.ssh/id_ed25519
 """
 _CHECK = """
@@ -44,6 +45,7 @@ Examples:
   fabric-checks offers check offer.tar
   fabric-checks offers check offer.tar --request request.tar --signers vendors --link-MBps 25000
   fabric-checks offers check offer.tar --json > offer.json
+  fabric-checks offers check --request request.tar      the request itself: whether it came as it was sent
 
 \b
 A line of the file of --signers is `NAME ssh-ed25519 KEY`: see ALLOWED SIGNERS in ssh-keygen(1).
@@ -69,12 +71,21 @@ def command() -> None:
     """Make one file for a vendor, pack what was run, check what comes back, and rank offers."""
 
 
+def _to_write(_: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    """Refuse a file in a folder that does not exist: it is rather misspelt than wanted."""
+    if not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(path.parent)!r}; create it first", param=parameter)
+    return path
+
+
+_written = click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), callback=_to_write)
 _key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 _level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
 
 
 def _print_written(path: Path, manifest: dict[str, Any], summary: str) -> None:
-    console.print(f"{path}: {bytes_text(path.stat().st_size)}, {len(manifest['files'])} files, {summary}")
+    many = count_text(len(manifest["files"]), "file")
+    console.print(f"{path}: {bytes_text(path.stat().st_size)}, {many}, {summary}")
 
 
 def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
@@ -82,7 +93,7 @@ def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
 
 
 @command.command("request", epilog=_REQUEST)
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@_written
 @_level(default="procurement", show_default=True, help="The level to be run.")
 @click.option(
     "--commit", default="HEAD", show_default=True, help="A commit of this clone; uncommitted changes are not included."
@@ -98,7 +109,7 @@ def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Pa
 
 
 @command.command("pack", epilog=_PACK)
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@_written
 @click.option("--system", required=True, help="The system whose runs go in.")
 @_level(default="procurement", show_default=True, help="The level that was asked for.")
 @click.option(
@@ -109,15 +120,17 @@ def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Pa
 @click.option(
     "--session", "only", multiple=True, help="Only this run; may be repeated. The file lists what is left out."
 )
+@click.option("--request", type=click.Path(path_type=Path), help="The request that this answers, as it was sent.")
 @_key
-def pack(path: Path, *, system: str, level: str, results: Path | None, only: tuple[str, ...], key: Path | None) -> None:
+def pack(path: Path, *, system: str, results: Path | None, request: Path | None, key: Path | None, **more: Any) -> None:
     """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
-    manifest = packing.pack(path, results or paths.results(), system, level=level, only=only, sign=_signer(key))
+    number = checking.check_request(request).manifest.get(requests.NUMBER) if request else None
+    manifest = packing.pack(path, results or paths.results(), system, answers=number, sign=_signer(key), **more)
     _print_written(path, manifest, f"{count_text(len(manifest['sessions']), 'session')} of {system}")
 
 
 @command.command("check", epilog=_CHECK)
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
@@ -126,7 +139,7 @@ def pack(path: Path, *, system: str, level: str, results: Path | None, only: tup
 @click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def check(
-    path: Path,
+    path: Path | None,
     *,
     level: str | None,
     request: Path | None,
@@ -134,28 +147,38 @@ def check(
     link_MBps: float | None,
     as_json: bool,
 ) -> None:
-    """Check FILE: verify its checksums and signature, recompute every value from its output, and compare what was run.
+    """Check FILE: verify its checksums and signature, recompute values and job scripts, and compare what was run.
 
     It lists what was changed, removed, left out, run with other options, versions or placements, in fewer passes, or
     more often than asked for, and what is impossible: rates above the line rate, times that contradict each other.
     """
-    found = checking.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
-    if as_json:
-        console.print_json(checking.as_json(path, found))
+    file = path or request
+    if file is None:
+        raise click.UsageError("name the offer, or with --request alone the request")
+    if file.is_dir():
+        raise click.UsageError(f"{file} is a folder; name the bundle itself, the one file that was sent")
+    if signers and not signers.is_file():
+        raise click.UsageError(f"--signers: there is no file {str(signers)!r}")
+    if path:
+        found = checking.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
     else:
-        _print_checked(path, found)
+        found = checking.check_request(file, signers)
+    if as_json:
+        console.print_json(checking.as_json(file, found))
+    else:
+        _print_checked(file, found)
     if found.objections:
         raise SystemExit(3)
 
 
 def _print_checked(path: Path, found: checking.Checked) -> None:
-    many = len(found.manifest["files"])
-    if found.manifest["kind"] == "offer":
-        console.print(
-            f"{path}: {many} files; {found.values} values of {found.runs} runs, each recomputed from its output"
-        )
-    else:
-        console.print(f"{path}: {many} files, as they were packed")
+    is_offer = found.manifest["kind"] == OFFER
+    what = "a request, and nothing in it is measured"
+    if is_offer:
+        many = found.values
+        again = "each" if found.recomputed == many else found.recomputed or "none"
+        what = f"{count_text(many, 'value')} of {count_text(found.runs, 'run')}, {again} recomputed from its output"
+    console.print(f"{path}: {count_text(len(found.manifest['files']), 'file')}; {what}")
     for kind, group in groupby(found.objections, key=lambda each: each.kind):
         listed = [f"  {each.location}: {each.text}" for each in group]
         console.print(
@@ -163,12 +186,12 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
             f"{checking.KINDS[kind].capitalize()} ({len(listed)}):",
             *first_of(listed, ", which --json lists", _MOST),
         )
-    if not found.objections:
+    if is_offer and not found.objections:
         console.print("Nothing to ask about.")
     if found.notes:
         console.print("", "Good to know:", *(f"  {note}" for note in found.notes))
-    if found.manifest["kind"] == "offer":
-        console.print("", "Not proved, because no file can prove it:", *(f"  - {line}" for line in checking.UNPROVED))
+    if is_offer:
+        console.print("", "Not proved, because no file can prove it:", *(f"  - {line}" for line in checking.unproved()))
 
 
 @command.command("rank", epilog=_RANK)

@@ -22,7 +22,7 @@ from fabric_checks.records import jsonlines, sessions
 from fabric_checks.records.runs import reports_of
 from fabric_checks.software.suite import STACKS
 from fabric_offers import bundle_file
-from fabric_offers.request import git
+from fabric_offers.request import REPEATED, git
 from fabric_offers.runs import SCRIPT
 
 #: The files of a case's folder that go in: those that values are recomputed from, and no pictures.
@@ -41,12 +41,14 @@ def pack(
     system: str,
     *,
     level: str,
+    answers: str | None = None,
     only: Collection[str] = (),
     sign: Callable[[bytes], bytes] | None = None,
 ) -> dict[str, Any]:
     """Write the bundle, and return its manifest.
 
     :param results: the folder of results. :param system: whose records go in.
+    :param answers: the number of the request.
     :param only: the sessions that go in; all if none is named.
     :raises RecordError: if there is nothing to pack. :raises FabricError: if the system cannot be described.
     """
@@ -84,6 +86,7 @@ def pack(
         "level": level,
         "sessions": sorted(ours),
         "left_out": sorted(sessions_of - ours),
+        REPEATED: answers,
     }
     return bundle_file.write(path, facts, members, sign)
 
@@ -187,7 +190,9 @@ def _described(system: str, stack: str | None) -> Any:
 def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
     """Return the site's own files, for whoever reads the bundle."""
     config = ROOT / "config"
-    named = [config / "systems" / f"{system}.py", config / "references" / f"{system}.yaml"]
+    references = {str(each["extras"].get("references", system)) for each in described["partitions"]}
+    named = [config / "systems" / f"{system}.py"]
+    named += [config / "references" / f"{name.removesuffix('.yaml')}.yaml" for name in sorted(references)]
     found: dict[str, Path | bytes] = {f"site/{path.parent.name}/{path.name}": path for path in named if path.is_file()}
     for partition in described["partitions"]:
         for name in partition["extras"].get("topology", []):
@@ -217,12 +222,15 @@ def _link_hash(target: Path) -> str:
 
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
     """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are gone."""
-    named: set[str] = set()
-    for script in scripts:
-        for line in files.read_text(script).splitlines():
-            if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")):
-                named.update(path for path in _PATH.findall(line) if OWN not in path)
-    return {name: _binary(Path(name)) for name in sorted(named)}
+    return {name: _binary(Path(name)) for name in sorted(set().union(*map(paths_in, map(files.read_text, scripts))))}
+
+
+def paths_in(script: str) -> set[str]:
+    """Return the files that a job script names by their paths, other than those that are built for each session."""
+    lines = script.splitlines()
+    named = (line for line in lines if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")))
+    found = {path for line in named for path in _PATH.findall(line)}
+    return {path for path in found if OWN not in path and not path.startswith("/dev/")}
 
 
 def _binary(path: Path) -> dict[str, Any] | None:

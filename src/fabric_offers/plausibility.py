@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -29,19 +29,12 @@ _FEW_B, _FEW = 300, 3
 _CLOCK_S = 120
 
 
-def implausible(
-    folder: Path,
-    runs: Sequence[Run],
-    system: Mapping[str, Any],
-    link_MBps: float | None,
-    one_way: Collection[tuple[str, str]],
-) -> list[Fault]:
+def implausible(folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> list[Fault]:
     """Return what cannot be true of runs.
 
     :param link_MBps: the rate of a link as the buyer knows it; None: that of the vendor.
-    :param one_way: the metrics that count one direction only, by the folder of the run and name.
     """
-    return [*_copies(folder, runs), *_rates(runs, system, link_MBps, one_way), *_times(runs)]
+    return [*_copies(folder, runs), *_rates(runs, system, link_MBps), *_times(runs)]
 
 
 def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
@@ -57,9 +50,7 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
             yield Fault(KIND, run.name, f"its output is byte for byte that of {other.name}: one of them is a copy")
 
 
-def _rates(
-    runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None, one_way: Collection[tuple[str, str]]
-) -> Iterator[Fault]:
+def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
     """Find rates above that of all links of the nodes, or of one node's links in a job of two nodes.
 
     A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is ``nics``
@@ -77,7 +68,7 @@ def _rates(
         for record in run.records:
             if record["metric"] is None or record["unit"] != "MB/s":
                 continue
-            ways = 1 if (run.folder, record["metric"]) in one_way else 2
+            ways = 1 if record["one_way"] else 2
             most = ways * of_node * (1 if nodes == 2 else nodes)
             if record["value"] > most * _ROUNDED:
                 text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"

@@ -94,7 +94,7 @@ def read(path: Path) -> Rules:
     """
     try:
         given = yaml_file.load(path)
-        criteria = tuple(_criterion(path, each) for each in _is(given, dict)["criteria"])
+        criteria = tuple(_criterion(path, each) for each in _is(_is(given, dict)["criteria"], list))
         price = _is(given.get(PRICE, {"weight": 0}), dict)
         offers = _is(given.get("offers", {}), dict)
         prices = {str(label): _sum(_is(each, dict)[PRICE]) for label, each in offers.items() if PRICE in each}
@@ -138,7 +138,8 @@ def _criterion(path: Path, given: Any) -> Criterion:
 
 def _is(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{value!r:.60} stands where a mapping is expected")
+        expected = "mapping" if kind is dict else "list"
+        raise TypeError(f"{value!r:.60} stands where a {expected} is expected")
     return value
 
 

@@ -6,33 +6,47 @@ from __future__ import annotations
 import json
 import math
 import os
-import shlex
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.paths import LIBRARY
-from fabric_checks.core.text import value_text
+from fabric_checks.core.paths import LIBRARY, ROOT
+from fabric_checks.records import sessions
+from fabric_checks.records.record import Record
 from fabric_offers.bundle_file import Fault
-from fabric_offers.runs import OUTPUT, Run, script
+from fabric_offers.request import git
+from fabric_offers.runs import OUTPUT, Run
 
-#: The fields of a record that follow from the files of its run, in addition to the value.
+#: The fields of a record that follow from the files of its run, the system's description and its references: those that
+#: the records of a run share, and those of a metric.
 FACTS = (
-    *("check", "parameters", "link_MBps", "layout", "nodes", "ppn", "tasks", "sizes_B"),
-    *("program", "program_version", "mpi", "compiler", "nodelist", "placement", "binding", "elapsed_s", "ports"),
+    *("format", "system", "partition", "environ", "test", "check", "family", "parameters", "about", "link_MBps"),
+    *("layout", "nodes", "ppn", "tasks", "sizes_B", "program", "program_version", "stack", "mpi", "compiler"),
+    *("nodelist", "placement", "binding", "ports", "findings", "elapsed_s", "host_cores"),
+    *("load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after"),
 )
-OF_METRIC = ("quantity", "size_B", "better", "can_be_zero", "compared")
+OF_METRIC = (
+    *("value", "unit", "reference", "lower", "upper", "result", "quantity", "size_B", "better", "one_way", "headline"),
+    *("can_be_zero", "compared", "no_reference", "evidence", "reference_source"),
+)
+#: Those of them that change from release to release, so that only the same collection can be asked for them.
+OF_RELEASE = ("about", "family", "findings", "headline")
+#: The form of a result; a collection whose result has another one is too old to be asked.
+FORM = 2
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
 _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
 _LONGEST_S = 120
 
-#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputing.recompute`.
-Recompute = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputing.recompute` and the commit of the collection;
+#: the result says as ``at`` which commit it was done with, None for another one.
+Recompute = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 
 
 def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
@@ -53,15 +67,46 @@ def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Pat
     }
 
 
-def recompute(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Recompute in a process of its own, as ReFrame has one system a process.
+def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
+    """Recompute with the collection at a commit, or, where that is unknown here or too old for it, with this one.
+
+    It is done in a process of its own, as ReFrame has one system a process.
 
     :raises FabricError: if nothing can be recomputed.
     """
     with tempfile.TemporaryDirectory() as folder:
+        try:
+            tree = _at_commit(commit, Path(folder))
+            found = _recompute(asked, tree / "src") if tree else {}
+        except FabricError:
+            found = {}
+        is_it = found.get("form") == FORM
+        return {**(found if is_it else _recompute(asked, LIBRARY)), "at": commit if is_it else None}
+
+
+def _at_commit(commit: str, folder: Path) -> Path | None:
+    """Return the collection at a commit: this clone if it is at it, unchanged, or else a copy in a folder.
+
+    :returns: None if the commit is not one of this clone.
+    """
+    if not re.fullmatch(r"[0-9a-f]{40,64}", commit):
+        return None
+    if sessions.collection_version().endswith(f"+g{commit[:12]}"):
+        return ROOT
+    try:
+        git("archive", "--output", str(folder / "collection.tar"), commit)
+    except FabricError:
+        return None
+    shutil.unpack_archive(folder / "collection.tar", folder / "clone")
+    return folder / "clone"
+
+
+def _recompute(asked: Mapping[str, Any], library: Path) -> Mapping[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "job.json", Path(folder) / "found.json"
         source.write_text(json.dumps(asked))
-        variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(LIBRARY)}
+        variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(library)}
+        variables["RFM_REFERENCE_PREFIX"] = references_of(asked)
         variables.pop("FABRIC_STACK", None)
         command = [sys.executable, "-m", "fabric_offers.recomputing", str(source), str(target)]
         try:
@@ -87,97 +132,67 @@ def recompute(asked: Mapping[str, Any]) -> Mapping[str, Any]:
         return found
 
 
-def differences(folder: Path, run: Run, found: Mapping[str, Any]) -> list[Fault]:
-    """Return the values and facts of a run that differ from those recomputed.
+def references_of(asked: Mapping[str, Any]) -> str:
+    """Return the folder of the reference files in a bundle."""
+    return str(Path(asked["topology"]).with_name("site") / "references")
 
-    :param found: the recomputed run.
+
+def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collection[str]) -> list[Fault]:
+    """Return the values and facts of a run that differ from those recomputed, and its files that are not there.
+
+    :param found: the recomputed run; :param fields: of its records, which are compared.
     """
     if "error" in found:
         lost = "" if (folder / run.folder / OUTPUT).is_file() else f"its output {run.folder}/{OUTPUT} is not there; "
         return [Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")]
-    faults = [*_values(run, found), *_facts(run, found["facts"]), *_command(folder, run, found["commands"])]
-    return [Fault("record" if kind != "options" else kind, run.name, text) for kind, text in faults]
-
-
-def _values(run: Run, found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    recorded = {record["metric"]: record for record in run.records}
-    faults = []
-    for name, value in found["values"].items():
-        record = recorded.pop(name, None)
-        if record is None:
-            faults.append(("removed", f"{name} is not among its records, but its output says {value_text(value)}"))
-            continue
-        if not same(record["value"], value):
-            stated = f"{record['value']!r} {record['unit']}"
-            faults.append(("record", f"{name} is {stated} in the record, but its output says {value!r}"))
-        expected = {**found["facts"]["metrics"][name], "unit": found["units"][name]}
-        for field in (*OF_METRIC, "unit"):
-            if not same(record[field], expected[field]):
-                faults.append(("record", f"{name}: {field} is {_short(record[field])}, not {_short(expected[field])}"))
-    faults += [("record", f"{name} does not follow from its output") for name in recorded]
-    return faults
-
-
-def _facts(run: Run, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    faults = [
-        ("record", f"{name} is {_short(run.first[name])} in the record, but its files say {_short(facts[name])}")
-        for name in FACTS
-        if not same(run.first[name], facts[name])
+    texts = [
+        *disagreements(run, found["records"], fields, "its files"),
+        *_outcome(run, found),
     ]
-    recorded, found = _blamed(run.first["findings"]), _blamed(facts["findings"])
-    if recorded != found:
-        some = "; ".join(sorted(recorded ^ found))[:200]
-        faults.append(("record", f"its record and its output disagree about what is slow or faulty: {some}"))
-    return faults
+    there = {path.name for path in (folder / run.folder).iterdir() if path.is_file()}
+    less = sorted(set(found["files"]) - there)
+    more = sorted(there - set(found["files"])) if run.folder.startswith("output/") else ()
+    return [
+        *(Fault("record", run.name, text) for text in texts),
+        *(Fault("removed", run.folder, f"{name} is not there, which its job script writes") for name in less),
+        *(Fault("added", run.folder, f"{name[:60]} is there, which its job script does not write") for name in more),
+    ]
 
 
-def _blamed(findings: Sequence[Mapping[str, Any]] | None) -> set[str]:
-    return {f"{each.get('kind')} {each.get('hosts')}" for each in findings or () if each.get("fault")}
+def disagreements(run: Run, others: Sequence[Record], fields: Collection[str], source: str) -> Iterator[str]:
+    """Yield how the records of a run differ in some fields from others of it, each text once.
 
-
-def _command(folder: Path, run: Run, commands: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    """Compare the job script with the commands of the check, and its launcher with the probe's; folders may differ."""
-    text = script(folder, run)
-    if text is None:
-        return [("record", "its job script is not there")]
-    lines = [_words(line) for line in text.splitlines()]
-    probes = [line[: line.index("placement")] for line in lines if "placement" in line]
-    faults = []
-    for command in commands:
-        words = _words(" ".join(command))
-        launchers = [before for line in lines if (before := _before(line, words)) is not None]
-        if not launchers:
-            faults.append(("options", f"its job script does not launch `{' '.join(words)}`"))
-        elif not any(before in probes for before in launchers):
-            text = " ".join(launchers[0])
-            faults.append(
-                ("options", f"its program is launched with `{text}`, but the placement probe is launched differently")
-            )
-    return faults
-
-
-def _words(line: str) -> list[str]:
-    """Return the words of a line of a script, paths without their folders."""
-    try:
-        reader = shlex.shlex(line, posix=True, punctuation_chars=True)
-        reader.whitespace_split = True
-        words = list(reader)
-    except ValueError:
-        words = line.split()
-    return [word.rpartition("/")[2] or word for word in words]
-
-
-def _before(line: Sequence[str], words: Sequence[str]) -> list[str] | None:
-    """Return what precedes a command that a line launches, None if it does not launch it.
-
-    After it may come only a redirection of its output, or the next command.
+    :param source: what the others are made of, in words.
     """
-    for start in range(len(line) - len(words) + 1):
-        end = start + len(words)
-        if list(line[start:end]) == list(words) and (end == len(line) or line[end] in (";", ">", "||", "}")):
-            before = list(line[:start])
-            return before[before.index("{") + 1 :] if "{" in before else before
-    return None
+    by_metric = {record["metric"]: record for record in others}
+    texts: dict[str, None] = {}
+    for record in run.records:
+        other = by_metric.pop(record["metric"], None)
+        if other is None:
+            texts[f"{record['metric'] or 'its failure'} is in the record, but does not follow from {source}"] = None
+            continue
+        for field in fields:
+            one, two = _comparable(field, record[field]), _comparable(field, other[field])
+            if not same(one, two):
+                which = f"{record['metric']}: {field}" if field in OF_METRIC else field
+                texts[f"{which} is {_short(one)} in the record, but {_short(two)} by {source}"] = None
+    yield from texts
+    for metric in by_metric:
+        yield f"{metric} is not among its records, but was measured by {source}"
+
+
+def _outcome(run: Run, found: Mapping[str, Any]) -> Iterator[str]:
+    # A case may also fail where nothing can be recomputed; that is counted elsewhere.
+    outcome, expected = run.first["case_result"], found["records"][0]["case_result"]
+    if outcome not in ("fail", expected):
+        yield f"case_result is {_short(outcome)} in the record, but {_short(expected)} by its values"
+
+
+def _comparable(field: str, value: Any) -> Any:
+    """Return a value without what depends on when and where it is computed: folders, and the age of a topology."""
+    if field == "findings" and isinstance(value or [], list):
+        return [each for each in value or () if not isinstance(each, Mapping) or each.get("kind") != "topology"]
+    return re.sub(r"(?<=\s)/\S*/", "", value) if isinstance(value, str) else value
 
 
 def same(one: Any, two: Any) -> bool:

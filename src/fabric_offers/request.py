@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import ROOT
 from fabric_offers import bundle_file
 
+#: The key of a request's manifest with its number, which no other has, and that of an offer's which repeats it.
+NUMBER, REPEATED = "number", "request"
 #: Where the collection pins what it installs.
 PINS = ("ci/requirements", "spack-envs")
 
@@ -43,7 +46,10 @@ one file.
 4. Pack it:
 
        . ci/env.sh
-       fabric-checks offers pack offer.tar --system NAME --level {level} --key ~/.ssh/id_ed25519
+       fabric-checks offers pack offer.tar --system NAME --level {level} \\
+           --request ../{name} --key ~/.ssh/id_ed25519
+
+   Runs that began before this request was made are asked about.
 
    The file has every record, output and job script of the system's runs, the checksums of the programs that were run,
    and the description of the system. With `--key` it is signed; send the public key by another route.
@@ -69,7 +75,13 @@ def make(
     :param commit: of this clone; :param mirror: a folder that ``ci/mirror`` wrote, which goes in whole.
     :raises FabricError: if this is no clone, or there is no such commit, or no such folder.
     """
-    digits = git("rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").strip()
+    try:
+        digits = git("rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").strip()
+    except FabricError as error:
+        if "single revision" not in str(error):
+            raise
+        text = f"{quoted(commit, 200)} is no commit of {ROOT}; name a branch, a tag or a commit of `git log` there"
+        raise FabricError(text) from None
     pins = {
         f"{folder}/{name.removeprefix(folder + '/')}": blob
         for folder in PINS
@@ -101,6 +113,7 @@ def make(
             "kind": bundle_file.REQUEST,
             "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "commit": digits,
+            NUMBER: secrets.token_hex(16),
             "level": level,
             "passes": LEVELS[level].passes,
             "pins": pins,

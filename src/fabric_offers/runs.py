@@ -9,18 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import files
 from fabric_checks.core.errors import quoted
 from fabric_checks.records import jsonlines, validation
-from fabric_checks.records.record import FIELDS, Record, case_name
+from fabric_checks.records.record import Record, case_name
 from fabric_offers.bundle_file import Fault
 
 #: The job's output and its script, as ReFrame calls them.
 OUTPUT, SCRIPT = "rfm_job.out", "rfm_job.sh"
 #: The folder of a pass or a retry other than the first.
 _AGAIN = re.compile(r"_retry(\d+)$")
-#: The fields that the records of one run share: all but those of a metric.
-_OF_RUN = FIELDS[: FIELDS.index("metric")]
 
 
 @dataclass
@@ -73,8 +70,6 @@ def read(folder: Path, names: Sequence[str]) -> tuple[list[Run], list[Fault], in
             for record in _records(folder / name, name, faults):
                 count += 1
                 _sort_in(record, runs, folder, faults)
-    for run in runs.values():
-        _require_agreement(run, faults)
     claimed = set(runs)
     for name in names:
         parent = name.rpartition("/")[0]
@@ -110,19 +105,3 @@ def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faul
     # Before 0.2 the record of a failed run, too, named the output folder.
     kept = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)
     runs.setdefault(kept, Run(kept)).records.append(record)
-
-
-def _require_agreement(run: Run, faults: list[Fault]) -> None:
-    """Note records of one run that contradict each other, and metrics that are there twice."""
-    for name in _OF_RUN:
-        if any(record[name] != run.first[name] for record in run.records):
-            faults.append(Fault("record", run.name, f"its records disagree about {name}"))
-    metrics = [record["metric"] for record in run.records]
-    for metric in sorted({str(each) for each in metrics if metrics.count(each) > 1}):
-        faults.append(Fault("record", run.name, f"{metric} is there {metrics.count(metric)} times"))
-
-
-def script(folder: Path, run: Run) -> str | None:
-    """Return the job script of a run, None if it is not there."""
-    path = folder / run.folder / SCRIPT
-    return files.read_text(path, folder) if path.is_file() else None

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A recorded offer, taken apart and packed anew with something changed in it, as a vendor could.
 
-It is of a run of `local`: `ci/run --mode procurement -n '^(OsuLatency|HotSpot%layout=1x2|LammpsBench%problem=lj...)'`,
-packed by `offers pack`; two of its five passes are left, and the paths of that machine are others.
+It is of a run of `local`; `record.py` has made it of what `offers pack` packed, and says when to make it again.
 """
 
 import json
+import os
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from fabric_offers import bundle_file, checking, recomputation, recomputing
 from tests import loading
@@ -40,10 +41,11 @@ def with_records(files, changed):
     return {**files, **texts}
 
 
-def in_process(what):
-    """Recompute in this process."""
+def in_process(what, commit):
+    """Recompute in this process, as if this were the collection at a commit."""
     loading.forget_checks()
-    return json.loads(json.dumps(recomputing.recompute(**what)))
+    with mock.patch.dict(os.environ, RFM_REFERENCE_PREFIX=recomputation.references_of(what)):
+        return {**json.loads(json.dumps(recomputing.recompute(**what))), "at": commit}
 
 
 class Known:
@@ -52,14 +54,13 @@ class Known:
     def __init__(self):
         self.by_place = {}
 
-    def __call__(self, what):
+    def __call__(self, what, commit):
         keys = [Path(run["files"]).relative_to(Path(what["topology"]).parent) for run in what["runs"]]
         if not self.by_place:
-            found = in_process(what)
-            self.cases = found["cases"]
-            self.by_place = dict(zip(keys, found["runs"], strict=True))
+            self.found = in_process(what, commit)
+            self.by_place = dict(zip(keys, self.found["runs"], strict=True))
         lost = {"error": "the described system has no such case"}
-        return {"cases": self.cases, "runs": [self.by_place.get(key, lost) for key in keys]}
+        return {**self.found, "runs": [self.by_place.get(key, lost) for key in keys]}
 
 
 def objections(folder, files, recompute=recomputation.recompute, facts=None, **options):

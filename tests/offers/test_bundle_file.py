@@ -75,8 +75,9 @@ def test_a_cut_or_longer_file_is_seen(genuine, tmp_path):
     for number, length in enumerate([0, 1, 511, 512, 2000, len(content) - 10240, len(content) - 512, len(content) - 1]):
         (tmp_path / "cut.tar").write_bytes(content[:length])
         assert unpacked(tmp_path / "cut.tar", tmp_path / f"cut-{number}"), length
-    (tmp_path / "longer.tar").write_bytes(content + b"\0")
-    assert unpacked(tmp_path / "longer.tar", tmp_path / "longer")
+    for number, junk in enumerate([b"\0", bytes(512), bytes(10240), b"x" * 50000, content]):
+        (tmp_path / "longer.tar").write_bytes(content + junk)
+        assert unpacked(tmp_path / "longer.tar", tmp_path / f"longer-{number}")
 
 
 def members(path):

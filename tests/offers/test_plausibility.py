@@ -18,8 +18,7 @@ SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MB
 
 def texts(tmp_path, *changes, link_MBps=None):
     runs = [Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)]
-    one_way = {(run.folder, run.first["metric"]) for run in runs if run.first["one_way"]}
-    return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps, one_way)]
+    return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps)]
 
 
 LATER = {"job_began": "2026-11-01T01:00:00+00:00", "time": "2026-11-01T01:00:11+00:00"}

@@ -32,14 +32,14 @@ def request(path, key):
 
 def test_the_signer_is_named(keys, tmp_path):
     vendor, other, signers = keys
-    found = checking.check(request(tmp_path / "a.tar", vendor), signers=signers)
+    found = checking.check_request(request(tmp_path / "a.tar", vendor), signers)
     assert not found.objections and "vendor@oak.example" in found.notes[0]
     for key in (other, None):
-        (objection,) = checking.check(request(tmp_path / "b.tar", key), signers=signers).objections
+        (objection,) = checking.check_request(request(tmp_path / "b.tar", key), signers).objections
         assert objection.kind == "signature"
     # Without a list of signers any key is a signature, and none is no fault; both are noted.
-    assert "SHA256:" in checking.check(request(tmp_path / "c.tar", other)).notes[0]
-    assert "not signed" in checking.check(request(tmp_path / "d.tar", None)).notes[0]
+    assert "SHA256:" in checking.check_request(request(tmp_path / "c.tar", other)).notes[0]
+    assert "not signed" in checking.check_request(request(tmp_path / "d.tar", None)).notes[0]
 
 
 def test_a_signature_of_something_else_is_none(keys):

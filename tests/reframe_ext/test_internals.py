@@ -268,3 +268,19 @@ def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
 def test_a_run_without_end_is_refused(tmp_path):
     printed = select(tmp_path, "--duration=1h")
     assert "--duration itself sets how long the run takes" in printed and "handed over" not in printed
+
+
+def test_a_job_script_is_that_of_the_dry_run_and_expands_nothing(tmp_path):
+    """The scripts of whole systems are in tests/checks/test_job_scripts.py."""
+
+    class Listed(rfm.RunOnlyRegressionTest):
+        valid_systems, valid_prog_environs = ["*"], ["*"]
+        executable, prerun_cmds = "date", ["one\ntwo"]
+        env_vars = {"X": f"$(touch {tmp_path}/ran)"}
+
+    partition = runtime().system.partitions[0]
+    check = Listed()
+    check.setup(partition, partition.environs[0])
+    directives, commands = internals.job_script(check)
+    assert directives[0].startswith("#SBATCH") and commands[:2] == ["one", "two"] and commands[-1].endswith("date")
+    assert not (tmp_path / "ran").exists() and not list(tmp_path.rglob("rfm_job.sh"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Describe a system as data, as far as values of checks depend on it, to recompute them on another machine.
+"""Describe a system as data, as far as values and job scripts depend on it, to make them again on another machine.
 
     python -m fabric_checks.reframe_ext.describing SYSTEM FILE
 
@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import reframe.core.runtime as rt
-from reframe.core.exceptions import ReframeError
+from reframe.core.backends import getlauncher, getscheduler
+from reframe.core.exceptions import ConfigError, ReframeError
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import name_is_sound
@@ -32,7 +33,14 @@ NUMBERS = {
     "largest_work_B": 1e12,
     "most_work_tasks": 1e9,
 }
-OTHERS = ("layouts", "ppn", "fabric", "routing", "launch_options", "program_options", "oversubscribed")
+OTHERS = (
+    *("layouts", "ppn", "fabric", "routing", "launch_options", "program_options", "oversubscribed", "references"),
+    "launcher_bounds_time",
+)
+#: What else of a partition decides the lines of its job scripts, as ReFrame's configuration has it; of these the first
+#: are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
+_FOR_REFRAME = ("descr", "access", "resources", "sched_options", "processor")
+_LINES = ("prepare_cmds", "modules", "env_vars")
 #: Braces in the command of a program, other than its placeholders.
 _BRACES = re.compile(r"\{(?!(?:benchmark|folder)\})[^{}]*\}?|(?<!\{benchmark)(?<!\{folder)\}")
 
@@ -55,10 +63,12 @@ def describe(name: str) -> dict[str, Any]:
                 "environs": [environ.name for environ in partition.environs],
                 "scheduler": partition.scheduler.registered_name,
                 "launcher": partition.launcher_type.registered_name,
+                **_raw(f"systems/0/partitions/@{partition.name}", (*_FOR_REFRAME, *_LINES)),
             }
         )
     return {
         "name": system.name,
+        "descr": system.descr,
         "partitions": partitions,
         "environments": [
             {
@@ -67,10 +77,38 @@ def describe(name: str) -> dict[str, Any]:
                 "programs": environ.extras.get("programs", {}),
                 "without": environ.extras.get("without", {}),
                 "blocking_wait": environ.extras.get("blocking_wait", {}),
+                **_raw(f"environments/@{environ.name}", _LINES),
             }
             for environ in environs.values()
         ],
     }
+
+
+def _raw(path: str, keys: Sequence[str]) -> dict[str, Any]:
+    """Return some keys of an object of ReFrame's configuration, those that are set."""
+    found = {key: rt.runtime().get_option(f"{path}/{key}") for key in keys}
+    return {key: value for key, value in found.items() if value}
+
+
+def of_case(data: Any, *names: str) -> list[Any]:
+    """Return the partition and the environment of these names in a description."""
+    kinds = zip((data["partitions"], data["environments"]), names, strict=True)
+    return [next(each for each in described if each["name"] == name) for described, name in kinds]
+
+
+def site_lines(*described: Any) -> list[str]:
+    """Return the lines that a system's file adds to job scripts, as :func:`reframe.core.runtime.loadenv` writes them.
+
+    :param described: a partition and an environment of a description, from any site.
+    """
+    lines = []
+    for each in described:
+        modules = [module if isinstance(module, str) else module["name"] for module in each.get("modules", ())]
+        pairs = each.get("env_vars", ())
+        variables = pairs.items() if isinstance(pairs, Mapping) else pairs
+        lines += [*each.get("prepare_cmds", ()), *(f"module load {name}" for name in modules)]
+        lines += [f"export {name}={value}" for name, value in variables]
+    return [line for each in lines for line in str(each).split("\n")]
 
 
 def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
@@ -83,19 +121,22 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
     :raises RecordError: if the description is malformed.
     """
     try:
+        # Nothing ran in them, but the references may name them.
+        idle = [_name(each) for each in data.get("not_run", ())]
         system = {
             "name": _name(data["name"]),
+            "descr": str(data.get("descr") or ""),
             "hostnames": ["no-such-host[.]invalid"],
             "prefix": str(folder),
-            "partitions": [_partition(each, topology) for each in data["partitions"]],
+            "partitions": [_partition(each, topology, idle) for each in data["partitions"]],
         }
-        environments = [_environment(each) for each in data["environments"]]
+        environments = [*map(_environment, data["environments"]), *({"name": name} for name in idle)]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise RecordError(f"the description of the system is malformed ({type(error).__name__}: {error})") from None
     return {"systems": [system], "environments": environments}
 
 
-def _partition(data: Mapping[str, Any], topology: Path) -> dict[str, Any]:
+def _partition(data: Mapping[str, Any], topology: Path, idle: Sequence[str]) -> dict[str, Any]:
     given = data["extras"]
     extras: dict[str, Any] = {key: given[key] for key in (*NUMBERS, *OTHERS) if given.get(key) is not None}
     for key in NUMBERS & extras.keys():
@@ -105,14 +146,28 @@ def _partition(data: Mapping[str, Any], topology: Path) -> dict[str, Any]:
     if "topology" in given:
         # Files of the bundle; no path leads elsewhere.
         extras["topology"] = [str(topology / Path(name).name) for name in given["topology"]]
+    if "references" in extras:
+        extras["references"] = Path(str(extras["references"])).name
     return {
+        **{key: data[key] for key in _FOR_REFRAME if key in data},
         "name": _name(data["name"]),
-        "scheduler": "local",
-        "launcher": "local",
-        "environs": [_name(each) for each in data["environs"]],
+        **launching(data),
+        "environs": [*(_name(each) for each in data["environs"]), *idle],
         "features": list(map(str, data["features"])),
         "extras": extras,
     }
+
+
+def launching(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return scheduler and launcher of a described partition; ``local`` for those that are not known here."""
+    found = {}
+    for key, get in (("scheduler", getscheduler), ("launcher", getlauncher)):
+        try:
+            get(str(data[key]))
+            found[key] = str(data[key])
+        except ConfigError:
+            found[key] = "local"
+    return found
 
 
 def _environment(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,7 +184,7 @@ def _program(data: Mapping[str, Any]) -> dict[str, Any]:
         key: _BRACES.sub("", value.replace("{view}", "/view")) for key, value in data.items() if isinstance(value, str)
     }
     # There is no Spack build here.
-    return {**data, **texts, "stack": "kept"}
+    return {**data, **texts, "stack": "kept", "described_stack": data.get("stack")}
 
 
 def _name(data: Any) -> str:

@@ -40,6 +40,7 @@ __all__ = [
     "check_of",
     "drop_first_log",
     "end_pbs_job",
+    "job_script",
     "load_cases",
     "log_results_by",
     "look_in",
@@ -368,12 +369,14 @@ def take_own_system(name: str, folder: Path | None = None) -> None:
     take_system(files.split(os.pathsep), name, folder)
 
 
-def load_cases(folder: Path) -> tuple[list[TestCase], list[TestCase]]:
+def load_cases(folder: Path, variables: Mapping[str, str] | None = None) -> tuple[list[TestCase], list[TestCase]]:
     """Return the cases of the checks in a folder, what others depend on first; and those that lack what they depend on.
 
     Why: the command line can list cases or run them, and does not hand them out.
+
+    :param variables: of the checks, as with ``--setvar``.
     """
-    checks = RegressionCheckLoader([str(folder)], recurse=True).load_all(force=True)
+    checks = RegressionCheckLoader([str(folder)], recurse=True, external_vars=variables).load_all(force=True)
     graph, skipped = dependencies.build_deps(generate_testcases(checks))
     return dependencies.toposort(graph), skipped
 
@@ -402,6 +405,24 @@ def look_in(check: RegressionTest, folder: Path) -> None:
     Why: ReFrame decides where it is, and a check's own methods read its files from there.
     """
     check._stagedir = str(folder)
+
+
+def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:
+    """Return the lines of the job script of a check that was set up: the scheduler's, and the commands.
+
+    Why: ReFrame writes it to a file just before it submits the job, and there expands the variables of the environment,
+    which runs what they have in ``$(...)``. Those may be of another site: they, and its commands, are left out.
+    """
+    found: list[tuple[list[str], list[str]]] = []
+
+    def take(commands: list[str], *_: object, **__: object) -> None:
+        found.append((check.job.scheduler.emit_preamble(check.job), commands))
+
+    check._rfm_dry_run = True
+    check.job.prepare = take
+    check.run()
+    (script,) = found
+    return tuple([line for each in part for line in each.split("\n")] for part in script)  # type: ignore[return-value]
 
 
 def select_only(take: Callable[[list[TestCase], int], None]) -> None:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compare the job scripts of an offer with those that the collection writes for the same cases."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core import files
+from fabric_checks.core.text import count_text
+from fabric_offers.bundle_file import Fault
+from fabric_offers.packing import SYSTEM
+from fabric_offers.runs import SCRIPT, Run
+
+#: What a line has by which other programs or libraries run than those that a script names.
+_REPLACES = re.compile(r"\bLD_(PRELOAD|AUDIT)\b|\bBASH_ENV\b|\balias\b|\bfunction\b|\w\s*\(\s*\)\s*\{")
+#: How scripts differ, with how many of them and the line.
+_MORE = "in {}, though neither the collection nor " + SYSTEM + " has it: `{}`"
+_LESS = "missing from {}: `{}`"
+_ORDER = "{} have lines in another order than the collection writes them"
+_UNKNOWN = "{} cannot be made again: this collection has no scheduler or launcher `{}`"
+
+
+def differences(
+    folder: Path, runs: Sequence[Run], made: Sequence[Mapping[str, Any]], scratch: str
+) -> tuple[list[Fault], list[str]]:
+    """Return how the job scripts of runs differ from those made again, and what the system's file adds to all of them.
+
+    :param made: each run recomputed; :param scratch: the folder that programs are in where scripts are made again.
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    totals: Counter[str] = Counter()
+    added: dict[tuple[str, str], None] = {}
+    for run, again in zip(runs, made, strict=True):
+        path = folder / run.folder / SCRIPT
+        if "error" in again or not path.is_file():
+            continue  # both are listed
+        _, partition, environ = run.case
+        where = f"{partition}+{environ}"
+        totals[where] += 1
+        added |= dict.fromkeys((where, line) for line in again["site"])
+        expected = _comparable(["#!/bin/bash", *again["script"]], run, scratch)
+        found = _comparable(files.read_text(path, folder).splitlines(), run, scratch)
+        unknown = [(_UNKNOWN, str(again["unknown"]))] if again["unknown"] else None
+        counts.update((where, *each) for each in unknown or _differences(found, expected))
+    faults = [
+        Fault("options", where, what.format(f"{count} of {count_text(totals[where], 'job script')}", line[:200]))
+        for (where, what, line), count in counts.items()
+    ]
+    faults += [
+        Fault("options", where, f"its system's file adds `{line[:160]}`, which can replace what is run")
+        for where, line in added
+        if _REPLACES.search(line)
+    ]
+    return faults, [f"{where}: the system's file adds `{line[:200]}` to job scripts" for where, line in added]
+
+
+def _differences(lines: list[str], expected: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield how the lines of a script differ from those expected, and the line."""
+    more, less = Counter(lines), Counter(expected)
+    yield from ((_MORE, line) for line in more - less)
+    yield from ((_LESS, line) for line in less - more)
+    if more == less and lines != expected:
+        yield _ORDER, ""
+
+
+def _comparable(lines: Sequence[str], run: Run, scratch: str) -> list[str]:
+    """Return lines with one name for the stage folders of the case and of builds, which no two machines share."""
+    names = "/".join(re.escape(str(run.first[name])) for name in ("session", "system", "partition", "environ"))
+    stage = re.compile(rf"/[^\s\"'=:]*/{names}/\w+|{re.escape(scratch)}(?![\w.-])")
+    return [stage.sub("STAGE", line).replace("STAGE/environment/.spack-env/view", "/view") for line in lines]
