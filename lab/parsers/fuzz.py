@@ -30,7 +30,8 @@ def tried(whole, text, parser):
     try:
         output = whole.parse(text)
     except OutputError as error:
-        return False, None if "\n" not in str(error) else f"a message of several lines: {str(error)!r}"
+        message = str(error)
+        return False, None if message.isprintable() and len(message) < 1000 else f"a message: {message[:1000]!r}"
     except BaseException as error:  # a panic of Polars is no Exception
         if isinstance(error, KeyboardInterrupt):
             raise

@@ -63,7 +63,8 @@ def place(tmp_path, monkeypatch):
         out.write(f"{{{ODD}\n".replace("\n", "") + "\n")
     write(folder / "sound", [odd(day) for day in range(9)])
     lines = text_of(run(Fabric(8, 0.01, 1, receivers={6: 0.4})))
-    (folder / "rotate.txt").write_text(re.sub(r"host (n\d+)", rf"host \1{WORD}", lines))
+    # The program prints no other characters, and an output that has them is refused.
+    (folder / "rotate.txt").write_text(re.sub(r"host (n\d+)", rf"host \1{re.sub('[^!-~]', '', WORD)}", lines))
     profile = (GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
     profile = re.sub(r"# mpi: .*", f"# mpi: {WORD} {WORD}", re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile))
     (folder / "profile.txt").write_text(profile)

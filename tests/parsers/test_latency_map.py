@@ -19,7 +19,7 @@ def text():
 def test_everything_is_read(text):
     output = latency_map.parse(text)
     assert output.hosts == tuple(f"n{rank:03}" for rank in range(5))
-    assert (output.passes, output.elapsed_s, len(output.starter)) == (2, 0.01, 2 * 10 * 2)
+    assert (output.passes, output.elapsed_s, len(output.starter)) == (2, 100, 2 * 10 * 2)
     assert set(zip(output.starter.tolist(), output.other.tolist(), strict=True)) == {
         (one, other) for one in range(5) for other in range(5) if one != other
     }
@@ -40,7 +40,14 @@ def test_some_rounds_are_read():
         ("# shifts: 10 of 10", "# shifts: 999999999 of 10", "a different number"),
         ("# shifts: 10 of 10", "# shifts: 10 of 10 8", "how many shifts were measured: '10 of 10 8'"),
         ("# shifts: 10 of 10", "# shifts: all", "how many shifts were measured: 'all'"),
-        ("# elapsed: 0.01 s\n", "", "seconds of 'elapsed'"),
+        ("# elapsed: 100 s\n", "", "seconds of 'elapsed'"),
+        ("# elapsed: 100 s", "# elapsed: -100 s", "seconds of 'elapsed'"),
+        (
+            "# elapsed: 100 s",
+            "# elapsed: 0.001 s",
+            "'elapsed' is 0.001 s, but the slowest pairs of the rounds",
+        ),
+        ("samples 30", "samples x", "no whole number of 1 or more for 'samples': 'x'"),
         ("# ranks: 5", "# ranks: 1", "names the hosts of 5 ranks"),
         ("\n0 0 1 ", "\n0 0 2 ", "torn or out of order"),
         ("\n1 0 ", "\n0 0 ", "torn or out of order"),

@@ -52,7 +52,7 @@ def test_it_is_read_from_the_messages_where_they_have_it():
         (
             "6.0000E+01   60.00     6.0000E+01",
             "6.0000E+01   60.00     6.1000E+01",
-            "take 101 s, but its total is 100 s",
+            "is below zero, or its shares are not those of its times",
         ),
         ("5.0000E+00    5.00     5.0000E+00", "5.0000E+00    5.00            nan", "is not a finite number"),
         ("Rigid Bodies ...", "Other ..........", "row 'Other' is there twice"),

@@ -32,6 +32,7 @@ def test_a_real_output(golden):
 def test_a_wait_that_polls_and_then_sleeps(golden):
     """It sleeps, whatever share of a CPU it takes: how long it polls before is a matter of the machine."""
     text = with_line(golden(SLEEPS), "cpu while waiting", "test 100 % wait 91 %")
+    text = text.replace("and used 17 % of a CPU", "and used 91 % of a CPU")
     output = notification.parse(text, SIZES)
     count = int(re.search(r"(?m)^# sleeps while waiting: test 0 in 0 of 20 waits, wait (\d+) in 20 of 20", text)[1])
     assert output.sleeps == {"test": Sleeps(0, 0, 20), "wait": Sleeps(count, 20, 20)} and count > 20
@@ -51,6 +52,22 @@ def test_the_verdict_is_what_the_counts_say(golden, slept, verdict):
             notification.parse(with_line(text, "blocking wait", f"{other}: so"), SIZES)
     output = notification.parse(with_line(text, "blocking wait", f"{verdict}: so"), SIZES)
     assert (output.blocking_wait, output.reason) == (verdict, "so")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("slept in 20 of", "slept in 2 of"),
+        ("of 20 waits of 12", "of 2 waits of 12"),
+        ("45.2", "4.2"),
+        ("used 17", "used 1"),
+    ],
+)
+def test_a_reason_with_other_counts_is_refused(golden, old, new):
+    text = golden(SLEEPS)
+    assert old in text
+    with pytest.raises(OutputError, match="the header's reason does not fit its counts: 'MPI_Wait slept in"):
+        notification.parse(text.replace(old, new), SIZES)
 
 
 @pytest.mark.parametrize(

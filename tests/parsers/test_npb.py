@@ -23,7 +23,7 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
     text = golden("npb/3.4.3/is.A.1.txt")
     output = npb.parse(text, "is", "A", 1)
     assert (output.version, output.time_s, output.Mop_per_s) == ("3.4.3", 0.19, 434.75)
-    with pytest.raises(OutputError, match=r"version 3\.4 began this output and 3\.40 ended it"):
+    with pytest.raises(OutputError, match=r"version '3\.4' began this output and '3\.40' ended it"):
         npb.parse(text.replace("3.4.3", "3.40"), "is", "A", 1)
 
 
@@ -40,12 +40,12 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
                 ("Benchmark Completed", "Benchmark Comp", "did not finish"),
                 (" Version  ", " Versio  ", "no line 'Version'"),
                 (" Time in seconds ", " Time ", "no line 'Time in seconds'"),
-                ("NAS Parallel Benchmarks 3.4", "NAS Parallel Benchmarks 3.3", "version 3.3 began"),
+                ("NAS Parallel Benchmarks 3.4", "NAS Parallel Benchmarks 3.3", "version '3.3' began"),
             )
         ),
         ("is", r"(?<=Mop/s total     =)( +)\d", r"\g<1>9", r"do not fit .* on each of 2 processes"),
         ("is", r"(?<=Time in seconds =)( +)\d", r"\g<1>4", "do not fit 10 iterations of size"),
-        ("ft", r"(?<=Time in seconds =)( +)\d", r"\g<1>9", "do not fit 6 iterations of size 256x 256x 128 in"),
+        ("ft", r"(?<=Time in seconds =)( +)\d", r"\g<1>9", "do not fit 6 iterations of size '256x 256x 128' in"),
         ("is", r"(?<=Iterations      =) +10", " 10.5", "a number of Iterations was expected"),
         ("is", r"(?<=Size            =) +8388608", " 8,388,608", "Size is '8,388,608', not a number"),
     ],

@@ -63,7 +63,7 @@ def test_percentages_are_from_0_to_100(golden, program, cell):
 
 
 ROW = "1024 {isend} 2 2 2 2 0 0.1 1 none"
-HEAD = "# fabric-checks overlap 1\n# columns: size_B {columns}\n"
+HEAD = "# fabric-checks overlap 1\n# options: max-steps 12\n# columns: size_B {columns}\n"
 
 
 def one_row(isend):
@@ -76,7 +76,7 @@ def one_row(isend):
     "isend",
     [
         "2 0.5 0.4 0.6 75 1.6 12 knee",
-        "2 1e-9 1e-9 1e-9 100 2.1 12 cap",  # rounded up to the whole
+        "2 1e-09 1e-09 1e-09 100 2.1 12 cap",  # rounded up to the whole
         "2 3 2 4 0 0.1 5 knee",  # an overhead above nominal leaves nothing
         "2 2 1.9 2.1 0 0.1 1 none",
     ],
@@ -98,6 +98,7 @@ def test_believable_rows(isend):
         ("2 0.5 0.4 0.6 75 0 12 knee", "isend_work_us is 0 at 1024 B"),
         ("2 0.5 0.4 0.6 75 1.6 0 knee", "isend_steps is 0 at 1024 B"),
         ("2 0.5 0.4 0.6 75 1.6 12.5 knee", "isend_steps is 12.5 at 1024 B, not a whole number"),
+        ("2 0.5 0.4 0.6 75 1.6 13 knee", "isend_steps is 13, but the options allow 12 steps"),
         ("2 0.5 0.4 0.6 75 1.6 12 kne", "a stop reason (knee, none, cap) was expected, found 'kne'"),
         ("2 0.5 0.4 0.6 75 1.6 12 ci", "a stop reason (knee, none, cap) was expected, found 'ci'"),
         ("2 0.5 0.4 0.6 75 1.6 12 none", "isend stopped with none at 1024 B, but its overhead is not nominal"),
@@ -106,7 +107,7 @@ def test_believable_rows(isend):
 def test_rows_that_contradict_themselves(isend, message):
     with pytest.raises(OutputError) as error:
         overlap.parse(one_row(isend), [1024])
-    assert f"line 3: {message}" in str(error.value)
+    assert f"line 4: {message}" in str(error.value)
 
 
 def test_another_program(golden):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What launchers and terminals add to outputs, for every parser."""
 
+import re
+
 import pytest
 
 from fabric_checks.core.errors import OutputError
@@ -13,6 +15,9 @@ LOG = """\
 [1700000000.000001] [n01:1234 :0]          ib_md.c:100  UCX  WARN  a message
 [1700000000.000001] [n01:1234:0]        parser.c:1911 UCX  INFO  UCX_* env variables: UCX_TLS=tcp
 libfabric:53673:1693359811::cxi:mr:cxip_map_cache():313<warn> n1: Failed to acquire mapping
+[n01:4242] PMIX ERROR: OUT-OF-RESOURCE in file dstore_base.c at line 2450
+srun: warning: can't run 1 processes on 2 nodes, setting nnodes to 1
+n1.4242 hfi_userinit: assign_context command failed: Device or resource busy
 """
 SIGNAL = """[n01:12345] *** Process received signal ***
 [n01:12345] Signal: Segmentation fault (11)
@@ -22,11 +27,16 @@ SIGNAL = """[n01:12345] *** Process received signal ***
  0 0x00000000000557b9 ucs_debug_print_backtrace()  ???:0
 [n01:12345] *** End of error message ***"""
 MARKS = {
+    "blanks at the ends of lines": lambda text: text.replace("\n", " \t \n"),
+    "lines before and behind": lambda text: f"Loading mpi\n\n{text}\nJob 7 ended on 2026-01-01\n",
     "a byte-order mark": lambda text: "\ufeff" + text,
     "lines of Windows": lambda text: text.replace("\n", "\r\n"),
     "colours": lambda text: "".join(f"\x1b[01;32m\x1b[K{line}\x1b[0m\n" for line in text.splitlines()),
     "Open MPI 4's tags": lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
     "Open MPI 5's tags": lambda text: "".join(f"[prterun-n1-9@1,0]<stdout>: {line}\n" for line in text.splitlines()),
+    "Open MPI 5's tags, the last blanks lost": lambda text: "".join(
+        f"[prterun-n1-9@1,0]<stdout>: {line}".rstrip(" ") + "\n" for line in text.splitlines()
+    ),
     "a log of UCX and libfabric": lambda text: "".join(LOG + line for line in text.splitlines(keepends=True)),
     "a signal": lambda text: text.rstrip("\n") + f"{SIGNAL}\n",
 }
@@ -36,10 +46,13 @@ MARKS = {
 @pytest.mark.parametrize("parser", WHOLE)
 def test_every_parser_reads_through_marks(parser, mark):
     whole = WHOLE[parser]
-    assert repr(whole.parse(MARKS[mark](whole.text))) == repr(whole.parse(whole.text))
+    found, expected = (
+        re.sub(r"line=\d+", "", repr(whole.parse(text))) for text in (MARKS[mark](whole.text), whole.text)
+    )
+    assert found == expected
 
 
-@pytest.mark.parametrize("parser", [name for name in WHOLE if name != "start-up"])
+@pytest.mark.parametrize("parser", [name for name in WHOLE if name not in ("start-up", "ls_dyna")])
 def test_a_label_before_each_line_is_named(parser):
     text = "".join(f"0: {line}\n" for line in WHOLE[parser].text.splitlines())
     with pytest.raises(OutputError, match=r"after '0: .*': the launcher must print lines unchanged"):
@@ -48,7 +61,7 @@ def test_a_label_before_each_line_is_named(parser):
 
 def test_what_stays():
     assert plain.cleaned("\x1b[2Jn1\n") == "\x1b[2Jn1\n"
-    assert plain.cleaned("a\x85b\u2028c\x0bd\n") == "a?b?c?d\n"
+    assert plain.cleaned("a\x85b\u2028c\x0bd\n") == "a\ufffdb\ufffdc\ufffdd\n"
     assert plain.cleaned("[1,0]<stdout>:  two blanks\n[1,0]<stdout>:\n") == "  two blanks\n\n"
     assert plain.label_of("LAMMPS (1 Jan)\n", "LAMMPS (") == ""
 

@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import buffer_reuse, hot_spot, notification, streaming
-from fabric_checks.parsers.points import Point, columns, point
+from fabric_checks.parsers.points import Point, Rule, columns, point
 from fabric_checks.parsers.table import require_keys, whole
 from tests import breakages
 from tests.parsers import corpus
@@ -41,11 +41,14 @@ def test_times_are_by_the_key_that_is_not_fixed(golden):
     assert output.intervals_us("send_receive", slaves=3) == by_size
 
 
-GOOD = {"send_us": "2", "send_ci_low_us": "1.5", "send_ci_high_us": "2", "send_samples": "30", "send_stop": "ci"}
+GOOD = {"send_us": "2", "send_ci_low_us": "1.5", "send_ci_high_us": "2.4", "send_samples": "30", "send_stop": "ci"}
+
+
+RULE = Rule(share=0.25, fewest=30, longest_us=100)
 
 
 def test_a_point_and_its_columns():
-    assert point(GOOD, "send", 7) == Point(2.0, 1.5, 2.0, 30, "ci")
+    assert point(GOOD, "send", 7, RULE) == Point(2.0, 1.5, 2.4, 30, "ci")
     assert columns("send") == tuple(GOOD)
     assert columns("send", "wait")[5] == "wait_us"
 
@@ -57,19 +60,41 @@ def test_a_point_and_its_columns():
         ("send_us", "-2", "send_us is -2; a time must be positive"),
         ("send_us", "nan", "not a finite number"),
         ("send_us", "1.4", "send_us lies outside its confidence interval"),
-        ("send_us", "2.1", "send_us lies outside its confidence interval"),
+        ("send_us", "2.5", "send_us lies outside its confidence interval"),
         ("send_ci_low_us", "-1", "send_us is -1; a time must be positive"),
         ("send_ci_high_us", "inf", "not a finite number"),
         ("send_samples", "0", "send_us has no samples"),
         ("send_samples", "30.5", "a number of samples of send was expected, found '30.5'"),
         ("send_samples", "-30", "a number of samples of send was expected"),
+        ("send_samples", "29", "line 7: send stopped with ci after 29 samples, but takes at least 30"),
+        ("send_ci_low_us", "1.4999", "line 7: send stopped with ci, but its interval is wider than 25 % of it"),
+        ("send_ci_high_us", "2.5001", "send stopped with ci, but its interval is wider than 25 % of it"),
         ("send_stop", "c", "send_stop must be ci or cap, found 'c'"),
     ],
 )
 def test_damage(column, cell, message):
     with pytest.raises(OutputError) as error:
-        point(GOOD | {column: cell}, "send", 7)
+        point(GOOD | {column: cell}, "send", 7, RULE)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"samples": "7", "ci_high_us": "3"}, "send stopped with cap after 7 samples, but takes at least 8"),
+        ({"samples": "30", "ci_low_us": "1.6"}, "send stopped with cap, but its interval is within 25 % of it"),
+        ({"samples": "29"}, None),  # too few to trust the interval, and the time was up
+        ({"samples": "30"}, None),  # on the border, as far as six digits show
+        ({"samples": "8", "ci_low_us": "0"}, None),
+    ],
+)
+def test_a_point_that_took_all_of_its_time(cells, message):
+    found = GOOD | {"send_stop": "cap"} | {f"send_{name}": cell for name, cell in cells.items()}
+    if message is None:
+        assert point(found, "send", 7, RULE).samples == int(cells["samples"])
+        return
+    with pytest.raises(OutputError, match=message):
+        point(found, "send", 7, RULE)
 
 
 def test_whole_numbers():

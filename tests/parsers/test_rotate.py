@@ -24,7 +24,7 @@ def test_everything_is_read(text):
     assert output.hosts == tuple(f"n{rank}" for rank in range(16))
     assert (output.pairs, len(output.scan)) == (8, 64)
     assert output.confirmed and output.suspect_share == 0.06
-    assert (output.transfers_s, output.elapsed_s) == (1.0, 1.1)
+    assert (output.transfers_s, output.elapsed_s) == (10000, 11000)
     assert [phase for phase in rotate.PHASES if not len(output.phases[phase])] == ["leaf"] and output.groups == ()
     assert output.scan.sender[9], output.scan.receiver[9] == (1, 8 + 2)
 
@@ -78,8 +78,8 @@ def test_launcher_noise_around_the_output_is_passed_over(text):
         ("# shifts: 8 of 8", "# shifts: 9 of 9", "rounds of 8 pairs were asked for"),
         ("# shifts: 8 of 8", "# shifts: 8 of 7", "rounds of 8 pairs were asked for"),
         ("# shifts: 8 of 8", "# shifts: many", "how many shifts"),
-        ("# transfers: 1.0 s", "# transfers: 0 s", "seconds of 'transfers'"),
-        ("# elapsed: 1.1 s\n", "", "seconds of 'elapsed'"),
+        ("# transfers: 10000.0 s", "# transfers: 0 s", "seconds of 'transfers'"),
+        ("# elapsed: 11000.0 s\n", "", "seconds of 'elapsed'"),
         ("# rank 7: host n7\n", "", "host of rank 7"),
         ("# ranks: 16\n", "", "'ranks'"),
         ("confirm-repeats 4", "confirm-repeats 3", "not measured 3 times"),
@@ -120,7 +120,8 @@ def test_a_pair_with_itself_or_with_no_rank_is_refused(golden, other):
 def test_other_patterns():
     head = "# fabric-checks rotate 1\n# ranks: 3\n" + "".join(f"# rank {r}: host n{r}\n" for r in range(3))
     tail = "# transfers: 1 s\n# elapsed: 1 s\n"
-    options = "# options: pattern {} confirm no suspect-share 0.06 confirm-repeats 4\n# shifts: {}\n"
+    options = "# options: size 8 messages 10 tests 3 pattern {} confirm no suspect-share 0.06 confirm-repeats 4\n"
+    options += "# shifts: {}\n"
     columns = "# columns: round sender receiver MBps phase\n"
     shift = "0 0 1 5 scan\n0 1 2 5 scan\n0 2 0 5 scan\n1 0 2 5 scan\n1 1 0 5 scan\n1 2 1 5 scan\n"
     output = rotate.parse(head + options.format("shift", "2 of 2") + columns + shift + tail + "# complete: 6 rows\n")
@@ -192,11 +193,23 @@ def test_what_is_no_progress_is_not_passed_over(golden):
         ("# ranks: 8", "# ranks: 1", "the header names the hosts of 8 ranks, but says that 1 ran"),
         ("# ranks: 8", "# ranks: 9", "does not name the host of rank 8 of 9"),
         ("# ranks: 8\n", "# ranks: 8\n# ranks: 9\n", "the header gives 'ranks' twice, with different values"),
-        ("# ranks: 8\n", "# complete: 1 rows\n# ranks: 8\n", "a line of the header was expected"),
+        ("# ranks: 8\n", "# complete: 1 rows\n# ranks: 8\n", "several lines '# complete: ...'"),
         ("# columns: round", "# columns: sender", "the table has a column twice"),
         ("# complete:", "# columns: a\n# complete:", "a line after the table was expected"),
-        ("# complete:", "# complete: rows 3\n# complete:", "a line after the table was expected"),
+        ("# complete:", "# complete: rows 3\n# complete:", "several lines '# complete: ...'"),
         ("over transfers: ", "over transfers: 1", "but the seconds give"),
+        ("confirm yes", "confirm maybe", "the option 'confirm' is 'maybe', neither yes nor no"),
+        ("# elapsed: 6.9", "# elapsed: 0.9", "'elapsed' is 0.93588 s, but the transfers alone take 2.68879 s"),
+        ("size 65536", "size x", "the option 'size' was expected, found 'x'"),
+        (
+            "suspects: 16 pairs",
+            "suspects: 0 pairs",
+            "'suspects' is '0 pairs of 56, .* 43 together, 52 control",
+        ),
+        ("16 measured again, 6 alone", "16 measured again, 5 alone", "but measured again are .*, 24 alone"),
+        ("16 measured again, 6 alone", "5 measured again, 6 alone", "but measured again are"),
+        ("# suspects: 16 pairs", "# suspects: x pairs", "'suspects' is 'x pairs"),
+        ("confirm yes", "confirm no", "but measured again are 43 together"),
         (
             "# ordered pairs: 16 of 56",
             "# ordered pairs: 15 of 56",
@@ -215,3 +228,29 @@ def test_a_real_output_that_contradicts_itself_is_refused(golden, old, new, mess
     assert old in text
     with pytest.raises(OutputError, match=message):
         rotate.parse(text.replace(old, new))
+
+
+@pytest.mark.parametrize("phase", ["scan", "together", "control", "alone"])
+def test_a_rate_so_low_that_all_transfers_together_were_faster_is_refused(golden, phase):
+    text = golden("rotate/mpich-5.0.2.txt")
+    broken = re.sub(rf"(?m)^(\d+ \d+ \d+) \S+ {phase}$", rf"\1 0.25 {phase}", text, count=1)
+    assert broken != text
+    with pytest.raises(OutputError, match="'transfers' is 2.68879 s, but the slowest pairs of the tests alone"):
+        rotate.parse(broken)
+
+
+def test_flows_at_once_are_smaller_messages(text):
+    """With whole messages the flows alone would take 1.7 s, and all transfers more than 86 s."""
+    flows = rotate_patterns.leaf_flows(GROUPS)
+    whole = with_leaf(text, GROUPS, flows).replace("10000.0 s", "86 s").replace("11000.0 s", "87 s")
+    rows = int(re.search(r"# complete: (\d+) rows", whole)[1])
+    whole = whole.replace(f"# complete: {rows}", f"# complete: {rows + len(flows)}")
+    assert rotate.parse(whole).transfers_s == 86
+    with pytest.raises(OutputError, match="the slowest pairs of the tests"):
+        rotate.parse(whole.replace(" 900 leaf", " 0.9 leaf", 1))
+
+
+def test_nothing_is_measured_again_without_suspects(golden):
+    text = golden("rotate/mpich-5.0.2.txt")
+    with pytest.raises(OutputError, match="'suspects' is 'none', but measured again are 43 together"):
+        rotate.parse(re.sub(r"suspects: .*", "suspects: none", text))

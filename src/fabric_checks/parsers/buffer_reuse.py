@@ -13,7 +13,12 @@ MODES = ("latency", "stream")
 #: The shares of iterations that use one buffer again, in percent; the others use new ones.
 PERCENTS = (0, 25, 50, 75, 100)
 
-_TABLE = PointTable("buffer_reuse", MODES, {"size_B": "a message size", "reuse_percent": "a share of reused buffers"})
+_TABLE = PointTable(
+    "buffer_reuse",
+    MODES,
+    {"size_B": "a message size", "reuse_percent": "a share of reused buffers"},
+    {"latency": (2, "iterations"), "stream": (1, "iterations")},
+)
 
 
 def message_sizes(min_size_B: int = 1024, max_size_B: int = 4194304) -> list[int]:

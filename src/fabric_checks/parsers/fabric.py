@@ -18,6 +18,8 @@ from fabric_checks.parsers.table import cells_of, number, whole
 _FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})[ \t]*$", re.MULTILINE)
 _KEY = re.compile(r"# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)")
 _TITLES = re.compile(r"^# columns: (?P<names>.*\S.*)$", re.MULTILINE)
+#: The programs replace these in the names that they print.
+_NOT_PRINTED = re.compile(r"[^\n\t -~]")
 _LAST_LINE = re.compile(r"# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
 
 
@@ -70,7 +72,7 @@ def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     :param text: the standard output of the program; lines before its first are skipped, and those about its progress if
         the launcher merged its standard error.
     :param program: the name in its first line, such as ``streaming``.
-    :param columns: names of columns that the rows must have.
+    :param columns: the names of the columns, in the program's order.
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
     """
     frame = split(text, program, columns)
@@ -111,6 +113,17 @@ def seconds(header: Mapping[str, str], key: str) -> float:
     return value
 
 
+def require_elapsed(header: Mapping[str, str], key: str, least_s: float, of: str) -> float:
+    """Return the seconds of a line ``# key: N s``; raise :class:`OutputError` if they are less than they can be.
+
+    :param least_s: the least sum of its parts, each printed with six digits. :param of: the parts, in words.
+    """
+    value = seconds(header, key)
+    if value < least_s * (1 - 1e-4):
+        raise OutputError(f"{key!r} is {value:g} s, but {of} alone take {least_s:.6g} s: the output is damaged")
+    return value
+
+
 def shifts(header: Mapping[str, str]) -> tuple[int, int]:
     """Return how many rounds of a pattern were measured, and how many there are."""
     match = re.fullmatch(r"([0-9]{1,9}) of ([0-9]{1,9})(, evenly spread)?", header.get("shifts", ""))
@@ -145,9 +158,16 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     for name in columns:
         if name not in names:
             raise OutputError(f"the table has no column {name!r}", line_number)
+    if len(names) != len(columns):
+        raise OutputError(f"the table has {len(names)} columns instead of {len(columns)}", line_number)
+    if exchanged := [name for name, wanted in zip(names, columns, strict=True) if name != wanted]:
+        raise OutputError(f"the columns {exchanged[0]} and {exchanged[-1]} are not in the program's order", line_number)
     end = text.find("\n#", titles.end()) + 1
     if end == 0:
         raise OutputError(_CUT)
+    if odd := _NOT_PRINTED.search(text, start, end):
+        at = text.count("\n", 0, odd.start()) + 1
+        raise OutputError(f"{quoted(odd[0])} is no character of this program: the output is damaged", at)
     count = _footer(text, end, header)
     _require_hosts(header)
     return Frame(header, names, text[titles.end() + 1 : end], line_number + 1, count)
@@ -165,6 +185,8 @@ def _start(text: str, program: str) -> int:
             f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the program; "
             "check the partition's launcher against the environment's MPI"
         )
+    if text.count("\n# complete: ") > 1:
+        raise OutputError("several lines '# complete: ...': the outputs of several runs are mixed")
     first = _FIRST_LINE.search(text)
     if first is None:
         raise OutputError(
@@ -209,7 +231,7 @@ def _note(header: dict[str, str], key: re.Match[str], line_number: int) -> None:
 
 def _require_hosts(header: Mapping[str, str]) -> None:
     """Raise :class:`OutputError` unless the hosts that the header names are those of its ranks, if it names any."""
-    named = {key for key in header if re.fullmatch(r"rank [0-9]+", key)}
+    named = [key for key in header if re.fullmatch(r"rank [0-9]+", key)]
     if not named:
         return
     ranks = whole(header.get("ranks", ""), None, "the header's number of 'ranks'")
@@ -218,6 +240,8 @@ def _require_hosts(header: Mapping[str, str]) -> None:
             raise OutputError(f"the header does not name the host of rank {rank} of {ranks}")
     if len(named) > ranks:
         raise OutputError(f"the header names the hosts of {len(named)} ranks, but says that {ranks} ran")
+    if named != [f"rank {rank}" for rank in range(ranks)]:
+        raise OutputError("the header does not name the hosts in the order of ranks")
 
 
 def _without_progress(text: str, program: str) -> str:

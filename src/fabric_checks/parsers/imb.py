@@ -21,7 +21,7 @@ from fabric_checks.parsers.table import (
     Row,
     cells_of,
     only,
-    require_order,
+    require_mean,
     require_overlap,
     require_positive,
     require_rate,
@@ -80,6 +80,11 @@ _WHY = {
     "out-of-mem.": "its buffers need more memory than -mem allows; raise -mem, or ask for smaller messages",
     "int-overflow": "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes",
 }
+_CALL = "# Calling sequence was:"
+#: The options that bound the repetitions: a number, MiB at most at one size, and the number for single operations.
+_ITERATIONS = re.compile(r"^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)", re.MULTILINE)
+#: The same where the call does not have them. See ``IMB_settings.h`` and ``imb_p2p.c`` of IMB.
+_BY_DEFAULT, _BY_DEFAULT_P2P = ("1000", "40", "100"), ("100000", "800", "100000")
 _GAVE_UP = re.compile(rf"\s({'|'.join(map(re.escape, _WHY))})")
 #: Columns that hold whole numbers.
 _WHOLE = ("repetitions", "message_rate_per_s")
@@ -134,6 +139,10 @@ def parse(
     require_sizes(rows, sizes_B)
     ends = [line for line in lines if line.strip() == _LAST_LINE]
     only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
+    if "-iter_policy" not in text:
+        call = _ITERATIONS.search(text)
+        known = call is not None or (_CALL in text and " -iter" not in text)
+        _require_repetitions(rows, _bounds(call, program, mode) if known else None)
     names = tuple(name for name in columns if name != "size_B")
     # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
     # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
@@ -149,7 +158,9 @@ def parse(
             wrong.line,
         )
     if "min_time_us" in names:
-        require_order(rows, "min_time_us", "time_us", "max_time_us")
+        for row in rows:
+            least, mean, most = (f"{row.values[name]:.2f}" for name in ("min_time_us", "time_us", "max_time_us"))
+            require_mean((least, mean, most), processes, "times", row.line)
     if "message_rate_per_s" in names:
         for row in rows:
             require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], row.size_B, 0.5 + 1e-6)
@@ -194,6 +205,33 @@ def _version(lines: Sequence[str], program: str) -> str | None:
             raise OutputError(f"versions {version} and {match['version']} of {program} printed this", number)
         version = match["version"]
     return version
+
+
+def _bounds(call: re.Match[str] | None, program: str, mode: str | None) -> tuple[int, int]:
+    """Return the most repetitions of a size, and the most bytes that they move."""
+    default = _BY_DEFAULT_P2P if program == "IMB-P2P" else _BY_DEFAULT
+    asked = call.groups() if call else (None, None, None)
+    number, volume_MiB, single = (int(given or other) for given, other in zip(asked, default, strict=True))
+    return single if mode == NON_AGGREGATE else number, volume_MiB << 20
+
+
+def _require_repetitions(rows: Sequence[Row], bounds: tuple[int, int] | None) -> None:
+    """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call allows.
+
+    Where they would take too long IMB does fewer, and then no more at any larger size.
+
+    :param bounds: those of the call, None if it is not known.
+    """
+    allowed, volume_B = bounds or (10**18, 10**36)
+    for row in sorted(rows, key=lambda row: row.size_B):
+        allowed = min(allowed, max(1, volume_B // row.size_B) if row.size_B else allowed)
+        if (found := row.values["repetitions"]) > allowed:
+            raise OutputError(
+                f"{found:.0f} repetitions at {row.size_B} B are more than at smaller sizes, or than the call allows: "
+                "the output is damaged",
+                row.line,
+            )
+        allowed = int(found)
 
 
 def _require_overlap(rows: Sequence[Row]) -> None:

@@ -48,7 +48,10 @@ def parse(text: str) -> LatencyOutput:
     """
     header, table = long_table.parse(text, "latency_map", _COLUMNS, _VALID, _RULE)
     ranks = fabric.number_of(header, "ranks", at_least=2)
-    passes = fabric.number_of(fabric.options(header), "passes", at_least=1)
+    options = fabric.options(header)
+    passes, samples, repetitions = (
+        fabric.number_of(options, name, at_least=1) for name in ("passes", "samples", "repetitions")
+    )
     shifts, of_shifts = fabric.shifts(header)
     if of_shifts != 2 * rotate_patterns.turns(ranks):
         raise OutputError(f"the header states {of_shifts} rounds; {ranks} ranks have a different number")
@@ -67,11 +70,16 @@ def parse(text: str) -> LatencyOutput:
     }
     if not all(np.array_equal(table[name].to_numpy(), values) for name, values in expected.items()):
         raise OutputError("the rows are not those of the rounds, torn or out of order")
+    # Half of the samples of a pair are its median or more, the others its least or more, of half a ping-pong each. The
+    # pairs of a round take as long as the slowest.
+    below = samples // 2
+    pair_us = 2 * repetitions * ((samples - below) * table["latency_us"] + below * table["least_us"]).to_numpy()
+    rounds_s = 1e-6 * float(pair_us.reshape(-1, ranks // 2).max(axis=1).sum())
     return LatencyOutput(
         header,
         fabric.hosts(header, ranks),
         passes,
-        fabric.seconds(header, "elapsed"),
+        fabric.require_elapsed(header, "elapsed", rounds_s, "the slowest pairs of the rounds"),
         starter,
         other,
         table["latency_us"].to_numpy(),

@@ -11,9 +11,10 @@ import polars as pl
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
+from fabric_checks.parsers.table import SIX_DIGITS
 
-#: The cells of a column by its type, as far as they are checked one by one.
-_CELLS: Mapping[type[pl.DataType], str] = {pl.Int32: r"[0-9]{1,9}", pl.Float64: r"[-+0-9.eE]{1,40}"}
+#: The cells of a column by its type.
+_CELLS: Mapping[type[pl.DataType], str] = {pl.Int32: r"(?:0|[1-9][0-9]{0,8})", pl.Float64: f"-?{SIX_DIGITS}"}
 
 
 def parse(
@@ -27,11 +28,11 @@ def parse(
     :raises OutputError: as :func:`fabric_checks.parsers.fabric.parse`.
     """
     frame = fabric.split(text, program, tuple(types))
-    if frame.columns != tuple(types):
-        raise OutputError(f"the columns {' '.join(frame.columns)} were expected to be {' '.join(types)}")
+    of_columns = " ".join(_CELLS.get(kind, r"[a-z]+") for kind in types.values())
+    if torn := re.search(rf"(?m)^(?!{of_columns}$).+", frame.body):
+        at = frame.first_line + frame.body.count("\n", 0, torn.start())
+        raise OutputError(f"a row of the columns {' '.join(types)} was expected, found {quoted(torn[0])}", at)
     table = _table(frame, types)
-    if table is None:
-        raise _torn_row(frame, types)
     if len(wrong := table.select(valid.not_().arg_true()).to_series()):
         number, line = list(frame.lines())[wrong[0]]
         raise OutputError(f"{rule}, found {quoted(line)}", number)
@@ -39,31 +40,9 @@ def parse(
     return frame.header, table
 
 
-def _table(frame: fabric.Frame, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame | None:
-    """Return the rows of a table; None if a row is not of these columns."""
-    body = frame.body
-    if body.startswith("\n") or "\n\n" in body:
-        body = re.sub(r"^\n+", "", body, flags=re.MULTILINE)
-    try:
-        table = pl.read_csv(
-            io.BytesIO(body.encode(errors="replace")),
-            separator=" ",
-            has_header=False,
-            quote_char=None,
-            schema=types,
-            null_values=[],
-        )
-    except pl.exceptions.PolarsError:
-        return None
-    return None if table.null_count().sum_horizontal()[0] > 0 else table
-
-
-def _torn_row(frame: fabric.Frame, types: Mapping[str, type[pl.DataType]]) -> OutputError:
-    """Return the error for the first row that is not of these columns."""
-    for number, line in frame.lines():
-        cells = line.split(" ")
-        if len(cells) != len(types) or not all(
-            re.fullmatch(_CELLS.get(kind, r".+"), cell) for kind, cell in zip(types.values(), cells, strict=True)
-        ):
-            return OutputError(f"a row of the columns {' '.join(types)} was expected, found {quoted(line)}", number)
-    return OutputError(f"the table is not of the columns {' '.join(types)}", frame.first_line)
+def _table(frame: fabric.Frame, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Return the rows of a table, whose cells are as they have to be."""
+    body = re.sub(r"^\n+", "", frame.body, flags=re.MULTILINE) if "\n\n" in f"\n{frame.body}" else frame.body
+    return pl.read_csv(
+        io.BytesIO(body.encode()), separator=" ", has_header=False, quote_char=None, schema=types, null_values=[]
+    )

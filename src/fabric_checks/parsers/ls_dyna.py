@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import Found, number, only, whole
+from fabric_checks.parsers.table import Found, number, only, require_sum, whole
 
 #: The line before the messages of the first process.
 MESSAGES = "# mes0000"
@@ -22,14 +22,20 @@ _PROCESSES = re.compile(r"^ *(?:MPP|Parallel) execution with +(\S+) +(?:MPP )?pr
 _NORMAL = re.compile(r"^ *N o r m a l +t e r m i n a t i o n", re.MULTILINE)
 _ERROR = re.compile(r"^ *E r r o r +t e r m i n a t i o n", re.MULTILINE)
 _TABLE = re.compile(r"^ *T i m i n g +i n f o r m a t i o n *$", re.MULTILINE)
-_TOTALS = re.compile(r"^ *T o t a l s +(\S+) +(\S+) +(\S+) +(\S+) *$")
-#: Rows that are parts of the row above them are indented further.
-_ROW = re.compile(r"^ {2}(\S.*?) *\.{2,} *(\S+) +(\S+) +(\S+) +(\S+) *$")
-_ELAPSED = re.compile(r"^ *Elapsed time +(\S+) +seconds\b[^\n]*?\bfor +(\S+) +cycles\b", re.MULTILINE)
+_TITLES = ["CPU(seconds)", "%CPU", "Clock(seconds)", "%Clock"]
+#: The rows of the table, of fixed columns; those that are parts of the row above them are indented further.
+_NUMBERS = r" +([-+.0-9E]{0,20}[0-9][-+.0-9E]{0,20}|nan)" * 4
+_ROW = re.compile(r"^( *)(?:(T o t a l s)|(?P<name>[^\s.].{0,40}?)) *\.{0,40}" + _NUMBERS + "$")
+_TIME = re.compile(r"[0-9]E[-+][0-9]")
+_ELAPSED = re.compile(
+    r"^ *Elapsed time +(\S+) +seconds\b(?:\( *(\d{1,9}) hours +(\d{1,2}) min\. +(\d{1,2}) sec\.\))?"
+    r"[^\n]*?\bfor +(\S+) +cycles\b",
+    re.MULTILINE,
+)
 _CYCLES = re.compile(r"^ *Problem cycle *= *(\S+) *$", re.MULTILINE)
 _VERSION = re.compile(r"^ *\| *Version *: *mpp\b *(.*?) *\|", re.MULTILINE)
-#: Five digits are printed of each time; the rows of a table are as many numbers that were rounded.
-_ROUNDING = 1e-3
+#: By how much rounding to five digits may make a time longer than another.
+_ROUNDING = 1 + 1e-4
 
 
 @dataclass(frozen=True)
@@ -67,15 +73,21 @@ def parse(text: str, processes: int) -> DynaOutput:
     if not _NORMAL.search(text):
         raise OutputError("no line 'N o r m a l    t e r m i n a t i o n': the run did not finish")
     table = _only(list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'")
-    seconds, cycles = _only(_ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'")
+    seconds, *parts, cycles = _only(_ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'")
     elapsed_s, ran_cycles = whole(seconds, None, "seconds"), whole(cycles, None, "a number of cycles")
     if elapsed_s == 0 or ran_cycles == 0:
         raise OutputError(f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed")
+    if all(parts) and elapsed_s != 3600 * int(parts[0]) + 60 * int(parts[1]) + int(parts[2]):
+        raise OutputError(f"{elapsed_s} s are not {parts[0]} hours {parts[1]} min. {parts[2]} sec.: it is damaged")
     if (problem := _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")) != cycles:
         raise OutputError(f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}")
     versions = _VERSION.findall(text)
     version = _only(versions, "version") if versions else None
-    return DynaOutput(version, processes, ran_cycles, elapsed_s, _table(text[table.end() :]))
+    clock_s = _table(text[table.end() :])
+    # Start and end are whole seconds.
+    if (timed_s := sum(clock_s.values())) > elapsed_s + 2:
+        raise OutputError(f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed: it is damaged")
+    return DynaOutput(version, processes, ran_cycles, elapsed_s, clock_s)
 
 
 def _only(found: Sequence[Found], what: str) -> Found:
@@ -83,16 +95,42 @@ def _only(found: Sequence[Found], what: str) -> Found:
 
 
 def _table(text: str) -> dict[str, float]:
-    """Return the clock seconds of each part, from the table that the text begins with, its own sum checked."""
-    clock_s: dict[str, float] = {}
-    for row in text.split("\n"):
-        if totals := _TOTALS.match(row):
-            total, parts = number(totals[3], None), sum(clock_s.values())
-            if total <= 0 or abs(parts - total) > _ROUNDING * total:
-                raise OutputError(f"the table's parts take {parts:g} s, but its total is {total:g} s: it is damaged")
-            return clock_s
-        if part := _ROW.match(row):
-            if part[1] in clock_s or number(part[4], None) < 0:
-                raise OutputError(f"the table's row {quoted(part[1])} is there twice, or below zero")
-            clock_s[part[1]] = number(part[4], None)
+    """Return the clock seconds of each part, from the table that the text begins with, its own sums checked."""
+    lines = text.lstrip("\n").split("\n")
+    if lines[0].split() != _TITLES:
+        raise OutputError(f"the titles of the table of times were expected, found {quoted(lines[0])}")
+    rows: list[re.Match[str]] = []
+    for line in lines[1:]:
+        if row := _ROW.match(line):
+            rows.append(row)
+            if row[2]:
+                return _parts(rows)
+        elif len(_TIME.findall(line)) > 1:
+            raise OutputError(f"a row of the table of times was expected, found {quoted(line)}")
     raise OutputError("the table of times has no line 'T o t a l s': the output is cut off")
+
+
+def _parts(rows: Sequence[re.Match[str]]) -> dict[str, float]:
+    """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
+    totals = rows[-1]
+    clock_s: dict[str, float] = {}
+    parts: list[re.Match[str]] = []
+    for row in rows[:-1]:
+        if row.start(4) != totals.start(4):
+            raise OutputError(f"a row of the table of times is not below the others: {quoted(row[0])}")
+        if is_part := len(row[1]) == len(totals[1]):
+            if row["name"] in clock_s:
+                raise OutputError(f"the table's row {quoted(row['name'])} is there twice")
+            clock_s[row["name"]] = number(row[6], None)
+            parts.append(row)
+        for seconds, percent in ((4, 5), (6, 7)):
+            value, total = number(row[seconds], None), number(totals[seconds], None)
+            if value < 0 or (total > 0 and abs(number(row[percent], None) - 100 * value / total) > 0.02):
+                raise OutputError(f"{quoted(row[0])} is below zero, or its shares are not those of its times")
+            # Interfaces have clocks of their own.
+            own_clock = row["name"].startswith("Interf.")
+            if not is_part and not own_clock and (not parts or value > number(parts[-1][seconds], None) * _ROUNDING):
+                raise OutputError(f"{quoted(row[0])} takes longer than the row that it is part of")
+    for seconds in (4, 6):
+        require_sum(totals[seconds], [row[seconds] for row in parts], "the table's parts make its total", None)
+    return clock_s

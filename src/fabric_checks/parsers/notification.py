@@ -13,10 +13,12 @@ from fabric_checks.parsers.points import PointOutput, PointTable
 #: How a receive is completed: MPI_Test in a loop, or MPI_Wait. The points are half of the round trip.
 WAYS = ("test", "wait")
 
-_TABLE = PointTable("notification", WAYS)
+_TABLE = PointTable("notification", WAYS, repeats=dict.fromkeys(WAYS, (2, "")))
 _SHARES = re.compile(r"unknown|test (?P<test>[0-9]{1,6}) % wait (?P<wait>[0-9]{1,6}) %")
 _COUNTS = r"{0} (?P<{0}>[0-9]{{1,15}}) in (?P<{0}_slept>[0-9]{{1,7}}) of (?P<{0}_waits>[0-9]{{1,7}}) waits"
 _SLEEPS = re.compile("unknown|" + ", ".join(_COUNTS.format(way) for way in WAYS))
+#: The counts once more, where the reason has them.
+_REASON = re.compile(r"\D* (\S+) of (\S+) waits of \S+ ms, (\S+) times a wait, and used (\S+) % of a CPU")
 _VERDICT = re.compile(r"(?P<verdict>offered|absent|unknown): (?P<reason>.+)")
 
 
@@ -75,6 +77,11 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
         raise OutputError(
             f"the header calls a blocking wait {blocking['verdict']}, but its own counts make it {counted}"
         )
+    if (reason := _REASON.fullmatch(blocking["reason"])) and sleeps is not None and cpu_percent is not None:
+        wait = sleeps["wait"]
+        numbers = (wait.slept, wait.waits, f"{wait.count / max(wait.waits, 1):.3g}", f"{cpu_percent['wait']:.0f}")
+        if reason.groups() != tuple(map(str, numbers)):
+            raise OutputError(f"the header's reason does not fit its counts: {quoted(blocking['reason'])}")
     return NotificationOutput(output.header, output.rows, cpu_percent, sleeps, counted, blocking["reason"])
 
 

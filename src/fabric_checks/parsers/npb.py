@@ -14,7 +14,7 @@ from fabric_checks.parsers.table import only, positive, whole
 
 _FIRST_LINE = re.compile(r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE)
 _REPORT = re.compile(r"^ *(?P<name>\w+) Benchmark Completed\.? *$", re.MULTILINE)
-_FIELD = re.compile(r"^ (?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
+_FIELD = re.compile(r"^ *(?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
 #: The last field of the report; the flags of the compiler follow.
 _LAST_FIELD = "Version"
 #: Seconds and rates are printed to two decimals.
@@ -68,11 +68,26 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     iterations = whole(fields.get("Iterations", ""), None, "a number of Iterations")
     if abs(total - per_process * processes) > _ROUNDING * (processes + 1) + 1e-4 * total:
         raise OutputError(f"{total:g} Mop/s do not fit {per_process:g} on each of {processes} processes")
+    _require_head(text[first.end() :], iterations, processes)
     _require_rate(fields, benchmark, iterations, time_s, total)
     # The banner of 3.4.3 has 3.4.
     if not f"{fields['Version']}.".startswith(f"{first['version']}."):
-        raise OutputError(f"version {first['version']} began this output and {fields['Version']} ended it")
+        begun, ended = quoted(first["version"]), quoted(fields["Version"])
+        raise OutputError(f"version {begun} began this output and {ended} ended it")
     return NpbOutput(fields["Version"], processes, iterations, time_s, total)
+
+
+def _require_head(text: str, iterations: int, processes: int) -> None:
+    """Raise :class:`OutputError` unless the lines before the report have its iterations and processes, if they do."""
+    head = text[: text.index(" Benchmark Completed")]
+    for key, value in (("Iterations", iterations), ("(?:Total n|N)umber of processes", processes)):
+        for found in re.findall(rf"^ *{key} *: *(\S+)", head, re.MULTILINE):
+            if found != str(value):
+                raise OutputError(f"the output begins with {quoted(found)} where its report has {value}: it is damaged")
+    for numbered in (r"^ *([0-9]{1,9}) *$", r"^ *T = *([0-9]{1,9}) "):
+        numbers = re.findall(numbered, head, re.MULTILINE)
+        if numbers and numbers != [str(number) for number in range(1, iterations + 1)]:
+            raise OutputError(f"the output does not have the lines of {iterations} iterations in order: it is damaged")
 
 
 def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
@@ -104,6 +119,8 @@ def _require(fields: Mapping[str, str], key: str, value: str, *, optional: bool 
 def _positive(fields: Mapping[str, str], key: str) -> float:
     if key not in fields:
         raise OutputError(f"the report has no line {key!r}")
+    if not re.fullmatch(r"-?[0-9]*\.[0-9]{2}", fields[key]):
+        raise OutputError(f"{key} is {quoted(fields[key])}, not a number with two decimals")
     return positive(fields[key], key, None)
 
 
@@ -116,4 +133,6 @@ def _require_rate(fields: Mapping[str, str], benchmark: str, iterations: int, ti
         raise OutputError(f"Size is {quoted(size)}, not a number of keys or points")
     Mop = _OPERATIONS[benchmark](prod(map(int, size.split("x"))), iterations) / 1e6
     if not Mop / (time_s + _ROUNDING) - _ROUNDING <= Mop_per_s <= Mop / max(time_s - _ROUNDING, 1e-3) + _ROUNDING:
-        raise OutputError(f"{Mop_per_s:g} Mop/s do not fit {iterations} iterations of size {size} in {time_s:g} s")
+        raise OutputError(
+            f"{Mop_per_s:g} Mop/s do not fit {iterations} iterations of size {quoted(size)} in {time_s:g} s"
+        )

@@ -111,7 +111,8 @@ _INIT = re.compile(
     re.MULTILINE,
 )
 _HELLO = re.compile(r"^This is a test with (?P<processes>[0-9]{1,15}) processes\s*$", re.MULTILINE)
-_LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n", re.MULTILINE)
+#: A line of digits alone behind it is the rest of a number that was torn.
+_LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n(?![0-9]+$)", re.MULTILINE)
 _STARTUP_TITLE = re.compile(r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE)
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
 _COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
@@ -206,8 +207,14 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     text = plain.cleaned(text)
     version, found = _startup(text, "Init", _INIT, "nprocs: N, min: N ms, max: N ms, avg: N ms", processes)
     times_s = {name: int(found[name]) / 1000 for name in ("min", "avg", "max")}
-    if not 0 < times_s["min"] <= times_s["avg"] <= times_s["max"]:
+    least, mean, most = (int(found[name]) for name in ("min", "avg", "max"))
+    if not 0 < least <= mean <= most:
         raise OutputError(f"the times of MPI_Init are not positive and in order: {quoted(found[0])}")
+    # Of whole ms, whose fractions were cut off.
+    if not most + (processes - 1) * least < (mean + 1) * processes or not mean * processes < (
+        (processes - 1) * (most + 1) + least + 1
+    ):
+        raise OutputError(f"the average is not one of {processes} times of MPI_Init: {quoted(found[0])}")
     return StartupOutput(version, times_s)
 
 
@@ -256,6 +263,8 @@ def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
             require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], message_B, HALF_DIGIT)
     if "overlap_percent" in names:
         _require_overlap(rows)
+    if "mpi_wait_us" in names:
+        _require_overall(rows)
 
 
 def _require_overlap(rows: Sequence[Row]) -> None:
@@ -272,6 +281,21 @@ def _require_overlap(rows: Sequence[Row]) -> None:
             for other in (-HALF_DIGIT, HALF_DIGIT)
         ]
         require_overlap(row, min(shares), max(shares))
+
+
+def _require_overall(rows: Sequence[Row]) -> None:
+    """Raise :class:`OutputError` if the parts of a row took longer than all of it, each rounded to two decimals.
+
+    They are timed one after the other within it; reading the clock takes time too.
+    """
+    for row in rows:
+        parts = sum(row.values[f"{name}_us"] for name in ("compute", "coll_init", "mpi_test", "mpi_wait"))
+        if parts > row.values["overall_us"] + 5 * HALF_DIGIT:
+            raise OutputError(
+                f"compute, start, test and wait take {parts:.2f} us at {row.size_B} B, but all of it "
+                f"{row.values['overall_us']:g} us: the output is damaged",
+                row.line,
+            )
 
 
 def _header(lines: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import Row, number, require_positive, require_sizes, whole
+from fabric_checks.parsers.table import Row, require_positive, require_sizes, six_digit_error, six_digits, whole
 
 #: Why a search for the work that fits into a transfer stopped: found; there is none; too many steps.
 STOPS = ("knee", "none", "cap")
@@ -27,9 +27,6 @@ _VALUES = (
     "work_us",
     "steps",
 )
-
-#: Percentage points by which an availability may differ from what follows from the other columns as printed.
-_ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -80,21 +77,22 @@ def _table(
     :param transfers: the prefixes of the columns.
     :param percents: endings of further columns of each transfer, all of them percentages.
     """
-    names = [f"{transfer}_{name}" for transfer in transfers for name in (*_VALUES, *percents)]
-    columns = ["size_B", *names, *(f"{transfer}_stop" for transfer in transfers)]
-    output = fabric.parse(text, program, columns)
-    if len(output.columns) != len(columns):
-        raise OutputError(f"the table has {len(output.columns)} columns instead of {len(columns)}")
+    columns = [f"{transfer}_{name}" for transfer in transfers for name in (*_VALUES, "stop", *percents)]
+    names = [column for column in columns if not column.endswith("_stop")]
+    output = fabric.parse(text, program, ["size_B", *columns])
+    most_steps = fabric.number_of(fabric.options(output.header), "max-steps", at_least=1)
     rows: list[Row] = []
     stops: dict[str, dict[int, str]] = {transfer: {} for transfer in transfers}
     for line, cells in output.rows:
-        row = Row(line, whole(cells["size_B"], line, "a message size"), {n: number(cells[n], line) for n in names})
+        row = Row(line, whole(cells["size_B"], line, "a message size"), {n: six_digits(cells[n], line) for n in names})
         for transfer in transfers:
             stop = cells[f"{transfer}_stop"]
             if stop not in STOPS:
                 raise OutputError(f"a stop reason ({', '.join(STOPS)}) was expected, found {quoted(stop)}", line)
             stops[transfer][row.size_B] = stop
             _require_believable(row, transfer, stop)
+            if (steps := row.values[f"{transfer}_steps"]) > most_steps:
+                raise OutputError(f"{transfer}_steps is {steps:g}, but the options allow {most_steps} steps", line)
         for name in names:
             if name.endswith("_percent") and not 0 <= row.values[name] <= 100:
                 raise OutputError(f"{name} is {row.values[name]:g} at {row.size_B} B, outside 0 to 100", line)
@@ -110,11 +108,15 @@ def _require_believable(row: Row, transfer: str, stop: str) -> None:
     """
     for name in ("nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "work_us", "steps"):
         require_positive([row], f"{transfer}_{name}")
-    nominal, overhead, low, high, availability, _, steps = (row.values[f"{transfer}_{name}"] for name in _VALUES)
+    nominal, overhead, low, high, availability, work, steps = (row.values[f"{transfer}_{name}"] for name in _VALUES)
     where = f"at {row.size_B} B"
     if not low <= overhead <= high:
         raise OutputError(f"{transfer}_overhead_us lies outside its confidence interval {where}", row.line)
-    if abs(availability - max(0.0, 100 * (1 - overhead / nominal))) > _ROUNDING:
+    part = 100 * overhead / nominal
+    error = part * (six_digit_error(overhead) / overhead + six_digit_error(nominal) / nominal)
+    low_percent, high_percent = (max(0.0, 100 - part + sign * 1.001 * error) for sign in (-1, 1))
+    rounding = 1.001 * six_digit_error(availability)
+    if not low_percent - rounding <= availability <= high_percent + rounding:
         raise OutputError(
             f"{transfer}_availability_percent is {availability:g} {where}, which does not follow from the overhead "
             f"of {overhead:g} us and the nominal time of {nominal:g} us",
@@ -122,5 +124,10 @@ def _require_believable(row: Row, transfer: str, stop: str) -> None:
         )
     if stop == "none" and overhead != nominal:
         raise OutputError(f"{transfer} stopped with none {where}, but its overhead is not nominal", row.line)
+    # The transfer was longer than nominal; by how much, is a median of differences and not a difference of medians.
+    if stop == "knee" and work + overhead < 0.9 * nominal:
+        raise OutputError(
+            f"{transfer} stopped with knee {where}, but work and overhead are less than nominal", row.line
+        )
     if steps != int(steps):
         raise OutputError(f"{transfer}_steps is {steps:g} {where}, not a whole number", row.line)

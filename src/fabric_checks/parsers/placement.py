@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
+
+#: A package and a core in it, as Linux numbers them; -1 where it does not know.
+_CORE = r"(?:-1|0|[1-9][0-9]{0,5}):(?:-1|0|[1-9][0-9]{0,5})"
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,11 @@ def parse(text: str) -> PlacementOutput:
             raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
         for column in ("cpus", "online"):
             _require_cpu_list(cells[column], line)
-        if not re.fullmatch(r"-|[0-9-]{1,7}:[0-9-]{1,7}(,[0-9-]{1,7}:[0-9-]{1,7})*", cells["cores"]):
-            raise OutputError(f"a list of cores was expected, found {quoted(cells['cores'])}", line)
+        if not re.fullmatch(r"[\w.-]+", cells["node"], re.ASCII):
+            raise OutputError(f"the name of a node was expected, found {quoted(cells['node'])}", line)
         node = cells["host"] if cells["node"] == "-" else cells["node"]
-        cores: frozenset[str] = frozenset() if cells["cores"] == "-" else frozenset(cells["cores"].split(","))
+        cores = _cores(cells["cores"], line)
+        _require_cpus(cells, len(cores), line)
         ranks.append(RankPlace(len(ranks), cells["host"], node, cells["cpus"], cores, cells["online"]))
     return PlacementOutput(output.header["mpi"], output.header["compiler"], tuple(ranks))
 
@@ -76,9 +82,35 @@ def cpu_numbers(text: str) -> frozenset[int]:
     return frozenset(numbers)
 
 
+def _cores(text: str, line: int) -> frozenset[str]:
+    """Return the cores of a list, which has each once, in order; none for ``-``."""
+    if not re.fullmatch(rf"-|{_CORE}(,{_CORE})*", text):
+        raise OutputError(f"a list of cores was expected, found {quoted(text)}", line)
+    cores = text.split(",") if text != "-" else []
+    numbers = [tuple(map(int, core.split(":"))) for core in cores]
+    if numbers != sorted(set(numbers)):
+        raise OutputError(f"a list of cores in order was expected, found {quoted(text)}", line)
+    return frozenset(cores)
+
+
+def _require_cpus(cells: Mapping[str, str], cores: int, line: int) -> None:
+    """Raise :class:`OutputError` unless a rank's CPU is one of its own, these are in service, and have its cores."""
+    cpus, online = cpu_numbers(cells["cpus"]), cpu_numbers(cells["online"])
+    current = cells["cpu"]
+    if not re.fullmatch(r"-1|0|[1-9][0-9]{0,5}", current):
+        raise OutputError(f"the number of a CPU was expected, found {quoted(current)}", line)
+    if cpus and current != "-1" and int(current) not in cpus:
+        raise OutputError(f"the rank ran on CPU {current}, which is none of its own: {quoted(cells['cpus'])}", line)
+    if online and not cpus <= online:
+        raise OutputError(f"CPUs {quoted(cells['cpus'])} are not all in service: {quoted(cells['online'])}", line)
+    if cores > len(cpus):
+        raise OutputError(f"{cores} cores of {len(cpus)} CPUs: the output is damaged", line)
+
+
 def _require_cpu_list(text: str, line: int) -> None:
     """Raise :class:`OutputError` unless a text is a CPU list or ``-``."""
     well_formed = re.fullmatch(r"-|[0-9]{1,6}(-[0-9]{1,6})?(,[0-9]{1,6}(-[0-9]{1,6})?)*", text)
     ranges = [part.split("-") for part in text.split(",")] if well_formed and text != "-" else []
-    if not well_formed or any(int(ends[0]) > int(ends[-1]) for ends in ranges):
+    ends = [int(end) for each in ranges for end in each]
+    if not well_formed or any(later <= end for end, later in itertools.pairwise(ends)):
         raise OutputError(f"a list of CPUs was expected, found {quoted(text)}", line)

@@ -7,16 +7,20 @@ import re
 
 from fabric_checks.core.errors import OutputError, quoted
 
+_BYTE_ORDER_MARK = re.compile("^\ufeff", re.MULTILINE)
 #: Colours, and the erase-to-end-of-line that comes with them; launchers use no other control sequences.
 _COLOUR = re.compile(r"\x1b\[(?:[0-9;:]*m|K)")
 #: Line ends for Python, but not for C programs.
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
 _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
-#: What UCX, libfabric and the handlers of signals of Open MPI and UCX print, also behind the beginning of a line.
+_LAST_BLANKS = re.compile(r"(?m)(?<![ \t])[ \t]+$")
+#: What UCX, libfabric, PMIx and srun print, and the handlers of signals of Open MPI and UCX, also behind the beginning
+#: of a line.
 _LOG = re.compile(
     r"(?:\[\d{9,}\.\d+\] \[\S+:\d+ *:\d+\] +\S+:\d+ +UC\w+ |libfabric:\d+:\d*:?\w*:\w+:"
-    r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End)"
+    r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End"
+    r"|PMIX ERROR:)|srun: warning: |[\w.-]+\.\d+ hfi_\w+: "
     r"|==== backtrace |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
 )
 #: What UCX logs of an operation that it did not do. The program ends as if it had, and prints a time.
@@ -24,7 +28,8 @@ _REFUSED = re.compile(r"UCX +ERROR +((?:invalid|unsupported) atomic operation[^\
 
 
 def cleaned(text: str) -> str:
-    """Return an output without byte-order marks, colours, Open MPI's tags and what network libraries log.
+    """Return an output without byte-order marks, colours, Open MPI's tags, what network libraries log, and blanks at
+    the ends of lines.
 
     Each line is ended by a line feed. The lines keep their numbers, but those of the log are not counted.
 
@@ -35,13 +40,15 @@ def cleaned(text: str) -> str:
             f"UCX did not do the atomic operations, so nothing was measured: {quoted(refused[1].strip())}; "
             "take another one-sided component of Open MPI: OMPI_MCA_osc=^ucx"
         )
-    text = text.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
-    text = _NO_LINE_END.sub("?", text)
+    text = _BYTE_ORDER_MARK.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = _NO_LINE_END.sub("\ufffd", text)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if "]<std" in text:
         text = _without_tags(text)
-    return re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text) if _LOG.search(text) else text
+    if _LOG.search(text):
+        text = re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text)
+    return _LAST_BLANKS.sub("", text) if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")) else text
 
 
 def label_of(text: str, first: str) -> str:
@@ -60,7 +67,10 @@ def label_of(text: str, first: str) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Remove tags; the blank after them too, if it follows each of them and thus is not the program's."""
-    ends = [match.end() for match in _TAG.finditer(text)]
-    blank = "" if not all(text.startswith(" ", end) for end in ends) else " "
+    """Remove tags; the blank after them too, if it follows each of them; after one with a job's name the line may be
+    empty. That blank is the program's where all of its lines begin with one: parsers of such programs do without it.
+    """
+    tags = list(_TAG.finditer(text))
+    allowed = {" ", "\n", ""} if all("@" in tag[0] for tag in tags) else {" "}
+    blank = " ?" if {text[tag.end() : tag.end() + 1] for tag in tags} <= allowed else ""
     return re.sub(_TAG.pattern + blank, "", text, flags=re.MULTILINE)

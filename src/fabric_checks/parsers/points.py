@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import number, require_keys, whole
+from fabric_checks.parsers.table import positive, require_keys, six_digits, whole
 
 _ENDINGS = ("us", "ci_low_us", "ci_high_us", "samples", "stop")
 _STOPS = ("ci", "cap")
+#: Fewer samples give no interval of 95 %, so that no point ends before.
+FEWEST_SAMPLES = 8
+#: The options with the share and the seconds of the rule.
+_BOUNDS = ("ci-share", "max-seconds-per-point")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,20 @@ class Point:
     high_us: float
     samples: int
     stop: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When sampling of a point ends.
+
+    :param share: both ends of the interval are within this share of the median,
+    :param fewest: and there are at least so many samples;
+    :param longest_us: or the time is up: so long in microseconds, over the operations that a sample times.
+    """
+
+    share: float
+    fewest: int
+    longest_us: float
 
 
 @dataclass(frozen=True)
@@ -82,11 +100,13 @@ class PointTable:
     :param program: the name in the first line of the output.
     :param points: the names of the points of each row, in the program's order.
     :param keys: the columns that distinguish rows, each with the name of its cells in messages.
+    :param repeats: the operations that a sample times, by point: a number, and the option that multiplies it or "".
     """
 
     program: str
     points: tuple[str, ...]
     keys: Mapping[str, str] = field(default_factory=lambda: {"size_B": "a message size"})
+    repeats: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     def parse(self, text: str, wanted: Sequence[tuple[int, ...]]) -> PointOutput:
         """Read the output of the program.
@@ -95,16 +115,25 @@ class PointTable:
         :raises OutputError: if the output is not whole, has other rows or its values are not believable.
         """
         output = fabric.parse(text, self.program, [*self.keys, *columns(*self.points)])
+        options = fabric.options(output.header)
+        rules = {name: self._rule(name, options) for name in self.points}
         rows = tuple(
             PointRow(
                 line,
                 {column: whole(cells[column], line, meaning) for column, meaning in self.keys.items()},
-                {name: point(cells, name, line) for name in self.points},
+                {name: point(cells, name, line, rule) for name, rule in rules.items()},
             )
             for line, cells in output.rows
         )
         require_keys([(row.line, tuple(row.key.values())) for row in rows], wanted, tuple(self.keys))
         return PointOutput(output.header, rows)
+
+    def _rule(self, name: str, options: Mapping[str, str]) -> Rule:
+        """Return the rule of a point, as the options give it."""
+        count, option = self.repeats.get(name, (1, ""))
+        share, longest_s = (positive(options.get(o, ""), f"the option {o!r}", None) for o in _BOUNDS)
+        operations = count * (fabric.number_of(options, option, at_least=1) if option else 1)
+        return Rule(share, fabric.number_of(options, "min-samples", at_least=1), 1e6 * longest_s / operations)
 
 
 def columns(*names: str) -> tuple[str, ...]:
@@ -112,14 +141,16 @@ def columns(*names: str) -> tuple[str, ...]:
     return tuple(f"{name}_{ending}" for name in names for ending in _ENDINGS)
 
 
-def point(cells: Mapping[str, str], name: str, line: int) -> Point:
+def point(cells: Mapping[str, str], name: str, line: int, rule: Rule) -> Point:
     """Read the point ``name`` from the cells of a row.
 
     :param cells: the cells of the row by column; those of :func:`columns` must be there.
     :param line: the line number of the row, for errors.
-    :raises OutputError: if a value is not a believable time, or lies outside its own confidence interval.
+    :param rule: the rule by which its samples were taken.
+    :raises OutputError: if a value is not a believable time, lies outside its own confidence interval, or does not fit
+        the reason for which sampling stopped.
     """
-    median, low, high = (number(cells[f"{name}_{ending}"], line) for ending in _ENDINGS[:3])
+    median, low, high = (six_digits(cells[f"{name}_{ending}"], line) for ending in _ENDINGS[:3])
     samples = whole(cells[f"{name}_samples"], line, f"a number of samples of {name}")
     stop = cells[f"{name}_stop"]
     if median <= 0 or low < 0:
@@ -131,6 +162,18 @@ def point(cells: Mapping[str, str], name: str, line: int) -> Point:
         raise OutputError(f"{name}_us has no samples", line)
     if stop not in _STOPS:
         raise OutputError(f"{name}_stop must be ci or cap, found {quoted(stop)}", line)
+    # By how far the farther end of the interval is from the median, as a share of it; six digits are printed.
+    width, rounding = max(median - low, high - median) / median, 2e-5
+    least = rule.fewest if stop == "ci" else min(rule.fewest, FEWEST_SAMPLES)
+    if samples < least:
+        raise OutputError(f"{name} stopped with {stop} after {samples} samples, but takes at least {least}", line)
+    if stop == "ci" and width > rule.share + rounding:
+        raise OutputError(f"{name} stopped with ci, but its interval is wider than {100 * rule.share:g} % of it", line)
+    if stop == "cap" and samples >= rule.fewest and width < rule.share - rounding:
+        raise OutputError(f"{name} stopped with cap, but its interval is within {100 * rule.share:g} % of it", line)
+    # When the last sample began the time was not up, unless they were too few; half of them take the median or more.
+    if samples > FEWEST_SAMPLES and (samples / 2 - 1) * median > rule.longest_us * (1 + rounding):
+        raise OutputError(f"{samples} samples of {name}_us take longer than the options allow", line)
     return Point(median, low, high, samples, stop)
 
 

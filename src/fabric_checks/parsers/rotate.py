@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric, long_table, rotate_patterns
-from fabric_checks.parsers.table import number
+from fabric_checks.parsers.table import number, whole
 
 #: The phases of a run, in order.
 PHASES = ("scan", "leaf", "together", "control", "alone")
 
 _COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
+_SUSPECTS = re.compile(
+    r"(?P<pairs>[0-9]{1,9}) pairs of [0-9]{1,12}, [0-9]{1,9} senders, [0-9]{1,9} receivers; "
+    r"(?:(?P<again>[0-9]{1,9}) measured again, )?(?P<alone>[0-9]{1,9})(?: measured)? alone"
+)
 _VALID = pl.col("MBps").is_finite() & (pl.col("MBps") > 0)
 
 
@@ -124,7 +128,12 @@ def parse(text: str) -> RotateOutput:
     for phase in PHASES[2:]:
         _require_repeats(phases[phase], phase, ranks, repeats)
     _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
-    transfers_s, elapsed_s = fabric.seconds(header, "transfers"), fabric.seconds(header, "elapsed")
+    least_s = _least_transfers_s(table, options)
+    transfers_s = fabric.require_elapsed(header, "transfers", least_s, "the slowest pairs of the tests")
+    elapsed_s = fabric.require_elapsed(header, "elapsed", transfers_s, "the transfers")
+    if (confirm := options.get("confirm", "")) not in ("yes", "no"):
+        raise OutputError(f"the option 'confirm' is {quoted(confirm)}, neither yes nor no")
+    _require_suspects(header, phases, repeats, confirm == "yes")
     _require_ratio(header, elapsed_s / transfers_s)
     output = RotateOutput(
         header,
@@ -132,7 +141,7 @@ def parse(text: str) -> RotateOutput:
         fabric.hosts(header, ranks),
         pairs,
         number(options.get("suspect-share", ""), 1),
-        options.get("confirm") == "yes",
+        confirm == "yes",
         transfers_s,
         elapsed_s,
         phases,
@@ -220,6 +229,41 @@ def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> N
     _, counts = np.unique(part.sender.astype(np.int64) * ranks + part.receiver, return_counts=True)
     if phase != "together" and (counts % repeats).any():
         raise OutputError(f"phase {phase} has a pair that was not measured {repeats} times")
+
+
+def _least_transfers_s(table: pl.DataFrame, options: Mapping[str, str]) -> float:
+    """Return the least time of all tests in seconds.
+
+    Each test takes as long as its slowest pair, and none is faster than the rate of the best test, which is printed. In
+    the phase ``leaf`` a rank has several partners at once, in messages that are as much smaller.
+    """
+    size_B, messages, tests = (
+        whole(options.get(name, ""), None, f"the option {name!r}") for name in ("size", "messages", "tests")
+    )
+    least = table.group_by("phase", "round").agg(pl.col("MBps").min(), pl.len(), pl.col("sender").n_unique())
+    partners = pl.when(pl.col("phase") == "leaf").then(pl.col("len") // pl.col("sender")).otherwise(1)
+    test_us = least.select(messages * pl.max_horizontal(1, size_B // partners) / pl.col("MBps")).to_series()
+    return 1e-6 * tests * float(test_us.to_numpy().sum())
+
+
+def _require_suspects(header: Mapping[str, str], phases: Mapping[str, Transfers], repeats: int, confirm: bool) -> None:
+    """Raise :class:`OutputError` unless the line about suspects, if there is one, agrees with what was measured again.
+
+    Older outputs do not have how many were measured again.
+    """
+    text = header.get("suspects")
+    again = {phase: len(phases[phase]) for phase in PHASES[2:]}
+    if text == ("none" if confirm else "not measured again") or (text is None and not confirm):
+        fits = not any(again.values())
+    elif counts := _SUSPECTS.fullmatch(text or "") if confirm else None:
+        alone = int(counts["alone"])
+        measured = int(counts["again"] or alone)
+        fits = again["alone"] == alone * repeats and alone <= measured <= min(int(counts["pairs"]), again["together"])
+    else:
+        fits = text is None
+    if not fits:
+        rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
+        raise OutputError(f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}")
 
 
 def _require_measured(output: RotateOutput) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fabric_checks.core.errors import OutputError
+from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
 from fabric_checks.parsers.points import PointOutput, PointTable
 
@@ -18,6 +18,9 @@ MODES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_REPEATS = {"ping_pong": (2, ""), "streaming": (1, "window"), "bidirectional_streaming": (1, "window")}
+
+
 def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_depth: int = 0) -> PointOutput:
     """Read the output of ``streaming``.
 
@@ -26,12 +29,12 @@ def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_d
     :param queue_depth: the queue depth that was asked for, 0 for none.
     :raises OutputError: if the output is not whole, is not what was asked for or its values are not believable.
     """
-    output = PointTable("streaming", MODES[directions]).parse(text, [(size,) for size in sizes_B])
+    output = PointTable("streaming", MODES[directions], repeats=_REPEATS).parse(text, [(size,) for size in sizes_B])
     options = fabric.options(output.header)
     for name, value in {"directions": directions, "queue-depth": str(queue_depth)}.items():
         if options.get(name) != value:
             raise OutputError(
                 f"--{name} {value} was asked for, but the program says that it ran with "
-                f"{options.get(name, 'no such option')}"
+                f"{quoted(options[name]) if name in options else 'no such option'}"
             )
     return output

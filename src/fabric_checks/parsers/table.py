@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TypeVar
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -54,6 +55,60 @@ def two_decimals(text: str, line: int) -> float:
     if not _TWO_DECIMALS.fullmatch(text):
         raise OutputError(f"{quoted(text)} does not have two decimals like all values: the output is damaged", line)
     return value
+
+
+def half_digit(text: str) -> float:
+    """Return half a unit of the last printed digit of a finite number; 0 for a bare ``0``, which C's ``%g`` prints
+    for exactly 0.
+    """
+    exponent = Decimal(text).as_tuple().exponent
+    return 0.0 if text == "0" or not isinstance(exponent, int) else 0.5 * 10.0 ** min(exponent, 300)
+
+
+#: A number as C prints it with ``%.6g``: six digits at most, and no zeros that say nothing.
+SIX_DIGITS = (
+    r"(?:0|[1-9][0-9]{0,5}|(?=[0-9.]{3,7}(?![0-9.]))[1-9][0-9]*\.[0-9]*[1-9]|0\.0{0,3}[1-9](?:[0-9]{0,4}[1-9])?"
+    r"|[1-9](?:\.[0-9]{0,4}[1-9])?e[-+][0-9]{2,3})"
+)
+
+
+def six_digits(text: str, line: int) -> float:
+    """Return the number that ``text`` is; raise :class:`OutputError` unless C's ``%.6g`` prints it like this."""
+    value = number(text, line)
+    if text == "-0" or not re.fullmatch(f"-?{SIX_DIGITS}", text):
+        raise OutputError(f"{quoted(text)} is not a number of six digits like all values: the output is damaged", line)
+    return value
+
+
+def six_digit_error(value: float) -> float:
+    """Return half a unit of the last of six digits of a number that is not below 0, which is what rounding changes."""
+    return 0.5 * 10.0 ** (math.floor(math.log10(value)) - 5) if value > 0 else 0.0
+
+
+def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int | None) -> None:
+    """Raise :class:`OutputError` unless printed numbers can be the least, the mean and the most of so many.
+
+    One of those is the least, one the most, and the others are between. Each is rounded to its last printed digit.
+    """
+    low, middle, high = map(float, texts)
+    least_error, mean_error, most_error = map(half_digit, texts)
+    error = (1 + 1e-6) * (mean_error + max(least_error, most_error))
+    others = max(count - 1, 1)
+    lowest, highest = ((end + others * other) / (others + 1) for end, other in ((high, low), (low, high)))
+    if low > high or not lowest - error <= middle <= highest + error:
+        raise OutputError(
+            f"{middle:.9g} is not the mean of {count} {what} from {low:.9g} to {high:.9g}: the output is damaged", line
+        )
+
+
+def require_sum(total: str, parts: Sequence[str], what: str, line: int | None) -> None:
+    """Raise :class:`OutputError` unless numbers add up to another one, each rounded to its last printed digit.
+
+    :param what: the parts and the total in words, as in ``KinEng and PotEng make TotEng``.
+    """
+    added = math.fsum(map(float, parts))
+    if abs(added - float(total)) > (1 + 1e-6) * sum(map(half_digit, (total, *parts))):
+        raise OutputError(f"{what}, but {added:.9g} is not {float(total):.9g}: the output is damaged", line)
 
 
 def whole(text: str, line: int | None, what: str) -> int:

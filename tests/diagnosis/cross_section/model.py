@@ -105,7 +105,7 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
         if len(more) > len(few) and suspects.is_any_slow(phases, len(few), len(alone), suspect_share):
             phases["control"] = fabric.again(*zip(*more, strict=True), repeats, together=False)
     hosts = tuple(f"n{rank}" for rank in range(fabric.nodes))
-    return RotateOutput({}, "rotate", hosts, half, suspect_share, confirm, 1.0, 1.1, phases)
+    return RotateOutput({}, "rotate", hosts, half, suspect_share, confirm, 10000.0, 11000.0, phases)
 
 
 def text_of(output, repeats=4):
@@ -115,8 +115,8 @@ def text_of(output, repeats=4):
     lines = ["# fabric-checks rotate 1", "# mpi: a model", "# compiler: none", f"# ranks: {ranks}"]
     lines += [f"# rank {rank}: host {host}" for rank, host in enumerate(output.hosts)]
     lines.append(
-        f"# options: size 8388608 pattern rotate confirm {confirm} suspect-share {output.suspect_share} "
-        f"confirm-repeats {repeats}"
+        f"# options: size 8388608 messages 10 tests 3 pattern rotate confirm {confirm} "
+        f"suspect-share {output.suspect_share} confirm-repeats {repeats}"
     )
     lines += [f"# shifts: {output.pairs} of {output.pairs}", "# columns: round sender receiver MBps phase"]
     rows = [
