@@ -38,7 +38,7 @@ class Score:
 
 def verb(files: Sequence[Path], topology: Sequence[Path], options: Sequence[str]) -> tuple[dict[str, Any], int]:
     """Return what the verb prints as JSON, and its exit status."""
-    from fabric_checks.cli.rotate import command  # the version under test may be another
+    from fabric_checks.cli.blame import command  # the version under test may be another
 
     words = [*map(str, files), "--json", *options]
     for path in topology:

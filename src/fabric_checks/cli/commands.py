@@ -33,7 +33,7 @@ _OWN = {
     "compare": (CLOSER, "Compare sets of results with the first one."),
     "changes": (CLOSER, "Find when a metric's level changed, and what else changed."),
     "history": (CLOSER, "Plot a metric from run to run."),
-    "rotate": (CLOSER, "Analyse output of rotate: which node or path is slow."),
+    "blame": (CLOSER, "Name who is slow, by a matrix of pairs of any program."),
     "init": (REFERENCES, "Detect this machine, ask for the rest, write its files."),
     "doctor": (REFERENCES, "Say which checks run with settings of ReFrame, which not, why."),
     "references": (REFERENCES, "Propose references from history, and check the files."),

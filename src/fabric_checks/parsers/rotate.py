@@ -48,7 +48,7 @@ class Transfers:
 
 @dataclass(frozen=True)
 class RotateOutput:
-    """One run of ``rotate``.
+    """One run of ``rotate``, or the matrix of another program in this form.
 
     :param header: the header and footer lines by key.
     :param pattern: one of :data:`fabric_checks.parsers.rotate_patterns.PATTERNS`.
@@ -60,6 +60,11 @@ class RotateOutput:
     :param elapsed_s: the time of the whole run, in seconds.
     :param phases: the measurements by phase (:data:`PHASES`); all but ``scan`` may be empty.
     :param groups: the group of each rank in phase ``leaf``, -1 for none; empty without groups.
+    :param program: that measured it; of another than ``rotate`` the numbers of pairs in a round and of seconds are
+        unknown, and every pair is in ``control`` or ``alone``, as often as it was measured.
+    :param nodes: the host of each rank if ``hosts`` has the names of single GPUs or adapters; empty otherwise.
+    :param both_ways: whether a rate is that of both directions together, and stands for each.
+    :param at_once: whether other pairs ran during ``control`` and ``alone``, too.
     """
 
     header: Mapping[str, str]
@@ -72,6 +77,15 @@ class RotateOutput:
     elapsed_s: float
     phases: Mapping[str, Transfers]
     groups: tuple[int, ...] = ()
+    program: str = "rotate"
+    nodes: tuple[str, ...] = ()
+    both_ways: bool = False
+    at_once: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is the matrix of another program."""
+        return self.program != "rotate"
 
     @property
     def scan(self) -> Transfers:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, leaves, map_fit, parts
+from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, inference, leaves, map_fit, parts
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
@@ -18,6 +19,9 @@ from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.parsers import rotate
+
+#: The values that need what only ``rotate`` knows: the pairs of a round, and its times.
+_OF_ROTATE = ("aggregate_bandwidth", "perceived_aggregate_bandwidth", "elapsed_over_transfers")
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,10 @@ class Report:
         number of parts that are slow for certain; the elapsed time over that of the transfers; the share of all ordered
         pairs in percent that the scan measured; the number of ranks that it had only as senders, only as receivers, or
         not at all; the smallest losses in percent that would have been named, 100 where none would; and
-        :attr:`of_switches`.
+        :attr:`of_switches`. Those that only ``rotate`` can have are left out for other programs.
         """
         measured, all_pairs = self.output.ordered_pairs
-        return bandwidths.values(self.matrix, self.output.pairs) | {
+        found = bandwidths.values(self.matrix, self.output.pairs) | {
             "full_rate_share": 100 * self.plateaus.get(1, 0.0),
             "faults": float(len(findings.faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
@@ -72,6 +76,7 @@ class Report:
             **self.limits.metrics(),
             **self.of_switches,
         }
+        return {name: value for name, value in found.items() if not self.output.is_table or name not in _OF_ROTATE}
 
     @property
     def of_switches(self) -> dict[str, float]:
@@ -150,11 +155,19 @@ def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
     return output
 
 
-def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: FabricMap | None = None) -> Report:
-    """Analyse a run; the parameters are those of :func:`of_text`."""
+def of_run(
+    output: rotate.RotateOutput,
+    link_MBps: float | None = None,
+    known: FabricMap | None = None,
+    cannot_tell: Sequence[str] = (),
+) -> Report:
+    """Analyse a run; the parameters are those of :func:`of_text`.
+
+    :param cannot_tell: what the program did not measure, if it is another than ``rotate``.
+    """
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
-    mapped = parts.on_map(evidence.of_output(output), output.hosts, known)
+    mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
     found, mapped = _found(output, mapped)
     found = (*found, *findings.below_line_rate(mapped, link_MBps))
     ways = leaves.of_output(output, mapped)
@@ -163,7 +176,9 @@ def of_run(output: rotate.RotateOutput, link_MBps: float | None = None, known: F
     slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
     again = output.phases["together"] if output.confirmed else None
     smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
-    not_measured = tuple(missed(mapped, output.hosts, confirmed=output.confirmed))
+    if output.at_once:
+        smallest = Limits(inference.least_of_nodes(mapped.evidence) if output.confirmed else None, None, None)
+    not_measured = (*cannot_tell, *missed(mapped, output.hosts, confirmed=output.confirmed or output.is_table))
     return Report(output, matrix, link, bandwidths.plateaus(matrix, link), found, mapped, smallest, not_measured, ways)
 
 
@@ -174,5 +189,5 @@ def _found(output: rotate.RotateOutput, mapped: MappedEvidence) -> tuple[tuple[F
     doubt = doubt or map_fit.scattered(found)
     if doubt is None:
         return tuple(found), mapped
-    unmapped = parts.on_map(mapped.evidence, output.hosts, None)
+    unmapped = parts.on_map(mapped.evidence, mapped.nodes, None)
     return (*findings.find(output, unmapped), doubt), unmapped

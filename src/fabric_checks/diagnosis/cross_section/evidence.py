@@ -34,6 +34,9 @@ from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
 Numbers = NDArray[np.int64]
 
+#: The most pairs whose repeats are compared with each other; a matrix of another program has them of all its pairs.
+MOST_SAMPLES = 4096
+
 
 @dataclass(frozen=True)
 class Series:
@@ -85,6 +88,8 @@ class Evidence:
     :param controls: the position of each control and the logarithms of its rates.
     :param kinds: of nodes, the fastest first; :param of_kind: of each rank the logarithm of its kind's rate, as a share
         of the fastest kind's.
+    :param host: the number of each rank's host. :param both_ways: whether a rate stands for both directions.
+    :param at_once: whether other pairs ran in ``alone``, too: then only nodes can be told from what pairs share.
     """
 
     sender: Numbers
@@ -105,6 +110,9 @@ class Evidence:
     controls: tuple[tuple[int, Array], ...]
     kinds: tuple[Kind, ...]
     of_kind: Array
+    host: Numbers
+    both_ways: bool = False
+    at_once: bool = False
 
     @property
     def of_pair(self) -> Array:
@@ -128,7 +136,7 @@ def of_output(output: RotateOutput) -> Evidence:
     """Return the evidence of a run."""
     ranks = len(output.hosts)
     # No network is between two ranks of one host, unless there is but one and it is what is measured.
-    _, host = np.unique(output.hosts, return_inverse=True)
+    _, host = np.unique(output.nodes or output.hosts, return_inverse=True)
     hosts = int(host.max()) + 1
     table = _by_time(output, ranks)
     pair_of_row = table["pair"].to_numpy()
@@ -168,6 +176,8 @@ def of_output(output: RotateOutput) -> Evidence:
     of_nodes = node_spread(columns["scan"], sender, receiver, fastest)
     reached = len(np.union1d(controlled // ranks, controlled % ranks)) / ranks
     noise = of_controls(samples, again, repeat, (fastest, seen), (of_nodes, reached))
+    if output.is_table and not repeat:
+        noise = replace(noise, repeat=noise.scan)  # measured once: pairs differ by no more than measurements do
     position = np.searchsorted(pairs, table["pair"].to_numpy())
     series = Series(
         position,
@@ -195,6 +205,9 @@ def of_output(output: RotateOutput) -> Evidence:
         tuple(zip(np.searchsorted(pairs, controlled).tolist(), samples, strict=True)),
         found,
         of_kind,
+        host.astype(np.int64),
+        output.both_ways,
+        output.at_once,
     )
 
 
@@ -236,7 +249,12 @@ def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFram
 
 
 def _samples(table: pl.DataFrame) -> tuple[Numbers, list[Array]]:
-    """Return the pairs of some rows, ascending, and the rates of each in the order of time."""
+    """Return the pairs of some rows, ascending, and the rates of each in the order of time.
+
+    Of more than :data:`MOST_SAMPLES` pairs it is every second, third, and so on.
+    """
     pair, rate = table["pair"].to_numpy(), table["rate"].to_numpy()
     pairs, first = np.unique(pair, return_index=True)
-    return pairs, np.split(rate, first[1:]) if len(pairs) else []
+    samples = np.split(rate, first[1:]) if len(pairs) else []
+    step = -(-len(pairs) // MOST_SAMPLES) or 1
+    return pairs[::step], samples[::step]

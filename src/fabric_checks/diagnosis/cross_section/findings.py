@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ _KINDS = {
     "link": "uplink",
     "leaf pair": "uplink",
     "above": "switch",
+    "host": "node",
 }
 #: Nothing is blamed if one measurement of a pair differs so much from the next.
 MOST_NOISE = 0.25
@@ -45,8 +46,8 @@ MOST_NOISE = 0.25
 OF_ALL = 0.93
 #: Pairs alone reach this share of a link, even where one process does not fill it (670 of 968 MB/s on Feynman).
 LEAST_OF_LINK = 0.6
-#: The most single slow pairs that are listed one by one, and the most nodes of a kind.
-MOST_PAIRS, MOST_OF_KIND = 3, 3
+#: The most single slow pairs that are listed one by one, the most nodes of a kind, and the most suspects.
+MOST_PAIRS, MOST_OF_KIND, MOST_SUSPECTS = 3, 3, 5
 
 
 @dataclass(frozen=True)
@@ -104,23 +105,33 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     :param mapped: the evidence of the run on the map of its fabric.
     """
     evidence = mapped.evidence
-    if output.confirmed and evidence.noise.repeat > MOST_NOISE:
+    if output.confirmed and evidence.noise.repeat > MOST_NOISE and not output.at_once:
         return [_noise(mapped, int((evidence.repeats > 0).sum()))]
-    if not output.confirmed and not mapped.corrected:
+    if not output.confirmed and not mapped.corrected and not output.is_table:
         return []
     culprits, unsure = explain(mapped)
+    if output.is_table:
+        culprits = tuple(replace(each, sure=each.sure and _is_repeated(mapped, each)) for each in culprits)
     findings = [_finding(mapped, output.hosts, each) for each in culprits if not _is_symptom(each, culprits)]
     certain = faults(findings)
     # Suspects are not reported next to certain faults, and pairs that were slow alone are reported as noise.
-    findings = certain or [each for each in findings if not each.slow][:MOST_PAIRS]
+    suspects = [each for each in findings if output.is_table or not each.slow]
+    findings = certain or suspects[: MOST_SUSPECTS if output.is_table else MOST_PAIRS]
     pairs = [each for each in certain if each.kind == "pair"]
     if len(pairs) > MOST_PAIRS:
         findings = [each for each in certain if each.kind != "pair"] + [_group(output.hosts, pairs)]
     blamed = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
-    findings += [_changed(mapped, output.hosts, each) for each in changes.of_nodes(mapped, blamed)]
-    findings += _unexplained(mapped, output, blamed, unsure) + _kinds(mapped, output.hosts)
+    if not output.is_table:
+        findings += [_changed(mapped, output.hosts, each) for each in changes.of_nodes(mapped, blamed)]
+        findings += _unexplained(mapped, output, blamed, unsure)
+    findings += _kinds(mapped, output.hosts)
     order = {"pair": 1, "past": 2, "kinds": 3, "sharing": 4, "noise": 5}
     return sorted(findings, key=lambda finding: (order.get(finding.kind, 0), not finding.confirmed, finding.share))
+
+
+def _is_repeated(mapped: MappedEvidence, culprit: Culprit) -> bool:
+    """Return whether most of the slow pairs of a part were measured more than once."""
+    return len(culprit.slow) > 0 and float(np.median(mapped.evidence.repeats[culprit.slow])) >= 2
 
 
 def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
@@ -139,7 +150,7 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     others = [words.of_part(mapped, hosts, each) for each in culprit.others]
     names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
     also = sorted({each.side for each in others if each.name == named.name and each.side != named.side})
-    side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair") else ""
+    side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair", "host") else ""
     of_others = "its kind" if part.kind in OF_NODES and len(mapped.evidence.kinds) > 1 else "others"
     text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of {of_others}"
     text += f"{_since(mapped, culprit.since)}, {_evidence(mapped, culprit)}"
@@ -148,7 +159,9 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
         details.append("no pair with its neighbours was measured: its path to all other nodes may be the cause instead")
     elif also:
         details.append("the other direction was not measured often enough to tell")
-    if not culprit.sure:
+    if not culprit.sure and len(culprit.slow) and not _is_repeated(mapped, culprit):
+        details.append("measured once: chance, or traffic of others, could explain this")
+    elif not culprit.sure:
         details.append("chance, or the differences between healthy ones, could explain this")
     return Finding(
         _KINDS.get(part.kind, part.kind),
@@ -188,13 +201,14 @@ def _since(mapped: MappedEvidence, since: float) -> str:
 
 def _evidence(mapped: MappedEvidence, culprit: Culprit) -> str:
     """Return the evidence for a culprit, in words."""
+    how = "measured, others ran" if mapped.evidence.at_once else "measured alone"
     if culprit.part.kind == "pair" and len(culprit.slow):
-        return "measured alone"
+        return how
     if len(culprit.slow) < FEWEST_PAIRS:
         pairs = count_text(len(culprit.slow_in_scan), "pair")
         return f"by {pairs} of the scan, corrected for sharing, not measured alone"
     alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
-    return f"{len(culprit.slow)} of {count_text(alone, 'pair')} measured alone"
+    return f"{len(culprit.slow)} of {count_text(alone, 'pair')} {how}"
 
 
 def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> Finding:

@@ -15,10 +15,18 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates
+from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
+from fabric_checks.diagnosis.cross_section.noise import (
+    LEAST_SPREAD,
+    OF_MAD,
+    OF_MEDIAN,
+    OF_NODE,
+    Array,
+    levels_of_nodes,
+)
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, PRICE, MappedEvidence, Part, candidates
 from fabric_checks.diagnosis.cross_section.slowest import by_chance
 
 #: Smaller losses are not reported, however certain.
@@ -36,8 +44,8 @@ MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
 BY_CHANCE = 2.5
 #: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
 CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
-#: The number of low pairs of a scan, and of parts that are low on average, that are examined.
-MOST_LOW, MOST_WORST = 128, 6
+#: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs alone.
+MOST_LOW, MOST_WORST, MOST_SLOW = 128, 6, 2048
 #: A part with one pair slow alone is at fault if so many pairs of the scan show it too, in each third of the rounds.
 FEWEST_IN_SCAN = 6
 #: Ranks no further apart than this are assumed to share a switch where switches are unknown.
@@ -52,6 +60,9 @@ FEWEST_PARTNERS = 3
 AS_GOOD = 6.0
 #: The most parts of an explanation.
 MOST_PARTS = 12
+#: While others ran: the chance that any healthy node is blamed, the fewest nodes that are compared, and the most that
+#: are blamed, if these are no more than a sixteenth.
+CHANCE, FEWEST_ALIKE, MOST_NODES = 0.0003, 4, 2
 
 
 @dataclass(frozen=True)
@@ -97,10 +108,14 @@ def least_loss(mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1,
 def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     """Return the slow parts, those that explain most first, and the positions of pairs that may be slow by chance."""
     evidence = mapped.evidence
+    if evidence.at_once:
+        return while_others_ran(mapped), np.empty(0, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
-    looks_slow = np.union1d(measured[evidence.alone[measured] < -beyond], _low_in_scan(mapped))
+    slow = measured[evidence.alone[measured] < -beyond]
+    slow = slow[np.argsort(evidence.alone[slow], kind="stable")][:MOST_SLOW]
+    looks_slow = np.union1d(slow, _low_in_scan(mapped))
     if not len(looks_slow):
         return (), looks_slow
     parts = candidates(mapped, looks_slow)
@@ -122,6 +137,95 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
     explained = np.concatenate([certain, *(each.slow for each in culprits if each.sure)])
     return culprits, np.setdiff1d(some, explained)
+
+
+def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
+    """Return the nodes that are slow with all partners, where all pairs were measured while others ran.
+
+    Sharing makes pairs slower, never faster, so a node is as fast as its best pairs. It is slow if these are below
+    those of the other nodes of its kind by more than they differ, every time. If many are, it is what they share.
+    """
+    evidence, series = mapped.evidence, mapped.evidence.series
+    turn = np.arange(len(series.pair)) - series.first[series.pair]
+    found: dict[int, list[Culprit]] = {}
+    for kind, ends in _sides(evidence).items():
+        best = evidence.alone + evidence.of_pair
+        loss, bar, level = losses_of_nodes(evidence, best, ends)
+        # Some faster pairs show that the others of a node share cables.
+        ranks = np.concatenate(ends)
+        above = np.tile(best, len(ends)) > (level + loss / 2)[ranks]
+        faster, count = (np.bincount(ranks, weights, evidence.ranks) for weights in (above.astype(float), None))
+        shares = faster > np.floor(MOST_CONTRADICTIONS * count)
+        slow = np.flatnonzero((loss > bar) & ~shares)
+        every = np.ones(evidence.ranks, dtype=bool)
+        for one in range(1, int(turn.max()) + 1):
+            pair, rate = series.pair[turn == one], series.rate[turn == one]
+            own = losses_of_nodes(evidence, rate + evidence.of_pair[pair], [side[pair] for side in ends])[0]
+            every &= ~(own < bar / 2)
+        few = len(np.unique(evidence.host[slow])) <= max(MOST_NODES, evidence.nodes // 16)
+        for rank in slow.tolist():
+            part = _of_ends(kind, (rank,), ends)
+            below = part.pairs[evidence.alone[part.pairs] < -loss[rank] / 2]
+            sure = few and bool(every[rank])
+            culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], below[:0], 1.0, 0.0, sure)
+            found.setdefault(rank, []).append(culprit)
+    both = [evidence.sender, evidence.receiver]
+    whole = [_joined(each, _of_ends("node", (rank,), both)) for rank, each in found.items()]
+    for host in np.unique(evidence.host) if evidence.nodes < evidence.ranks else ():
+        own_ranks = np.flatnonzero(evidence.host == host)
+        devices = [each for each in whole if each.part.key[0] in own_ranks]
+        if len(devices) == len(own_ranks) > 1:
+            host_part = _of_ends("host", tuple(own_ranks.tolist()), both)
+            whole = [each for each in whole if each.part.key[0] not in own_ranks] + [_joined(devices, host_part)]
+    return tuple(sorted(whole, key=lambda each: each.share))
+
+
+def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) -> tuple[Array, Array, Array]:
+    """Return by rank the loss of its best pairs against those of its kind, what exceeds chance, and their rate.
+
+    All are logarithms.
+
+    :param rate: of pairs; :param ends: their senders, receivers, or both.
+    """
+    level = levels_of_nodes(np.tile(rate, len(ends)), np.concatenate(ends), evidence.ranks)[0]
+    loss, bar = np.zeros(evidence.ranks), np.full(evidence.ranks, np.inf)
+    for kind in evidence.kinds:
+        ranks = np.array(kind.ranks)
+        own = np.nanmedian(level[ranks]) - level[ranks]
+        spread = max(OF_MAD * float(np.nanmedian(np.abs(own))), LEAST_SPREAD / 2)
+        if len(ranks) >= FEWEST_ALIKE:
+            errors = float(stdtrit(len(ranks) / 2, 1 - CHANCE / len(ranks)))
+            loss[ranks], bar[ranks] = own, max(-float(np.log1p(-LEAST_FAULT)), errors * spread)
+    return loss, bar, level
+
+
+def least_of_nodes(evidence: Evidence) -> float | None:
+    """Return the smallest loss of a node, as a share, that :func:`while_others_ran` would name; None if none."""
+    rate = evidence.alone + evidence.of_pair
+    bar = max(float(losses_of_nodes(evidence, rate, ends)[1].max()) for ends in _sides(evidence).values())
+    return 1 - float(np.exp(-bar)) if np.isfinite(bar) else None
+
+
+def _sides(evidence: Evidence) -> dict[str, Sequence[Numbers]]:
+    """Return the ends of the pairs of each side of a node that can be told from the other."""
+    if evidence.both_ways:
+        return {"node": (evidence.sender, evidence.receiver)}
+    return {"sender": (evidence.sender,), "receiver": (evidence.receiver,)}
+
+
+def _of_ends(kind: str, key: tuple[int, ...], ends: Sequence[Numbers]) -> Part:
+    """Return the part of all pairs of some ranks."""
+    pairs = np.flatnonzero(np.any([np.isin(side, key) for side in ends], axis=0))
+    return Part(kind, key, PRICE[kind], pairs, np.zeros(len(pairs)))
+
+
+def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
+    """Return several slow parts as one: both sides of a node, or all devices of a host."""
+    if len(parts) == 1:
+        return parts[0]
+    slow = np.unique(np.concatenate([each.slow for each in parts]))
+    share = float(np.exp(np.mean(np.log([each.share for each in parts]))))
+    return replace(parts[0], part=whole, slow=slow, share=share, sure=all(each.sure for each in parts))
 
 
 def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
@@ -437,6 +541,10 @@ def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> C
     search = _Search(mapped, ())
     slack = search.slack(part)
     slow = pairs[evidence.alone[pairs] - slack < middle]
+    if (evidence.repeats > 0).all():
+        # All pairs are here: with a partner of a slower kind a node may lose the difference before the pair is slow.
+        own = search.levels(part, choice.level)
+        slow = pairs[(own < -search.floor) & (evidence.alone[pairs] < own / 2)]
     scan = search.scan[pairs] + part.sharing - slack
     is_low = (mapped.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)
     is_low &= evidence.when[pairs] >= choice.since
@@ -447,7 +555,8 @@ def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> C
         return None
     if len(slow) >= needed:
         level = float(np.median((evidence.alone[pairs] - slack)[np.isin(pairs, slow)]))
-        errors = float(np.median(evidence.error(slow))) / np.sqrt(len(slow)) * (OF_MEDIAN if len(slow) > 2 else 1.0)
+        count = len(slow) / (2 if evidence.both_ways else 1)
+        errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
         sure = -level > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
         partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])

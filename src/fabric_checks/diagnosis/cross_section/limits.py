@@ -83,7 +83,7 @@ def limits(
     noise = evidence.noise
     repeat = noise.repeat or noise.scan
     error = OF_BEST * repeat / np.sqrt(_REPEATS)
-    senders = np.bincount(evidence.sender[evidence.round >= 0], minlength=evidence.ranks)
+    senders = np.bincount(evidence.sender[~np.isnan(evidence.scan)], minlength=evidence.ranks)
     partners = max(float(np.median(senders)), 1.0)
     threshold = -float(np.log1p(-suspect_share))
 

@@ -35,7 +35,10 @@ PRICE = {
     "link": 12.5,
     "above": 13.0,
     "pair": 13.0,
+    "host": 11.5,
 }
+#: The parts that are slow in one direction only.
+ONE_WAY = ("sender", "receiver", "arc", "leaf out", "leaf in", "uplink", "downlink")
 OF_CHOICE = 0.7
 #: The fewest slow pairs for which a part other than a pair is blamed.
 FEWEST_PAIRS = 2
@@ -69,7 +72,7 @@ class MappedEvidence:
     """The evidence on the map of the fabric.
 
     :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
-    :param missing: the names of hosts that are not on it.
+    :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
     :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its receiver.
     :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`.
     :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.
@@ -90,6 +93,7 @@ class MappedEvidence:
     expected: Array
     rest: Array
     of_rest: float
+    nodes: tuple[str, ...]
 
     @property
     def corrected(self) -> bool:
@@ -122,7 +126,9 @@ def on_map(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) ->
         sharing, expected = _shared(evidence, known, arcs)
     rest, of_rest = _rest(evidence.scan - expected)
     from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]
-    return MappedEvidence(evidence, known, missing, leaf, from_leaf, to_leaf, arcs, sharing, expected, rest, of_rest)
+    return MappedEvidence(
+        evidence, known, missing, leaf, from_leaf, to_leaf, arcs, sharing, expected, rest, of_rest, tuple(hosts)
+    )
 
 
 def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tuple[Array, Array]:
@@ -179,7 +185,8 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     for parts in (_nodes, _switches, _cables, _bundles):
         for part in parts(mapped, slow):
             found.setdefault((part.kind, part.key), part)
-    return list(found.values())
+    evidence = mapped.evidence
+    return [part for part in found.values() if not (evidence.both_ways and part.kind in ONE_WAY)]
 
 
 def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
@@ -198,16 +205,28 @@ def _through(kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mas
 
 
 def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
-    """Yield the slow pairs, and the nodes at their ends."""
-    sender, receiver = mapped.evidence.sender, mapped.evidence.receiver
+    """Yield the slow pairs, and the nodes at their ends; hosts, too, of which several GPUs or adapters took part."""
+    evidence = mapped.evidence
+    sender, receiver = evidence.sender, evidence.receiver
     for pair in slow:
-        yield Part("pair", (int(sender[pair]), int(receiver[pair])), PRICE["pair"], np.array([pair]), np.zeros(1))
+        ends = int(sender[pair]), int(receiver[pair])
+        both = np.array([pair])
+        if evidence.both_ways:
+            ends = min(ends), max(ends)
+            both = np.flatnonzero(np.isin(sender, ends) & np.isin(receiver, ends))
+        yield Part("pair", ends, PRICE["pair"], both, np.zeros(len(both)))
     for rank in np.unique(sender[slow]):
         yield _part("sender", (int(rank),), sender == rank)
     for rank in np.unique(receiver[slow]):
         yield _part("receiver", (int(rank),), receiver == rank)
     for rank in np.union1d(sender[slow], receiver[slow]):
         yield _part("node", (int(rank),), (sender == rank) | (receiver == rank))
+    if evidence.nodes < evidence.ranks:
+        for host in np.union1d(evidence.host[sender[slow]], evidence.host[receiver[slow]]):
+            ranks = np.flatnonzero(evidence.host == host)
+            if len(ranks) > 1:
+                mask = (evidence.host[sender] == host) | (evidence.host[receiver] == host)
+                yield _part("host", tuple(ranks.tolist()), mask)
 
 
 def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from fabric_checks.diagnosis.cross_section.evidence import Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 
@@ -49,6 +49,8 @@ def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
     :returns: infinity if the run does not show the spread at all.
     """
     alone, scan = _alone(mapped, blamed), _scanned(mapped, blamed)
+    if (mapped.evidence.repeats > 0).all():
+        return _least(mapped, [alone])  # a matrix of another program: what was scanned is the same
     both = _least(mapped, [alone, scan])
     # Unknown sharing makes nodes seem to differ; pairs measured alone share nothing.
     return both if mapped.corrected else min(both, _least(mapped, [alone]))
@@ -103,7 +105,8 @@ def _likelihood(mapped: MappedEvidence, seen: Sequence[_Seen]) -> Array | None:
 
 def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     evidence = mapped.evidence
-    pair = np.setdiff1d(np.flatnonzero(~np.isnan(evidence.middle)), blamed)
+    usable = ~np.isnan(evidence.middle)
+    pair = _some(np.setdiff1d(np.flatnonzero(usable), blamed), evidence)
     variance = max(evidence.noise.repeat, LEAST_SPREAD) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
     of_median = np.where(repeats > 2, OF_MEDIAN_OF_FEW, 1.0)
@@ -116,7 +119,14 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     value, spread = evidence.scan, evidence.noise.scan
     if mapped.corrected:
         value, spread = np.where(mapped.expected > -LEAST_SPREAD, mapped.rest, np.nan), mapped.of_rest
-    pair = np.setdiff1d(np.flatnonzero(value > -DISTURBED * spread), blamed)
+    pair = _some(np.setdiff1d(np.flatnonzero(value > -DISTURBED * spread), blamed), evidence)
+    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, LEAST_SPREAD) ** 2)
+
+
+def _some(pair: Numbers, evidence: Evidence) -> Numbers:
+    """Return pairs, at most :data:`MOST_OF_SCAN`, evenly spread; a rate of both directions counts once."""
+    if evidence.both_ways:
+        pair = pair[evidence.sender[pair] < evidence.receiver[pair]]
     if len(pair) > MOST_OF_SCAN:
         pair = pair[np.linspace(0, len(pair) - 1, MOST_OF_SCAN).astype(np.int64)]
-    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, LEAST_SPREAD) ** 2)
+    return pair

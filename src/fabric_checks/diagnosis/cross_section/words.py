@@ -47,18 +47,22 @@ def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words
     """
     if part.kind in ("sender", "receiver", "node"):
         return _node(mapped, hosts, part)
+    if part.kind == "host":
+        look = "look at what its GPUs and adapters share: processor, memory, PCIe, settings"
+        return Words(f"node {mapped.nodes[part.key[0]]}", "both", "sends and receives", look, part.key)
     if part.kind == "pair":
-        return _pair(mapped.known, hosts, part)
+        return _pair(mapped, hosts, part)
     if part.kind in ("arc", "cable"):
         return _cable(mapped.known, part)
     return _above(mapped, hosts, part) if part.kind == "above" else _switch(mapped.known, hosts, part)
 
 
-def _pair(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
-    name = " to ".join(name_of(hosts, rank) for rank in part.key)
+def _pair(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+    known, both = mapped.known, mapped.evidence.both_ways
+    name = (" and " if both else " to ").join(name_of(hosts, rank) for rank in part.key)
     look = "measure it again, in both directions"
     look += "; with the forwarding tables its cables are known" if known.is_static and not known.has_routes else ""
-    return Words(name, "one way", "runs", look, part.key)
+    return Words(name, "" if both else "one way", "run" if both else "runs", look, part.key)
 
 
 def _cable(known: FabricMap, part: Part) -> Words:
@@ -90,7 +94,8 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
 
 def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     rank = part.key[0]
-    name = name_of(hosts, rank)
+    is_device = hosts[rank] != mapped.nodes[rank]
+    name = hosts[rank] if is_device else f"node {name_of(hosts, rank)}"
     leaf = int(mapped.leaf[rank])
     switch = mapped.known.switches[leaf] if leaf >= 0 else "its switch"
     verb, side = {
@@ -99,7 +104,7 @@ def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
         "node": ("sends and receives", "both"),
     }[part.kind]
     look = f"look at its adapter, its slot and its cable to {switch}, which bandwidth cannot tell apart"
-    return Words(f"node {name}", side, verb, look, (rank,))
+    return Words(name, side, verb, look, (rank,))
 
 
 def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:

@@ -111,6 +111,11 @@ class Report:
     limits: Limits
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is slow or misplaced for certain."""
+        return not any(found.confirmed for found in self.findings)
+
+    @property
     def measured_us(self) -> Array:
         """The latencies of all pairs that were measured, each once."""
         values = self.latency_us[np.triu_indices(len(self.latency_us), 1)]
@@ -193,7 +198,7 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     whole, *halves = (_center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2]))
     near = _nearness(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
     misplaced = _misplaced(near.group, [near.of_half(half) for half in halves], output.hosts, known)
-    slow, limits = _slow(output.hosts, whole, near)
+    slow, limits = _slow(output.hosts, whole, near, sure=output.number is None or output.passes > 1)
     return Report(output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits)
 
 
@@ -212,8 +217,10 @@ class _Nearness:
     error_us: float
 
     def of_half(self, latency_us: Array) -> Numbers:
-        """Return the groups that half of the measurements shows."""
-        return groups.find(latency_us - self.own_us[:, None] - self.own_us[None, :], self.border_us)
+        """Return the groups that half of the measurements shows; none if it misses pairs."""
+        is_whole = not np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any()
+        border_us = self.border_us if is_whole else None
+        return groups.find(latency_us - self.own_us[:, None] - self.own_us[None, :], border_us)
 
 
 def _nearness(latency_us: Array, error_us: float) -> _Nearness:
@@ -262,18 +269,20 @@ def _measurements(output: latency_map.LatencyOutput) -> Array:
     """Return the latencies by measurement, node and node: each pass once from the lower rank, once from the other."""
     nodes = len(output.hosts)
     rows = len(output.starter) // output.passes
-    number = 2 * (np.arange(len(output.starter)) // rows) + (output.starter > output.other)
+    of_pass = np.arange(len(output.starter)) // rows if output.number is None else output.number
+    number = 2 * of_pass + (output.starter > output.other)
     values = np.full((2 * output.passes, nodes, nodes), np.nan)
     values[number, output.starter, output.other] = output.latency_us
     values[number, output.other, output.starter] = output.latency_us
-    return values
+    return np.asarray(values[~np.isnan(values).all(axis=(1, 2))])
 
 
 def _center(measurements: Array, center: Callable[..., Any]) -> Array:
     """Return the median or the least of the measurements of each pair; NaN where there are none."""
     found = np.full(measurements.shape[1:], np.nan)
     some = ~np.isnan(measurements).all(axis=0)
-    found[some] = center(measurements[:, some], axis=0)
+    if some.any() and len(measurements):
+        found[some] = center(measurements[:, some], axis=0)
     return found
 
 
@@ -285,11 +294,12 @@ def _noise(measurements: Array, latency_us: Array) -> float:
     return MAD * float(np.median(rest)) * 1.4
 
 
-def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness) -> tuple[list[Finding], Limits]:
+def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: bool) -> tuple[list[Finding], Limits]:
     """Return the nodes and pairs that are farther than those like them, and the smallest that would have been named.
 
     :param near: without levels a node that is alone behind a switch is no different from a slow one, as long as that
         costs no more than a hop can.
+    :param sure: whether pairs were measured more than once.
     """
     if len(hosts) < 4:
         return [], Limits(None, None)  # nothing to compare with
@@ -310,7 +320,7 @@ def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness) -> tuple[l
     for rank in slow:
         more = float(excess[rank])
         text = f"node {name_of(hosts, rank)} is {more:.2f} us farther from every other node than is usual"
-        found.append(_finding("slow node", (rank,), hosts, more, text, sure=True))
+        found.append(_finding("slow node", (rank,), hosts, more, text, sure=sure))
     # With few nodes their effects and groups take up much of what pairs differ by chance.
     deviation = max(_deviation(rest[np.triu_indices(len(rest), 1)]), OF_LEAST * near.error_us)
     least_of_pair_us = max(least, ERRORS * deviation)
@@ -319,7 +329,7 @@ def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness) -> tuple[l
     if len(kinds) > 1 and len(hosts) < FEWEST_FOR_KINDS:
         detours, least_of_pair_us = {}, np.inf
     if detours:
-        found.append(_detour(detours, hosts))
+        found.append(_detour(detours, hosts, sure=sure))
     error_us = CERTAIN * OF_LEAST * near.error_us
     of_pair = OF_EFFECT * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
     # The effect of a node is the median of what its pairs have in common.
@@ -341,14 +351,14 @@ def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> F
     return Finding("kinds", (), (), 0.0, confirmed=False, text=text)
 
 
-def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...]) -> Finding:
+def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], *, sure: bool) -> Finding:
     """Return a finding for the worst pair, which counts the others."""
     worst = max(excess_us, key=lambda pair: excess_us[pair])
     one, other = (name_of(hosts, rank) for rank in worst)
     more = f", and so are {count_text(len(excess_us) - 1, 'more pair')}" if len(excess_us) > 1 else ""
     where = "the cores they ran on" if hosts[worst[0]] == hosts[worst[1]] else "the path between them"
     text = f"{one} and {other} are {excess_us[worst]:.2f} us farther apart than pairs like them{more}; look at {where}"
-    return _finding("detour", worst, hosts, excess_us[worst], text, sure=True)
+    return _finding("detour", worst, hosts, excess_us[worst], text, sure=sure)
 
 
 def _misplaced(

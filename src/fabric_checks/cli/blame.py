@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``fabric-checks blame``: who is slow, by saved measurements of all pairs of any program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from fabric_checks.core import console, files
+from fabric_checks.core.routing import ROUTINGS
+from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.report.terminal import blame
+
+_EPILOG = """
+\b
+Examples:
+  mpirun -np 16 rotate --confirm > a.txt
+  fabric-checks blame a.txt                     values and findings
+  fabric-checks blame mon.csv tue.csv wed.csv   three nights of one machine, joined
+  fabric-checks blame bandwidth.txt --next hosts.txt
+                                                of ClusterKit; what to measure again
+  fabric-checks blame a.txt --topology net.txt --topology lfts.txt --routing static
+                                                of ibnetdiscover and dump_lfts.sh
+
+docs/blame.md has an example of each format.
+"""
+
+
+@click.command("blame", epilog=_EPILOG)
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
+@click.option(
+    "--topology",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="The map of the fabric: output of ibnetdiscover, dump_lfts.sh or `scontrol show topology`, and OpenSM's log. "
+    "May be repeated.",
+)
+@click.option(
+    "--routing",
+    type=click.Choice(ROUTINGS),
+    help="Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is static.",
+)
+@click.option(
+    "--pictures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write pictures to this folder.",
+)
+@click.option(
+    "--next",
+    "next_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
+)
+@click.option("--alone", is_flag=True, help="Pairs were measured one after the other, where a format does not say so.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    paths: tuple[Path, ...],
+    *,
+    link_MBps: float | None,
+    topology: tuple[Path, ...],
+    routing: str | None,
+    pictures: Path | None,
+    next_file: Path | None,
+    alone: bool,
+    as_json: bool,
+) -> None:
+    """Say which node, GPU, cable or switch is slow, by saved measurements of all pairs.
+
+    Files of rotate, latency_map, ClusterKit and others, and CSV, are told apart by their content. Several of one
+    program are joined as repeats, in the order given.
+
+    Exit status 1 if one is slow for certain, if nodes are of several kinds, or if all are far below --link-MBps.
+    With the topology, switches are named; with the forwarding tables too, cables, if routing is static.
+    """
+    known = topology_files.read(topology) if topology else None
+    if known and routing:
+        known = replace(known, routing=routing)
+    judged = blame.load(paths, link_MBps, known, alone=alone)
+    if known and not as_json:
+        console.print(*(topology_files.age_text(topology, path.stat().st_mtime) for path in paths[:1]))
+    if pictures:
+        blame.draw(judged, pictures)
+    if next_file:
+        files.write_text(next_file, blame.next_text(judged, str(next_file)))
+    if as_json:
+        console.print_json(blame.as_json(judged))
+    else:
+        console.print(*blame.as_lines(judged, str(next_file or "next.txt")))
+    if not all(found.report.is_quiet for found in judged):
+        raise SystemExit(1)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Matrices of other programs: joined over files and repeats, and judged as runs of our own programs are."""

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Choose the pairs to measure again: those of suspects with healthy partners, slow pairs, and healthy ones beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fabric_checks.diagnosis.cross_section.evaluation import Report
+from fabric_checks.diagnosis.latency_map import evaluation as latency
+from fabric_checks.diagnosis.pair_tables.joining import Run
+from fabric_checks.parsers.pair_tables.model import End
+
+Pair = tuple[End, End]
+
+#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and the healthy pairs.
+PARTNERS, MOST_SLOW, HEALTHY_PAIRS = 3, 6, 3
+#: A pair that no suspect explains is measured again from this loss on, as a logarithm, and so many deviations.
+LEAST, ERRORS = float(-np.log(0.9)), 4.0
+
+
+def pairs(run: Run, report: Report | latency.Report) -> list[Pair]:
+    """Return the pairs to measure again; none if nothing is suspect."""
+    named = [found.ranks for found in report.findings if found.ranks and found.kind not in ("past", "slowest pair")]
+    of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
+    nodes = list(dict.fromkeys(rank for ranks in of_nodes for rank in ranks))
+    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes]
+    if isinstance(report, Report):
+        evidence = report.mapped.evidence
+        rate = np.fmax(evidence.alone, evidence.scan)
+        left = ~np.isin(evidence.sender, nodes) & ~np.isin(evidence.receiver, nodes)
+        slow = np.flatnonzero(left & (rate < -max(LEAST, ERRORS * evidence.noise.scan)))
+        lowest = slow[np.argsort(rate[slow], kind="stable")][:MOST_SLOW]
+        chosen += [(int(evidence.sender[pair]), int(evidence.receiver[pair])) for pair in lowest]
+    if not nodes and not chosen:
+        return []
+    suspect = {run.ends[rank].host for rank in {*nodes, *(rank for pair in chosen for rank in pair)}}
+    healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
+    chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + chosen
+    for rank in healthy[:: max(len(healthy) // HEALTHY_PAIRS, 1)][:HEALTHY_PAIRS]:
+        chosen += [(rank, other) for other in _nearest(run, rank, healthy)[:1]]
+    if run.both_ways:
+        unique = dict.fromkeys((min(pair), max(pair)) for pair in chosen)
+    else:
+        unique = dict.fromkeys(pair for one, other in chosen for pair in ((one, other), (other, one)))
+    return [(run.ends[one], run.ends[other]) for one, other in unique]
+
+
+def _nearest(run: Run, rank: int, healthy: Sequence[int]) -> list[int]:
+    """Return healthy ranks on other hosts, with devices of the same name, the nearest in the order of ranks first."""
+    own = run.ends[rank]
+    there = [other for other in healthy if run.ends[other].host != own.host and run.ends[other].device == own.device]
+    return sorted(there, key=lambda other: abs(other - rank))[:PARTNERS]
