@@ -4,6 +4,8 @@
 import re
 from decimal import Decimal
 
+from lab.parsers import pair_oracle
+
 HALF = Decimal("0.005")
 #: The columns of OSU's tables as their titles read without blanks and brackets, by what benchmarks begin with.
 _OSU_TITLES = {
@@ -140,6 +142,12 @@ REQUIRE = {
     "imb": require_imb,
     "lammps": require_lammps,
     "npb": require_npb,
+    "nccl-tests": pair_oracle.require(pair_oracle.nccl),
+    "nccl-tests-json": pair_oracle.require(pair_oracle.nccl_json),
+    "mpigraph": pair_oracle.require(pair_oracle.mpigraph),
+    "linktest": pair_oracle.require(pair_oracle.linktest),
+    "superbench": pair_oracle.require(pair_oracle.superbench),
+    "perftest": pair_oracle.require(pair_oracle.perftest),
     **dict.fromkeys(
         (
             "streaming",

@@ -22,9 +22,11 @@ from fabric_checks.parsers import (
     rotate,
     streaming,
 )
+from fabric_checks.parsers.pair_tables import linktest, mpigraph, nccl_json, nccl_tests, perftest, superbench
 from tests import breakages
 from tests.conftest import GOLDEN
 from tests.parsers import dyna
+from tests.parsers.pair_tables import samples
 
 MiB = 1024**2
 PLACEMENT = """\
@@ -147,6 +149,11 @@ def one_output(program, parse):
     return outputs
 
 
+def pair_outputs(reader, *texts):
+    """Return a function that gives the samples of a format of pair tables."""
+    return lambda: [Whole(f"{reader.NAME}-{number}", text, partial(reader.parse)) for number, text in enumerate(texts)]
+
+
 #: The outputs, by parser.
 OUTPUTS = {
     "osu": osu_outputs,
@@ -164,6 +171,12 @@ OUTPUTS = {
     "notification": one_output("notification", notification.parse),
     "rotate": rotate_outputs,
     "placement": lambda: [Whole("placement", PLACEMENT, partial(placement.parse))],
+    "nccl-tests": pair_outputs(nccl_tests, samples.NCCL),
+    "nccl-tests-json": pair_outputs(nccl_json, samples.nccl_json()),
+    "mpigraph": pair_outputs(mpigraph, samples.MPIGRAPH),
+    "linktest": pair_outputs(linktest, samples.linktest()),
+    "superbench": pair_outputs(superbench, samples.superbench()),
+    "perftest": pair_outputs(perftest, samples.PERFTEST, samples.PERFTEST_LATENCY),
 }
 
 

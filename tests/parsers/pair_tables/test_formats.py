@@ -22,7 +22,7 @@ def test_formats_are_told_apart_by_content(golden):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a b c\n", "no matrix of pairs as these print it: rotate, latency_map, ClusterKit, CSV or TSV with a line"),
+        ("a b c\n", "no matrix of pairs as these print it: rotate, latency_map, ClusterKit, nccl-tests"),
         (clusterkit_text(matrix(3, 1)) + csv_text(matrix(3, 1)), "the output of ClusterKit and of CSV or TSV"),
     ],
 )

@@ -11,13 +11,16 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import csv_text
 from fabric_checks.parsers import latency_map, rotate
 from fabric_checks.parsers.latency_map import LatencyOutput
+from fabric_checks.parsers.pair_tables import reading
 from fabric_checks.parsers.pair_tables.model import End, PairTable
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: A module each with ``NAME``; ``recognizes(text) -> bool``; ``parse(text) -> list[PairTable]``, which raises
 #: :class:`OutputError`; and ``NEXT``, the command that measures pairs again: once for each, with ``{sender}`` and
 #: ``{receiver}``, or once for the nodes of all, with ``{hostfile}`` and ``{count}``.
-_MODULES = ("clusterkit", "plain")
+_MODULES = (
+    "clusterkit", "nccl_json", "nccl_tests", "mpigraph", "linktest", "superbench", "perftest", "without_pairs", "plain",
+)  # fmt: skip
 
 
 def _readers() -> list[Any]:
@@ -33,6 +36,7 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
         return latency_map.parse(text)
     if "# fabric-checks " in text:
         return rotate.parse(text)
+    text = reading.cleaned(text)
     fitting = [each for each in _readers() if each.recognizes(text)]
     if not fitting:
         known = ", ".join(("rotate, latency_map", *(each.NAME for each in _readers())))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of pairs read a second time, in another way than the parsers: what has to be in an accepted output."""
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+
+MiB = 1.048576
+
+
+def require(reader):
+    """Return a function that fails unless the tables of an output have just the values that a reader finds."""
+
+    def compare(text, tables):
+        found = Counter()
+        for table in tables:
+            assert len({len(column) for column in (table.sender, table.receiver, table.value, table.repeat)}) == 1
+            assert (table.sender != table.receiver).all()
+            assert np.isfinite(table.value).all()
+            for one, other, value in zip(table.sender, table.receiver, table.value, strict=True):
+                found[str(table.ends[one]), str(table.ends[other]), table.metric, f"{value:.6g}"] += 1
+        wanted = Counter((*row[:3], f"{row[3]:.6g}") for row in reader(_bare(text)))
+        assert found == wanted, (found - wanted, wanted - found)
+
+    return compare
+
+
+def _bare(text):
+    text = re.sub(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "?", re.sub(r"\r\n?", "\n", text.replace("\ufeff", "")))
+    return re.sub(r"(?m)^\[[\w.@-]*\d+,\d+\]<std(?:out|err)>:", "", re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K", "", text))
+
+
+def _documents(text):
+    at = 0
+    while at < len(text.rstrip()):
+        document, at = json.JSONDecoder().raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
+        yield document
+
+
+def nccl(text):
+    """Yield the largest size of each run of two ranks, by the positions of the columns."""
+    runs = list(re.finditer(r"(?ms)^# Using devices.*?^# Avg bus bandwidth *: \S+", text))
+    sizes = {}
+    for run, after in zip(runs, [*runs[1:], None], strict=True):
+        program = re.findall(
+            r"(?m)^# Collective test concluded: (\w+)", text[run.end() : after.start() if after else None]
+        )
+        run = "# Using devices" + run[0].rpartition("# Using devices")[2]  # one that failed comes before
+        ends = re.findall(r"(?m)^#\s+Rank.* on +(\S+) device +0*(\d+) ", run)
+        rows = [line.split() for line in run.splitlines() if re.match(r"\s*\d+\s+\d+\s+[a-z]", line)]
+        assert len(ends) == 2
+        assert {len(row) for row in rows} == {13}
+        assert abs(sum(float(row[7]) + float(row[11]) for row in rows) / 2 / len(rows) - float(run.split()[-1])) < 0.07
+        named = [(f"{ends[0][0]} gpu {ends[0][1]}", f"{ends[1][0]} gpu {ends[1][1]}", row) for row in rows]
+        sizes.setdefault("".join(program), []).append(named)
+    for of_program in sizes.values():
+        common = set.intersection(*({int(row[0]) for *_, row in run} for run in of_program))
+        for one, other, row in [row for run in of_program for row in run]:
+            if int(row[0]) == max(common):
+                yield one, other, "bandwidth", float(row[7]) * 1e3
+            assert int(row[0]) > 1024
+
+
+def nccl_json(text):
+    """Yield the iterations that count, of each document."""
+    documents = list(_documents(text))
+    most = max(result["size"] for document in documents for result in document["results"])
+    for document in documents:
+        ends = [f"{device['hostname']} gpu {device['device']}" for device in document["config"]["devices"]]
+        for result in document["results"]:
+            timed = result.get("out_of_place_per_iter")
+            if result["size"] != most:
+                continue
+            if not timed:
+                yield (*ends, "bandwidth", result["out_of_place"]["bus_bw"] * 1e3)
+                continue
+            processes = timed.get("per_process_max_times_us") or [timed["times_us"]]
+            assert np.allclose(np.max(processes, axis=0), timed["times_us"], atol=2.1e-3)
+            for time in timed["times_us"][timed["skipped_iterations"] :]:
+                factor = result["out_of_place"]["bus_bw"] / result["out_of_place"]["alg_bw"]
+                yield (*ends, "bandwidth", result["size"] / time * factor)
+
+
+def mpigraph(text):
+    """Yield the cells of both matrices."""
+    for which, word in (("Send", " to"), ("Recv", " from")):
+        lines = text.splitlines()
+        titles = next(line for line in lines if line.startswith(f"{which}\t")).split()[1:]
+        for line in lines:
+            label, *cells = line.split("\t")
+            if re.fullmatch(rf".*:\d+{word}", label):
+                for title, cell in zip(titles, cells, strict=False):
+                    pair = (label.removesuffix(word), title)
+                    if pair[0] != pair[1]:
+                        one, other = pair if which == "Send" else pair[::-1]
+                        yield one.split(":")[0], other.split(":")[0], "bandwidth", float(cell) * MiB
+
+
+def linktest(text):
+    """Yield all pairs of different tasks."""
+    rows = [line.split() for line in text.splitlines() if line.strip()]
+    hosts = {row[0]: row[-1] for row in rows if len(row) > 5} or {row[0]: f"task-{row[0]}" for row in rows}
+    seen = Counter(hosts.values())
+    number, count = {}, Counter()
+    for task in sorted(hosts, key=int):
+        number[task] = f"{hosts[task]} task {count[hosts[task]]}" if max(seen.values()) > 1 else hosts[task]
+        count[hosts[task]] += 1
+    pairs = [row for row in rows if len(row) == 4]
+    assert len({(int(row[0]), int(row[1])) for row in pairs}) == len(pairs) == len(hosts) ** 2
+    for one, other, time, rate in pairs:
+        if int(one) != int(other) and float(time) * float(rate) > 0:
+            yield number[one], number[other], "bandwidth", float(rate) * MiB
+
+
+def superbench(text):
+    """Yield the results of pairs."""
+    found = []
+    for document in _documents(text):
+        for key, value in document.items():
+            match = re.match(r".*ib_write_bw_(\d+)_.*_\d+_\d+:([^_]+)_([^_:]+):?(\d*)", key)
+            if match and re.search("ib-traffic|[cg]pu_", key):
+                found.append((*match.groups(), value))
+    for size, server, client, rank, value in found:
+        device = f" rank {rank or 0}" if {row[3] or "0" for row in found if row[0] == size} != {"0"} else ""
+        if value != -1:
+            yield client + device, server + device, "bandwidth", value * 1e3
+
+
+def perftest(text):
+    """Yield the values of the names before each row, of the largest size that all pairs have."""
+    names, device, kind, found = None, "", "", []
+    for line in text.splitlines():
+        cells = line.split()
+        if match := re.search(r"(?:^|[\t #=*\[-])(\w\S*?)[ \t]*<?-+>[ \t]*(\w\S*?)[\]:]?([ \t]+[=#*-]*)?$", line):
+            names, device, kind = [name.replace(":", " ").replace("/", " ") for name in match.groups()[:2]], "", ""
+        elif line.rstrip().endswith((" BW Test", " Latency Test")):
+            kind = line.strip()
+        elif match := re.search(r"\bDevice[ \t]*: (\w+)[ \t]*$", line):
+            device = f" {match[1]}"
+        elif len(cells) in {5, 9} and re.fullmatch(r"\d+ \d+(?: \d+\.\d+)+", " ".join(cells)):
+            if len(cells) == 5:
+                assert abs(float(cells[3]) - float(cells[4]) * int(cells[0]) * 8e-3) < 0.02
+            if names:  # without, it is the other side of the run before
+                value = ("bandwidth", float(cells[3]) * 125) if len(cells) == 5 else ("latency", float(cells[4]))
+                found.append((int(cells[0]), *(name + device * (" " not in name) for name in names), *value, kind))
+            names = None
+    for table in sorted({row[3::2] for row in found}):
+        rows = [row for row in found if row[3::2] == table]
+        pairs = {row[1:3] for row in rows}
+        common = [size for size, *_ in rows if {row[1:3] for row in rows if row[0] == size} == pairs]
+        yield from (row[1:5] for row in rows if common and row[0] == max(common))

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of LinkTest's analysis, with and without the names of hosts."""
+
+import pytest
+
+from fabric_checks.parsers.pair_tables import linktest
+from tests.parsers.pair_tables import samples
+from tests.parsers.pair_tables.reading import cells, refusal
+
+
+def test_tasks_have_hosts_and_both_measurements_of_a_pair_are_repeats():
+    (table,) = linktest.parse(samples.linktest())
+    assert len(table) == 12
+    assert cells(table)["node1 task 0", "node2 task 1", 0] == pytest.approx(131072 / 13, rel=1e-6)
+    assert cells(table)["node2 task 1", "node1 task 0", 1] == pytest.approx(131072 / 19, rel=1e-6)
+    assert (table.metric, table.title, table.both_ways, table.alone) == ("bandwidth", "128 KiB", True, None)
+
+
+def test_short_messages_are_latencies():
+    (table,) = linktest.parse(samples.linktest(size_B=8, tasks=2))
+    assert table.metric == "latency"
+    assert list(table.value) == pytest.approx([11.0, 13.0])
+
+
+def test_without_hosts_tasks_have_numbers_and_that_is_told():
+    (table,) = linktest.parse(samples.linktest(hosts=False))
+    assert ("task-0", "task-3", 0) in cells(table)
+    assert any("give mapping.dat" in sentence for sentence in table.cannot_tell)
+    assert not any("give mapping.dat" in sentence for sentence in linktest.parse(samples.linktest())[0].cannot_tell)
+
+
+def test_pairs_without_a_value_are_counted():
+    row = samples.linktest().splitlines()[5]
+    text = samples.linktest().replace(row, f"{0:10d} {1:10d} {0:18.8f} {0:18.8f}")
+    assert linktest.parse(text)[0].cannot_tell[-1] == "1 pair, which have no value in the table"
+
+
+ROW = "         0          1         0.00001100     11363.63636364\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        (ROW, "", "15 rows and 4 hosts are not those of all pairs of 4 tasks"),
+        (ROW, ROW * 2, "is there twice"),
+        (ROW, ROW.replace("11363", "11463"), "0 to 1: 1.1e-05 s and 11463.6 MB/s are not of 131072 B as the others"),
+        (ROW, ROW.replace("1100", "11e0"), "line 6: a row of a pair was expected"),
+        ("     3    1    0    0    0 node2\n", "", "16 rows and 3 hosts are not those"),
+        (
+            "     3    1    0    0    0 node2\n",
+            "     2    1    0    0    0 node1\n",
+            "task 2 is on 'node2' and on 'node1'",
+        ),
+    ],
+)
+def test_what_is_cut_or_contradicts_itself_is_refused(old, new, cause):
+    assert old in samples.linktest()
+    assert cause in refusal(linktest, samples.linktest().replace(old, new))
