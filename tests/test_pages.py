@@ -25,7 +25,7 @@ PAGES = (
     *("README.md", "docs/acceptance.md", "docs/adding-a-system.md", "docs/operators.md", "docs/buyers.md"),
     *("docs/checks.md", "docs/what-if.md", "docs/rotate-story.md", "docs/applications.md", "docs/replay.md"),
     *("docs/vet.md", "docs/software.md", "docs/schedulers.md", "docs/adding-a-benchmark.md", "CONTRIBUTING.md"),
-    *("perflogs-templates/README.md", "docs/own-settings.md", "docs/blame.md"),
+    *("perflogs-templates/README.md", "docs/own-settings.md", "docs/blame.md", "docs/wall.md"),
 )
 PROGRAM = re.compile(r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))")
 #: The commands that are not run here, and why; the first that is found in a command holds.
@@ -42,6 +42,7 @@ NOT_RUN = {
     "minicluster|ci/cluster|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
     "--reservation|--mode vet": "Slurm: cluster/test_vet.py, schedulers",
     "findings acknowledge": "a finding of that site: cli/test_findings.py",
+    "--receivers|FABRIC_METRICS|prometheus-rules": "a site of that kind: perflogs_templates/test_wall.py",
     "PpnRatio|PpnSeries|ppn-ratio": "two nodes: checks/test_comparisons.py",
     r"mpirun|--read lj|lj4|replay app|lmp|--profile": "LAMMPS on four cores: profile, twins/test_replay.py",
     "fabric-checks blame": "matrices of a site: cli/test_blame.py",

@@ -7,8 +7,10 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import journal
+from fabric_checks.nightly.wall import outbox
 from tests import calling
 from tests.nightly.samples import finding, night
+from tests.nightly.wall.listening import listening
 
 ALL = ["--reason", "cable is ordered", "--ticket", "HW-1", "--until", "2999-12-31"]
 
@@ -87,3 +89,47 @@ def test_a_line_that_cannot_be_used_is_named(paths):
 def test_an_empty_list_of_findings_is_stated(tmp_path, monkeypatch):
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     assert call("findings") == (0, "Nothing is open.\n")
+
+
+@pytest.fixture
+def listener(monkeypatch):
+    monkeypatch.setattr(outbox, "PAUSES_S", ())
+    with listening() as found:
+        yield found
+
+
+@pytest.fixture
+def to(tmp_path, listener, monkeypatch):
+    path = tmp_path / "receivers.yaml"
+    path.write_text(f"ops: {{url: '{listener.url}'}}")
+    monkeypatch.setenv("FABRIC_RECEIVERS", str(path))
+    return path
+
+
+def test_what_a_night_could_not_send_is_sent_once(paths, to, listener):
+    assert call("findings", "send") == (0, "elm: 0 messages wait, 0 did before\noak: 0 messages wait, 0 did before\n")
+    journal.end(paths["oak"], night(2))
+    listener.faults = [503]
+    status, said = call("findings", "send", "--system", "oak")
+    assert status == 1 and "oak: 1 message waits, 0 did before" in said and "it answers 503" in said
+    assert call("findings", "send") == (0, "elm: 0 messages wait, 0 did before\noak: 0 messages wait, 1 did before\n")
+    assert [each["event"] for each in listener.messages.values()] == ["closed"] and len(listener.requests) == 2
+
+
+def test_a_trial_reaches_each_receiver_or_says_why_not(paths, to, listener):
+    assert call("findings", "send", "--try") == (0, "ops has taken it\n")
+    listener.faults = [404]
+    status, said = call("findings", "send", "--try")
+    assert status == 1 and "ops: it answers 404" in said
+    assert [each["system"] for each in listener.messages.values()] == ["trial"]
+
+
+def test_sending_without_receivers_is_wrong_usage(paths):
+    status, said = call("findings", "send")
+    assert status == 2 and "--receivers, or FABRIC_RECEIVERS, has to name the file of the receivers" in said
+
+
+def test_an_outbox_that_cannot_be_written_is_named(paths, to):
+    (paths["oak"].parent / "outbox").write_text("a file")
+    status, said = call("findings", "send", "--system", "oak")
+    assert status == 1 and "Not a directory" in said

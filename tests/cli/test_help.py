@@ -28,6 +28,7 @@ ALL = dict(commands())
 #: Commands whose result is a file, or a page of it: they have no JSON.
 WRITING = (
     ("findings", "acknowledge"),
+    ("findings", "send"),
     ("init",),
     ("offers", "pack"),
     ("offers", "request"),

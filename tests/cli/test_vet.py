@@ -13,10 +13,12 @@ from fabric_checks.nightly.vetting.planning import Outcome
 
 
 @pytest.fixture
-def call(monkeypatch):
+def call(monkeypatch, tmp_path):
     """Return a function that vets eight nodes, of which these are faulty and slow, and returns status and output."""
 
-    def vetted(*options, faulty=(), slow=(), away=(), lost=(), count=8):
+    monkeypatch.setenv("FABRIC_METRICS", str(tmp_path))
+
+    def vetted(*options, faulty=(), slow=(), away=(), lost=(), count=8, size=None):
         def run(_, groups):
             bad = [any(node in faulty for node in group) for group in groups]
             blamed = {node: f"{node} sends at 0.5\x1b[31m" for node in slow}
@@ -26,7 +28,8 @@ def call(monkeypatch):
         all_nodes = [*nodes, *away]
         leaves = {"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6]), "leaf-3": tuple(all_nodes[6:7])}
         at = Switches(leaves, tuple(all_nodes[7:]))
-        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at, frozenset(lost))
+        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at, frozenset(lost),
+                        size or 20)  # fmt: skip
         monkeypatch.setattr(vet.machine, "look", lambda *_: found)
         monkeypatch.setattr(vet.Jobs, "run", run)
         done = CliRunner().invoke(vet.command, [*options])
@@ -80,3 +83,36 @@ def test_nodes_that_were_not_seen_are_no_success(call):
 def test_wrong_usage(call, options, count, status, says):
     found, text = call(*options, count=count)
     assert found == status and says in text
+
+
+@pytest.mark.parametrize(("options", "size", "drains"), [
+    ([], 20, True), ([], 19, False), (["--drain-share", "25%"], 9, True), (["--drain-share", "0"], 2000, False),
+])  # fmt: skip
+def test_no_command_drains_more_than_a_share_of_the_machine(call, options, size, drains):
+    status, text = call("--budget", "400", *options, faulty=["n2"], slow=["n5"], size=size)
+    assert status == 3 and ("scontrol update nodename=n2,n5" in text) == drains
+    words = " ".join(text.split())
+    share = (options or ["", "10%"])[1].rstrip("%")
+    assert (f"2 of {size} nodes are slow or faulty, more than {share} % of the machine: no command" in words) != drains
+
+
+def test_one_node_of_a_small_machine_may_be_drained(call):
+    assert "nodename=n2 " in call("--budget", "400", faulty=["n2"], size=2)[1]
+
+
+def test_a_share_that_is_none_is_wrong_usage(call):
+    status, text = call("--budget", "400", "--drain-share", "many")
+    assert status == 2 and "'many' is not a share such as 5% or 0.05" in text
+
+
+def test_a_vet_leaves_its_gauges(call, tmp_path):
+    assert call("--budget", "400", faulty=["n2"])[0] == 3
+    text = (tmp_path / "fabric_checks_vet_oak.prom").read_text()
+    assert 'fabric_checks_vet_nodes{partition="p",system="oak",verdict="good"} 7.0' in text
+    assert 'fabric_checks_vet_node_verdict{node="n2",partition="p",system="oak",verdict="faulty"} 1.0' in text
+
+
+def test_gauges_that_cannot_be_written_are_named_and_no_success(call, tmp_path):
+    (tmp_path / "f").write_text("")
+    status, text = call("--budget", "400", "--metrics", str(tmp_path / "f" / "x"))
+    assert status == 1 and "8 good" in text and "the gauges of this vet are not written" in text

@@ -11,8 +11,10 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal, night, running
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.trends import Trends
+from fabric_checks.nightly.wall import outbox
 from tests.nightly import samples as nights
 from tests.nightly.samples import case, record, session
+from tests.nightly.wall.listening import listening
 
 SESSION = "20260101T000000Z-aaaa"
 
@@ -147,6 +149,61 @@ def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, result
     monkeypatch.setattr(night, "trends", lambda *_: Trends(warnings=("a line is broken", "a third")))
     third = spend(plan, monkeypatch, 1.0)
     assert (third.due, third.warnings) == (("a third",), ("a third", "a line is broken"))
+
+
+@pytest.fixture
+def shown(plan, results, monkeypatch, tmp_path):
+    """Return a plan with gauges and a receiver, the latter, and the folder of the gauges."""
+    monkeypatch.setattr(outbox, "PAUSES_S", ())
+    monkeypatch.setattr(night.carriers, "changes", lambda *_: ())
+    with listening() as listener:
+        file = tmp_path / "receivers.yaml"
+        file.write_text(f"ops: {{url: '{listener.url}'}}")
+        yield replace(plan, metrics=tmp_path / "metrics", receivers=file), listener, tmp_path / "metrics"
+
+
+def test_a_night_leaves_gauges_and_sends_what_is_new_once(shown, monkeypatch):
+    plan, listener, folder = shown
+    for _ in range(2):  # the second is the same, judged again
+        spent = spend(plan, monkeypatch, 1.0)
+        assert spent.failures == () and spent.due == ()
+    (message,) = listener.messages.values()
+    assert (message["event"], message["finding"]["cases"]) == ("new", ["B @sys:part+mpich"])
+    assert len(listener.requests) == 1
+    text = (folder / "fabric_checks_night_sys.prom").read_text()
+    assert 'fabric_checks_night_status{status="found",system="sys"} 1.0' in text
+    assert 'fabric_checks_messages_waiting{receiver="ops",system="sys"} 0.0' in text
+    assert f'finding="{message["finding"]["id"]}"' in text
+
+
+def test_a_message_that_waits_is_due_every_night_and_a_gauge(shown, monkeypatch):
+    plan, listener, folder = shown
+    listener.faults = [500] * 2
+    for _ in range(2):
+        spent = spend(plan, monkeypatch, 1.0)
+        assert spent.due[0] == spent.warnings[0] and spent.due[0].startswith("1 message waits for ops: it answers 500")
+        text = (folder / "fabric_checks_night_sys.prom").read_text()
+        assert 'fabric_checks_messages_waiting{receiver="ops",system="sys"} 1.0' in text
+        assert "1 message waits for ops" in (plan.files / "summary.md").read_text()
+    assert spend(plan, monkeypatch, 1.0).due == () and len(listener.messages) == 1
+    listener.faults = [500]
+    assert len(listener.requests) == 3
+    assert spend(replace(plan, receivers=None), monkeypatch, 1.0).due == ()
+
+
+def test_without_options_gauges_are_with_the_nights_and_nothing_is_sent(plan, results, monkeypatch):
+    assert spend(plan, monkeypatch, 1.0).due == ()
+    assert (plan.folder / "fabric_checks_night_sys.prom").exists() and not plan.outbox.exists()
+
+
+def test_wrong_receivers_and_an_unwritable_folder_fail_the_night_and_nothing_else(shown, monkeypatch):
+    plan, _, folder = shown
+    plan.receivers.write_text("")
+    folder.write_text("a file")
+    spent = spend(plan, monkeypatch, 1.0)
+    first, second = spent.failures
+    assert first.startswith(f"the receivers: {plan.receivers}: no receivers") and second.startswith("the gauges: ")
+    assert (plan.files / "summary.md").exists() and spent.findings
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -114,6 +115,21 @@ system_option = click.option(
     envvar="RFM_SYSTEM",
     callback=read_by(named),
     help="A system of config/systems.  [default: the one whose host names match, else local]",
+)
+
+
+metrics_option = click.option(
+    "--metrics",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="FABRIC_METRICS",
+    help="Folder of the gauges, that of node_exporter's textfile collector.  [default: nightly/SYSTEM in the results]",
+)
+receivers_option = click.option(
+    "--receivers",
+    "receivers_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="FABRIC_RECEIVERS",
+    help="File of the receivers of messages on findings, as perflogs-templates/receivers.yaml.",
 )
 
 

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.conditions import end_by, receivers_option
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.errors import FabricError, RecordError, quoted
 from fabric_checks.core.paths import sound_name
+from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.model import Acknowledgement
-from fabric_checks.nightly.plan import folder_of, journals
+from fabric_checks.nightly.plan import folder_of, journals, outbox_of
 from fabric_checks.nightly.summary import as_dict, lines_of
+from fabric_checks.nightly.wall import messages, receivers
+from fabric_checks.nightly.wall.outbox import Outbox
 
 _EPILOG = """
 \b
@@ -32,6 +35,15 @@ _ACKNOWLEDGE_EPILOG = """
 \b
 Examples:
   fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
+"""
+_SEND_EPILOG = """
+\b
+Examples:
+  */10 * * * *  fabric-checks findings send --receivers FILE    in a crontab: what a receiver that was down has missed
+  fabric-checks findings send --receivers FILE --try            a message to each receiver, to see that it arrives
+
+\b
+Exit status: 0 if nothing waits any more, else 1; 2 for wrong usage.
 """
 
 
@@ -81,6 +93,36 @@ def acknowledge(
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     journal.acknowledge(path, Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, _user(), now))
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
+
+
+@command.command("send", epilog=_SEND_EPILOG)
+@receivers_option
+@click.option("--system", help="Only the messages of this system.")
+@click.option("--try", "is_trial", is_flag=True, help="Send a message that says it is a trial, and nothing else.")
+def send(*, receivers_file: Path | None, system: str | None, is_trial: bool) -> None:
+    """Send the messages on findings that a night could not deliver."""
+    if receivers_file is None:
+        raise click.UsageError("--receivers, or FABRIC_RECEIVERS, has to name the file of the receivers")
+    known = receivers.read(receivers_file)
+    lines = []
+    if is_trial:
+        for each in known:
+            answer = receivers.post(each, *messages.trial(each.form))
+            lines += [f"{each.name}: {answer.why}"] if answer.why else []
+            console.print(*([] if answer.why else [f"{each.name} has taken it"]))
+        return end_by(lines)
+    for name, path in _journals(system).items():
+        outbox = Outbox(outbox_of(path.parent), name)
+        before = sum(outbox.waiting().values())
+        try:
+            outbox.begin(known, entries := journal.read(path, lines))
+            outbox.put(known, entries)
+            lines += outbox.send(known)
+        except (OSError, FabricError) as error:
+            lines.append(f"{name}: {error}")
+        left = sum(outbox.waiting().values())
+        console.print(f"{name}: {count_text(left, 'message waits', 'messages wait')}, {before} did before")
+    end_by(lines)
 
 
 def _journals(system: str | None) -> dict[str, Path]:

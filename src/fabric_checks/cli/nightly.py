@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import named, read_by, system_option
+from fabric_checks.cli.conditions import metrics_option, named, read_by, receivers_option, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
@@ -54,6 +54,8 @@ Exit status:
     help="Folder of the archive.  [default: archive in the results]",
 )
 @click.option("--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing.")
+@metrics_option
+@receivers_option
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
 @click.argument("options", nargs=-1)
@@ -63,6 +65,8 @@ def command(
     archive: Path | None,
     judged: str | None,
     *,
+    metrics: Path | None,
+    receivers_file: Path | None,
     quiet: bool,
     as_json: bool,
     options: tuple[str, ...],
@@ -89,7 +93,8 @@ def command(
         raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
     archive = (archive or results / "archive").absolute()
     is_watched = not quiet and _is_terminal()
-    plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched)
+    wall = {"metrics": metrics and metrics.absolute(), "receivers": receivers_file}
+    plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched, **wall)
     if judged and not plan.log.exists():
         raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
     if not judged and not plan.folder.exists():

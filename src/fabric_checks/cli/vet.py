@@ -6,19 +6,24 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import named, read_by, system_option
+from fabric_checks.cli.conditions import metrics_option, named, read_by, share, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.paths import sound_name
 from fabric_checks.core.text import count_text, one_line
+from fabric_checks.nightly.plan import folder_of
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from fabric_checks.nightly.vetting.running import Jobs
+from fabric_checks.nightly.wall import gauges
 from fabric_checks.records import sessions
 
 _EPILOG = """
@@ -47,6 +52,14 @@ Exit status:
 @click.option(
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
+@click.option(
+    "--drain-share",
+    default="10%",
+    show_default=True,
+    callback=read_by(share),
+    help="The largest share of the machine that a command to drain may name; one node always.",
+)
+@metrics_option
 @click.option("--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.argument("options", nargs=-1)
@@ -56,6 +69,8 @@ def command(
     budget: float,
     step_minutes: float,
     only: str | None,
+    drain_share: float,
+    metrics: Path | None,
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
@@ -80,15 +95,14 @@ def command(
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why
     bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
-    # The command by which Slurm's administrator takes bad nodes out of service; it is printed and never run.
-    words = ["scontrol", "update", f"nodename={','.join(bad)}", "state=drain", f"reason=fabric-checks vet {session}"]
-    drain = shlex.join(words) if bad else ""
+    drain, too_many = _drain(bad, found.size, drain_share, session)
     if as_json:
         data = {
             "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
             "away": found.away, "switches": found.switches.members, "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": drain,
+            "no_drain": too_many,
             "sessions": jobs.sessions,
         }  # fmt: skip
         console.print_json(json.dumps(data, indent=1))
@@ -96,7 +110,40 @@ def command(
         _show(verdicts, spent, budget, found, session)
         if drain:
             console.print("To take them out of service:", f"  {drain}")
-    raise SystemExit(3 if bad or verdicts.paths else int(bool(verdicts.of(Word.NOT_SEEN))))
+        elif too_many:
+            console.print(too_many)
+    faults = _write_gauges(metrics, found.partition, session, verdicts)
+    console.error(*faults)
+    raise SystemExit(3 if bad or verdicts.paths else int(bool(faults or verdicts.of(Word.NOT_SEEN))))
+
+
+def _drain(bad: Sequence[str], size: int, share: float, session: str) -> tuple[str, str]:
+    """Return the command by which Slurm's administrator takes bad nodes out of service, or why none is given.
+
+    It is printed and never run. Where many nodes are bad at once, what they share is the likely cause, and draining
+    them would stop the machine for it.
+
+    :param size: how many nodes the machine has; :param share: the largest share of them to drain; one node may always.
+    """
+    most = max(int(share * size), 1)
+    if len(bad) > most:
+        return "", (
+            f"{len(bad)} of {count_text(size, 'node')} are slow or faulty, more than {100 * share:g} % of the machine: "
+            "no command to drain them is given; look for what they share, such as a switch, or raise --drain-share"
+        )
+    words = ["scontrol", "update", f"nodename={','.join(bad)}", "state=drain", f"reason=fabric-checks vet {session}"]
+    return shlex.join(words) if bad else "", ""
+
+
+def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: Verdicts) -> list[str]:
+    """Write the gauges of a vet; return what went wrong, a line each."""
+    system = sound_name("the system", partition.partition(":")[0])
+    folder = folder or folder_of(paths.results().absolute(), system)
+    try:
+        found = gauges.of_vet(partition, session, verdicts)
+        return [f"warning: {line}" for line in gauges.write(folder, "vet", system, found)]
+    except OSError as error:
+        return [f"error: {error.filename}: {error.strerror}: the gauges of this vet are not written"]
 
 
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:

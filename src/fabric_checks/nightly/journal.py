@@ -9,7 +9,7 @@ own line and no other. An acknowledgement is a line of its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -31,6 +31,7 @@ class Entry:
     :param ended: whether it ran to its end.
     :param measured: the names of the cases that have values.
     :param limits: by case, the smallest faults that it would have named.
+    :param simulated: whether its values are of a simulation.
     """
 
     session: str
@@ -38,6 +39,7 @@ class Entry:
     findings: tuple[Finding, ...] = ()
     measured: frozenset[str] = frozenset()
     limits: Mapping[str, sight.Limits] = field(default_factory=dict)
+    simulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def end(path: Path, night: Night) -> None:
         "measured": sorted(night.measured),
         "limits": {case: dict(known) for case, known in night.limits.items()},
         "failures": list(night.failures),
+        "simulated": night.simulated,
     }
     _append(path, line)
 
@@ -156,7 +159,18 @@ def _entry(data: dict[str, Any]) -> Entry:
         raise ValueError("'session' is no text, or 'ended' neither true nor false")
     findings = tuple(map(Finding.of, data.get("findings", ())))
     limits = {str(case): sight.read(known) for case, known in data.get("limits", {}).items()}
-    return Entry(session, ended, findings, frozenset(map(str, data.get("measured", ()))), limits)
+    measured = frozenset(map(str, data.get("measured", ())))
+    return Entry(session, ended, findings, measured, limits, data.get("simulated") is True)
+
+
+def steps(entries: Iterable[Entry | Acknowledgement]) -> Iterator[tuple[Entry, list[Open], list[Open]]]:
+    """Yield each night with what was open before it and what is open after it."""
+    opened: list[Open] = []
+    for entry in entries:
+        after = _after(opened, entry)
+        if isinstance(entry, Entry):
+            yield entry, opened, after
+        opened = after
 
 
 def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:

@@ -68,9 +68,26 @@ class Finding:
         return cls(str(data["title"]), lists["details"], keys, cases, lists["hosts"], _signs(data), subject, sizes)
 
 
-#: An acknowledged finding has grown if the loss of a sign has risen by more than this: a share of what there should be,
+#: A finding has grown if the loss of a sign has risen by more than this: a share of what there should be,
 #: or of the loss before where that is larger than 1, as of microseconds.
 GROWN = 0.1
+
+
+def grown(before: Mapping[str, float], finding: Finding, when: str) -> list[str]:
+    """Return the signs of a finding that are new, or whose loss has risen by more than :data:`GROWN`, in words.
+
+    :param before: the signs to compare with; :param when: of these, as in ``then``.
+    """
+    more = []
+    for sign, loss in finding.signs.items():
+        known = before.get(sign)
+        if known is None:
+            more.append(sign)
+        elif loss > known + GROWN * max(1.0, known) and sign.endswith(", us"):
+            more.append(f"{sign} {known:.3g} {when}, {loss:.3g} now")
+        elif loss > known + GROWN * max(1.0, known):
+            more.append(f"{sign}, {100 * known:.0f} % lost {when}, {100 * loss:.0f} % now")
+    return more
 
 
 @dataclass(frozen=True)
@@ -92,15 +109,7 @@ class Acknowledgement:
 
     def beyond(self, finding: Finding) -> list[str]:
         """Return the signs of a finding that exceed the acknowledged ones, in words; empty if none does."""
-        more = []
-        for sign, loss in finding.signs.items():
-            known = self.signs.get(sign)
-            if known is None:
-                more.append(sign)
-            elif loss > known + GROWN * max(1.0, known) and sign.endswith(", us"):
-                more.append(f"{sign} {known:.3g} then, {loss:.3g} now")
-            elif loss > known + GROWN * max(1.0, known):
-                more.append(f"{sign}, {100 * known:.0f} % lost then, {100 * loss:.0f} % now")
+        more = grown(self.signs, finding, "then")
         return more if finding.signs else ["nothing that can be compared with what was acknowledged"]
 
     def as_dict(self) -> dict[str, Any]:

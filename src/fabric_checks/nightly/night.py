@@ -16,6 +16,7 @@ from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.summary import Summary
 from fabric_checks.nightly.trends import Trends, trends
+from fabric_checks.nightly.wall.showing import Wall
 from fabric_checks.records import runs
 from fabric_checks.records.record import is_success
 from fabric_checks.records.runs import Session
@@ -28,6 +29,8 @@ def spend(plan: Plan, lock: int) -> Summary:
     """
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
+    wall = Wall(plan, trouble)
+    wall.begin()
     found: list[str] = []
     _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
@@ -70,7 +73,7 @@ def spend(plan: Plan, lock: int) -> Summary:
         archive = plan.archive if kept else None
         retention.write_report(plan.results, plan.system, page, archive=archive, left_out=history.warnings)
 
-    return _write(plan, Summary(night, news, {}), trouble, report)
+    return _write(plan, Summary(night, news, {}), trouble, report, lambda judged: wall.show(judged, session.records))
 
 
 def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledgement], trouble: Trouble) -> None:
@@ -95,8 +98,17 @@ def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
     return True, replace(found, findings=(*found.findings, *moved), warnings=(*faults, *found.warnings))
 
 
-def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object]) -> Summary:
-    """Write journal, report, JUnit, JSON and summary; let `latest` be this night. What fails is added to the night."""
+def _write(
+    plan: Plan,
+    judged: Summary,
+    trouble: Trouble,
+    report: Callable[[Path], object],
+    show: Callable[[Summary], list[str]],
+) -> Summary:
+    """Write journal, report, JUnit and JSON; let `latest` be this night; show it on the wall; write the summary.
+
+    What fails is added to the night.
+    """
     trouble.attempt("the journal", lambda: journal.end(plan.journal, judged.night))
     if judged.night.measured:
         trouble.attempt("the report", lambda: report(plan.files / "report.html"))
@@ -115,6 +127,9 @@ def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path
         return replace(written, night=replace(written.night, failures=tuple(trouble.failures)))
 
     trouble.attempt("the test results", write)
+    if lines := show(with_failures(judged)):
+        night = judged.night
+        judged = replace(judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due)))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
     whole = with_failures(replace(judged, files=there))

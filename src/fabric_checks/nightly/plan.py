@@ -26,6 +26,8 @@ class Plan:
     :param options: further options of ``ci/run``.
     :param runs: whether the level is run; otherwise the run of this name is judged.
     :param is_watched: whether its progress is shown in a terminal.
+    :param metrics: the folder of the gauges; that of the system's nights if None.
+    :param receivers: the file with the receivers of messages, if there are any.
     """
 
     system: str
@@ -36,6 +38,8 @@ class Plan:
     options: tuple[str, ...] = ()
     runs: bool = True
     is_watched: bool = False
+    metrics: Path | None = None
+    receivers: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -46,6 +50,11 @@ class Plan:
     def journal(self) -> Path:
         """Return the journal of the system's nights."""
         return self.folder / "nights.jsonl"
+
+    @property
+    def outbox(self) -> Path:
+        """Return the folder of the messages of the system's nights."""
+        return outbox_of(self.folder)
 
     @property
     def files(self) -> Path:
@@ -61,6 +70,11 @@ class Plan:
 def folder_of(results: Path, system: str) -> Path:
     """Return the folder of the nights of a system."""
     return results / "nightly" / system
+
+
+def outbox_of(folder: Path) -> Path:
+    """Return the outbox of a folder of nights."""
+    return folder / "outbox"
 
 
 def journals(results: Path) -> dict[str, Path]:

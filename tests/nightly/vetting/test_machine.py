@@ -13,7 +13,8 @@ def test_the_nodes_of_the_default_partition(answers):
     found = machine.look("oak")
     assert (found.partition, found.environ, found.nodes) == ("oak:p", "mpich", ("n1", "n3"))
     assert found.away == {"n2": "n2 is drained (cable)"} and not found.lost
-    assert machine.look("oak", ["n3"]).nodes == ("n3",)
+    only = machine.look("oak", ["n3"])
+    assert only.nodes == ("n3",) and only.size == found.size == 3  # not the one of another partition
 
 
 @pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --partition fast"]])

@@ -40,6 +40,7 @@ class Machine:
     :param nodes: those in service; :param away: the others, with what keeps them from taking jobs.
     :param lost: those of them that the scheduler has lost, which are faulty.
     :param switches: the switch of each.
+    :param size: how many nodes the whole of it has, whichever are vetted.
     """
 
     partition: str
@@ -48,6 +49,7 @@ class Machine:
     away: Mapping[str, str]
     switches: Switches
     lost: frozenset[str] = frozenset()
+    size: int = 0
 
 
 def look(system: str | None, only: Sequence[str] = ()) -> Machine:
@@ -81,6 +83,7 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
         faults(meant),
         switches_of([node.name for node in meant], partition.get("extras", {}).get("topology", [])),
         frozenset(node.name for node in meant if node.is_lost),
+        len(nodes),
     )
 
 
