@@ -76,8 +76,8 @@ def test_what_is_private_to_others_is_touched_in_one_module():
     for path, tree in sources():
         for node in ast.walk(tree):
             match node:
-                case ast.Attribute(value=ast.Name(id="self" | "cls")):
-                    pass
+                case ast.Attribute(value=ast.Name(id="self" | "cls")) | ast.Attribute(attr="_replace"):
+                    pass  # its own, or what every NamedTuple documents
                 case ast.Attribute(attr=name) if is_private(name):
                     found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
                 case ast.Import() | ast.ImportFrom():

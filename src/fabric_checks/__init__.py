@@ -8,6 +8,7 @@
 ``ports``        what ports and hosts counted around a job, and which differ from the others
 ``software``     where programs come from: wheels, modules, Spack
 ``diagnosis``    which node, cable or switch is slow: bandwidth and latency of all pairs, maps of fabrics
+``matrices``     matrices of pairs of other programs: read, joined over files, and what to measure again
 ``records``      the record, its writer and readers, sessions, archives, durations and cost of cases
 ``references``   the file, line rates, look-up, proposals, audit
 ``reframe_ext``  what ReFrame runs of ours; its private names are used only in ``internals.py``

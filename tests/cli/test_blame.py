@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from fabric_checks.cli import main
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
-from tests.matrices import clusterkit_text, csv_text, matrix
+from tests.matrices.made import clusterkit_text, csv_text, matrix
 
 
 @pytest.fixture

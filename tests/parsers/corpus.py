@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from fabric_checks.core.metrics import half_octaves
+from fabric_checks.matrices import linktest, mpigraph, nccl_json, nccl_tests, perftest, superbench
 from fabric_checks.parsers import (
     buffer_reuse,
     hot_spot,
@@ -22,11 +23,10 @@ from fabric_checks.parsers import (
     rotate,
     streaming,
 )
-from fabric_checks.parsers.pair_tables import linktest, mpigraph, nccl_json, nccl_tests, perftest, superbench
 from tests import breakages
 from tests.conftest import GOLDEN
+from tests.matrices import samples
 from tests.parsers import dyna
-from tests.parsers.pair_tables import samples
 
 MiB = 1024**2
 PLACEMENT = """\

@@ -1,27 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reader of what NCCL logs, and what the ways of the GPUs say."""
-
-import pytest
+"""The reader of what NCCL logs."""
 
 from fabric_checks.parsers import nccl_debug
-from fabric_checks.ports import gpu_paths
 from tests.parsers import nccl
 
 HOSTS = [f"n{number}" for number in range(1, 9)]
-IB = ["mlx5_*"]
 
 
 def ways(**how):
     return nccl_debug.parse(nccl.log(HOSTS, 8, **how))
-
-
-def texts(**how):
-    return [each["text"] for each in gpu_paths.findings(ways(**how))]
-
-
-def at(host, gpu, value, usual):
-    """Return a function of host and GPU that has a value for one of them."""
-    return lambda of_host, of_gpu: value if (of_host, of_gpu) == (host, gpu) else usual(of_gpu)
 
 
 def test_the_network_of_each_rank_is_read():
@@ -40,55 +27,3 @@ def test_lines_of_others_and_of_split_communicators_change_nothing():
 def test_the_provider_of_libfabric_is_read():
     line = "n1:1:2 [0] NCCL INFO NET/OFI Selected Provider is cxi (found 4 nics)\n"
     assert nccl_debug.parse(line + nccl.log(HOSTS[:2], 1, network="AWS Libfabric"))[0].provider == "cxi"
-
-
-def test_a_healthy_machine_has_no_findings():
-    assert texts() == []
-    assert gpu_paths.disproof(ways(), IB) is None
-
-
-def test_one_adapter_for_all_gpus_of_all_nodes_is_no_finding():
-    assert texts(adapter=lambda _host, _gpu: 0) == []
-
-
-@pytest.mark.parametrize("host", ["n1", "n4", "n8"])
-@pytest.mark.parametrize("gpu", [0, 5])
-@pytest.mark.parametrize(
-    ("how", "value", "usual", "text"),
-    [
-        ("adapter", 3, lambda gpu: gpu, "sends through mlx5_3, on most nodes it sends through mlx5_{gpu}"),
-        ("direct", False, lambda _: True, "goes through the host's memory, on most nodes it goes by GPUDirect RDMA"),
-        ("network", "Socket", lambda _: "IB", "uses Socket, on most nodes it uses IB"),
-        ("bus", 9, lambda gpu: gpu, "is at bus ab000, on most nodes it is at bus "),
-    ],
-)
-def test_a_gpu_unlike_the_others_is_named_with_its_host(host, gpu, how, value, usual, text):
-    found = gpu_paths.findings(ways(**{how: at(host, gpu, value, usual)}))
-    assert {tuple(each["hosts"]) for each in found} == {(host,)}
-    wanted = f"node {host}: GPU {gpu} {text.format(gpu=gpu)}"
-    assert any(each["text"].startswith(wanted) for each in found), found
-
-
-def test_gpus_in_reverse_are_one_finding_of_their_host():
-    (text,) = texts(bus=lambda host, gpu: 7 - gpu if host == "n3" else gpu)
-    assert text == "node n3: GPU 0 is at bus 8b000, on most nodes it is at bus 1b000 (8 GPUs of 8 differ)"
-
-
-def test_two_gpus_that_share_an_adapter_on_every_node_are_named():
-    (text,) = texts(adapter=lambda _host, gpu: 4 if gpu == 5 else gpu)
-    assert (
-        text.startswith("nodes n1, n2, n3, n4, ... (8 in all): GPUs 4, 5 share mlx5_4")
-        or "GPUs 4, 5 share mlx5_4" in text
-    )
-
-
-def test_sockets_fail_the_case_where_another_network_is_named():
-    why = gpu_paths.disproof(ways(network=at("n3", 2, "Socket", lambda _: "IB")), IB)
-    assert why.startswith("NCCL went over TCP (Socket) on node n3, not over mlx5_*: ")
-    assert gpu_paths.disproof(ways(network="Socket"), []) is None
-    assert gpu_paths.disproof(ways(network="Socket"), ["eth0"]) is None
-
-
-def test_no_gpudirect_anywhere_is_an_observation():
-    (found,) = gpu_paths.findings(ways(direct=False))
-    assert not found["fault"] and "no GPU goes by GPUDirect RDMA" in found["text"]

@@ -17,9 +17,8 @@ from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.diagnosis.latency_map.metrics import METRICS as OF_LATENCY
-from fabric_checks.diagnosis.pair_tables import again, joining
-from fabric_checks.parsers.pair_tables import formats
-from fabric_checks.parsers.pair_tables.model import PairTable
+from fabric_checks.matrices import again, formats, joining
+from fabric_checks.matrices.model import PairTable
 from fabric_checks.parsers.rotate import RotateOutput
 from fabric_checks.report import drawing
 from fabric_checks.report.pair_drawing import pair_bandwidths

@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.parsers.pair_tables import linktest
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import cells, refusal
+from fabric_checks.matrices import linktest
+from tests.matrices import samples
+from tests.matrices.reading import cells, refusal
 
 
 def test_tasks_have_hosts_and_both_measurements_of_a_pair_are_repeats():

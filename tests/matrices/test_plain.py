@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers.pair_tables import plain
-from fabric_checks.parsers.pair_tables.model import End
+from fabric_checks.matrices import plain
+from fabric_checks.matrices.model import End
 from lab.parsers.mutations import mutated
-from tests.matrices import csv_text, matrix
+from tests.matrices.made import csv_text, matrix
 
 UNIT = "# unit: GB/s, larger is better\n"
 LONG = f"{UNIT}# pairs: alone\n# made by hand\nfrom,to,value\na,b,12.5\nb,a,12.1\na,b,12.4\n"

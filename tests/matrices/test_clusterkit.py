@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers.pair_tables import clusterkit
+from fabric_checks.matrices import clusterkit
 from lab.parsers.mutations import mutated
-from tests.matrices import clusterkit_text, matrix
+from tests.matrices.made import clusterkit_text, matrix
 
 VALUES = matrix(6, 1, usual=42000.0)
 TEXT = clusterkit_text(VALUES)

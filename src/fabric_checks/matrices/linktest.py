@@ -11,8 +11,8 @@ from statistics import median
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import count_text
-from fabric_checks.parsers.pair_tables.model import BANDWIDTH, LATENCY, UNITS, PairTable, Row, of_rows
-from fabric_checks.parsers.pair_tables.reading import cleaned, size_title, task_ends
+from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, PairTable, Row, of_rows
+from fabric_checks.matrices.reading import cleaned, size_title, task_ends
 
 NAME = "LinkTest"
 NEXT = "mpirun -hostfile {hostfile} -np {count} mpilinktest -S 1 -k 4096 -i 10"

@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.parsers.pair_tables import superbench
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import cells, refusal
+from fabric_checks.matrices import superbench
+from tests.matrices import samples
+from tests.matrices.reading import cells, refusal
 
 
 def test_the_client_sends_and_what_failed_is_named():

@@ -4,11 +4,11 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.matrices import formats
+from fabric_checks.matrices.model import End
 from fabric_checks.parsers.latency_map import LatencyOutput
-from fabric_checks.parsers.pair_tables import formats
-from fabric_checks.parsers.pair_tables.model import End
 from fabric_checks.parsers.rotate import RotateOutput
-from tests.matrices import clusterkit_text, csv_text, matrix
+from tests.matrices.made import clusterkit_text, csv_text, matrix
 
 
 def test_formats_are_told_apart_by_content(golden):
@@ -37,5 +37,5 @@ def test_what_to_measure_again_is_a_hostfile_commands_or_pairs(monkeypatch):
     text, commands = formats.again("ClusterKit", pairs, "hosts.txt")
     assert text == "a\nb\nc\nd\n" and commands == ["clusterkit.sh -f hosts.txt --exe_opt '-d bw -d lat -x'"]
     assert formats.again("CSV", pairs[:1], "hosts.txt") == ("from,to\na,b\n", [])
-    monkeypatch.setattr("fabric_checks.parsers.pair_tables.clusterkit.NEXT", "run {sender} {receiver}")
+    monkeypatch.setattr("fabric_checks.matrices.clusterkit.NEXT", "run {sender} {receiver}")
     assert formats.again("ClusterKit", pairs[:1], "hosts.txt") == ("run a b\n", ["run a b"])

@@ -4,9 +4,9 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers.pair_tables import nccl_tests
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import cells, refusal
+from fabric_checks.matrices import nccl_tests
+from tests.matrices import samples
+from tests.matrices.reading import cells, refusal
 
 RANKS = (
     "#  Rank  {0} Group  0 Pid 1 on hosta device  {0} [0x0{0}] V100\n",

@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.parsers.pair_tables import perftest
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import cells, refusal
+from fabric_checks.matrices import perftest
+from tests.matrices import samples
+from tests.matrices.reading import cells, refusal
 
 RUN = samples.PERFTEST[: samples.PERFTEST.index("# node2")]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
-from fabric_checks.parsers.pair_tables.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row
-from fabric_checks.parsers.pair_tables.reading import Measurement, cleaned, of_sizes
+from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row
+from fabric_checks.matrices.reading import Measurement, cleaned, of_sizes
 from fabric_checks.parsers.table import whole
 
 NAME = "perftest"

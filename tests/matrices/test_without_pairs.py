@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabric_checks.parsers.pair_tables import (
+from fabric_checks.matrices import (
     linktest,
     mpigraph,
     nccl_json,
@@ -12,8 +12,8 @@ from fabric_checks.parsers.pair_tables import (
     superbench,
     without_pairs,
 )
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import refusal
+from tests.matrices import samples
+from tests.matrices.reading import refusal
 
 READERS = (linktest, mpigraph, nccl_json, nccl_tests, perftest, superbench, without_pairs)
 SAMPLES = [

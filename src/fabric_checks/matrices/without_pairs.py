@@ -7,7 +7,7 @@ import re
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
-from fabric_checks.parsers.pair_tables.model import PairTable
+from fabric_checks.matrices.model import PairTable
 
 NAME = "dgnettest (which prints no pairs)"
 NEXT = ""

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers.pair_tables.model import BANDWIDTH, UNITS, PairTable, Row, of_rows
-from fabric_checks.parsers.pair_tables.reading import cleaned, size_title, task_ends
+from fabric_checks.matrices.model import BANDWIDTH, UNITS, PairTable, Row, of_rows
+from fabric_checks.matrices.reading import cleaned, size_title, task_ends
 from fabric_checks.parsers.table import whole
 
 NAME = "mpiGraph"

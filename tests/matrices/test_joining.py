@@ -7,9 +7,9 @@ import pytest
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.latency_map import evaluation as latency
-from fabric_checks.diagnosis.pair_tables import again, joining
-from fabric_checks.parsers.pair_tables.model import End, Row, of_rows
-from tests.matrices import matrix, table
+from fabric_checks.matrices import again, joining
+from fabric_checks.matrices.model import End, Row, of_rows
+from tests.matrices.made import matrix, table
 
 
 def judged(tables, known=None):

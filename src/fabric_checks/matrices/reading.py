@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row, of_rows
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.pair_tables.model import BANDWIDTH, End, PairTable, Row, of_rows
 
 #: The beginning of a line without the label that some launchers put before each, such as the rank.
 _UNLABELLED = re.compile(r"^(?!\s*\d+: |\s*$)", re.MULTILINE)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers.pair_tables.model import End, PairTable, Row, of_rows, unit
+from fabric_checks.matrices.model import End, PairTable, Row, of_rows, unit
 from fabric_checks.parsers.table import number, only
 
 Array = NDArray[np.float64]

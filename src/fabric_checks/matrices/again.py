@@ -9,8 +9,8 @@ import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.latency_map import evaluation as latency
-from fabric_checks.diagnosis.pair_tables.joining import Run
-from fabric_checks.parsers.pair_tables.model import End
+from fabric_checks.matrices.joining import Run
+from fabric_checks.matrices.model import End
 
 Pair = tuple[End, End]
 

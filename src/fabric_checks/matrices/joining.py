@@ -14,8 +14,8 @@ from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MAD, Array, levels_of_nodes
+from fabric_checks.matrices.model import LATENCY, End, PairTable
 from fabric_checks.parsers.latency_map import LatencyOutput
-from fabric_checks.parsers.pair_tables.model import LATENCY, End, PairTable
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
 #: Devices of two names are compared with the same two on other hosts if so many pairs have them.

@@ -7,8 +7,8 @@ import re
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
-from fabric_checks.parsers.pair_tables.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row, of_rows
-from fabric_checks.parsers.pair_tables.reading import json_documents, size_title
+from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row, of_rows
+from fabric_checks.matrices.reading import json_documents, size_title
 
 NAME = "superbench ib-traffic"
 NEXT = ""  # its configuration names pairs by their numbers in the hostfile

@@ -9,10 +9,10 @@ from typing import Any
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import csv_text
+from fabric_checks.matrices import reading
+from fabric_checks.matrices.model import End, PairTable
 from fabric_checks.parsers import latency_map, rotate
 from fabric_checks.parsers.latency_map import LatencyOutput
-from fabric_checks.parsers.pair_tables import reading
-from fabric_checks.parsers.pair_tables.model import End, PairTable
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: A module each with ``NAME``; ``recognizes(text) -> bool``; ``parse(text) -> list[PairTable]``, which raises
@@ -24,7 +24,7 @@ _MODULES = (
 
 
 def _readers() -> list[Any]:
-    return [import_module(f"fabric_checks.parsers.pair_tables.{name}") for name in _MODULES]
+    return [import_module(f"fabric_checks.matrices.{name}") for name in _MODULES]
 
 
 def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers.pair_tables.model import BANDWIDTH, End, PairTable, Row, of_rows, unit
+from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row, of_rows, unit
 from fabric_checks.parsers.table import number
 
 NAME = "CSV or TSV with a line '# unit: GB/s, larger is better'"

@@ -3,9 +3,9 @@
 
 import pytest
 
-from fabric_checks.parsers.pair_tables import mpigraph
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import cells, refusal
+from fabric_checks.matrices import mpigraph
+from tests.matrices import samples
+from tests.matrices.reading import cells, refusal
 
 
 def test_both_matrices_are_from_sender_to_receiver():

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from fabric_checks.parsers.pair_tables import nccl_json
-from tests.parsers.pair_tables import samples
-from tests.parsers.pair_tables.reading import cells, refusal
+from fabric_checks.matrices import nccl_json
+from tests.matrices import samples
+from tests.matrices.reading import cells, refusal
 
 
 def test_iterations_that_count_are_repeats():

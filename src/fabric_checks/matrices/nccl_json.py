@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers.pair_tables import nccl_tests
-from fabric_checks.parsers.pair_tables.model import PairTable
-from fabric_checks.parsers.pair_tables.nccl_tests import Timing
-from fabric_checks.parsers.pair_tables.reading import Measurement, json_documents, of_sizes
+from fabric_checks.matrices import nccl_tests
+from fabric_checks.matrices.model import PairTable
+from fabric_checks.matrices.nccl_tests import Timing
+from fabric_checks.matrices.reading import Measurement, json_documents, of_sizes
 
 NAME = "nccl-tests (JSON)"
 NEXT = "mpirun -np 2 -H {sender}:1,{receiver}:1 sendrecv_perf -b 1G -e 1G -I 1 -J {sender}-{receiver}.json"

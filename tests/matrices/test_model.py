@@ -4,7 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers.pair_tables.model import End, Row, of_rows, unit
+from fabric_checks.matrices.model import End, Row, of_rows, unit
 
 A, B, GPU = End("a"), End("b"), End("a", "gpu 0")
 

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from fabric_checks.parsers.pair_tables.model import End, Row, of_rows
+from fabric_checks.matrices.model import End, Row, of_rows
 
 
 def matrix(nodes, seed, node=(), pair=(), sender=(), noise=0.01, usual=12.3):
