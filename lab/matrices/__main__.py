@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``python -m lab.matrices lab/matrices.md --trials N --first-seed S``: how often the verb ``blame`` is right."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import shutil
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lab import matrices
+
+from . import machines, scoring
+from .formats import WAYS, Table, listed
+from .machines import CONDITIONS, FAULTS, build
+
+_RULES = ("blame", "ClusterKit", "straggler", "straggler, a tenth")
+_NODES_WITH_DEVICES = 24
+#: Of so many seeds one is measured in the formats without repeats, which blame nobody.
+_RARELY = 4
+
+
+def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
+    """Return what each rule names in the files of one machine."""
+    way = WAYS[way_name]
+    site = build(seed, fault, min(way.most, _NODES_WITH_DEVICES if fault == "device .8" else 128))
+    files, tables = [], []
+    for night in range(way.nights):
+        written, table = way.write(site, folder, night)
+        files += written
+        tables.append(table)
+    table = Table(tables[0].both_ways, [row for each in tables for row in each.rows],
+                  [row for each in tables for row in each.latency])  # fmt: skip
+    began = time.monotonic()
+    run, status = scoring.verb(files, site, folder, way.alone)
+    if way.again and run["next"]:
+        pairs = [(site.hosts.index(one), site.hosts.index(other)) for (one, _), (other, _) in run["next"]]
+        written, _ = listed(site, folder / "again.csv", [(0, pairs)], 3, alone=True)
+        run, status = scoring.verb([*files, *written], site, folder, way.alone)
+    fabric = site.at.fabric
+    verdicts = {"blame": scoring.ours(run, status, site), **scoring.others(table, site)}
+    return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts), "condition": site.condition,
+            "routing": f"static {fabric.table}" if fabric.routing == "static" else fabric.routing, "know": site.at.know,
+            "status": status,
+            "truth": [[fault.kind, *sorted(fault.names)] for fault in site.at.faults], "device": site.device,
+            "s": round(time.monotonic() - began, 2),
+            **{rule: asdict(verdict) for rule, verdict in verdicts.items()}}  # fmt: skip
+
+
+def _counts(records: Sequence[dict[str, Any]], rule: str) -> str:
+    """Return the cells of a rule: named, half, missed, false; the first three only where there are faults."""
+    verdicts = [record[rule] for record in records]
+    named, half, false = (sum(each[name] for each in verdicts) for name in ("named", "half", "false"))
+    faulty = bool(records) and records[0]["fault"] != "healthy"
+    return f"{named} | {half} | {len(records) - named - half} | {false}" if faulty else f"- | - | - | {false}"
+
+
+def _table(rows: dict[str, list[dict[str, Any]]], first: str) -> list[str]:
+    lines = [f"| {first} | trials | " + " | ".join("named | half | missed | false" for _ in _RULES[:3]) + " |",
+             "|---" * (2 + 4 * 3) + "|"]  # fmt: skip
+    return lines + [f"| {name} | {len(records)} | " + " | ".join(_counts(records, rule) for rule in _RULES[:3]) + " |"
+                    for name, records in rows.items()]  # fmt: skip
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.1%})" if whole else "none"
+
+
+def page(records: Sequence[dict[str, Any]], command: str) -> str:
+    """Return the page of the results."""
+    seeds = [record["seed"] for record in records]
+    faulty = [record for record in records if record["fault"] != "healthy" and WAYS[record["way"]].repeats]
+    lines = [
+        "# Tables of pairs, and who is slow", "",
+        f"Made by `{command}`; seeds {min(seeds)} to {max(seeds)}, {len(records)} trials.", "",
+        *str(matrices.__doc__).splitlines()[1:], "",
+        "In the tables three rules side by side: `fabric-checks blame`, ClusterKit's, and the straggler analysis of "
+        "nccl-tests (which always names somebody).", "", "## In all", "",
+        "| | faults named where pairs are measured more than once | half | named, and nothing else "
+        "| hosts and devices named | something healthy blamed, of all trials |", "|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for rule in _RULES:
+        named, half = (sum(record[rule][name] for record in faulty) for name in ("named", "half"))
+        false = sum(record[rule]["false"] for record in records)
+        only = sum(record[rule]["named"] and not record[rule]["false"] for record in faulty)
+        hosts = [
+            record[rule]["named"] for record in faulty if not {"cable", "pair"} & {kind for kind, *_ in record["truth"]}
+        ]
+        cells = (_share(named, len(faulty)), half, _share(only, len(faulty)), _share(sum(hosts), len(hosts)))
+        lines.append(f"| {rule} | " + " | ".join(map(str, cells)) + f" | {_share(false, len(records))} |")
+    by: dict[str, dict[str, list[dict[str, Any]]]] = {name: defaultdict(list) for name in WAYS}
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: record["nodes"]):
+        by[record["way"]][record["fault"]].append(record)
+        if record in faulty:
+            for name in (record["fault"], record["condition"], f"routes {record['routing']}",
+                         f"{record['nodes']} nodes"):  # fmt: skip
+                groups[name].append(record)
+    lines += ["", "## By fault, condition, routes and size, where pairs are measured more than once", ""]
+    lines += _table({name: groups[name] for name in [*FAULTS, *CONDITIONS, *sorted(groups)] if groups[name]}, "faults")
+    for name, faults in by.items():
+        if faults:
+            lines += ["", f"## {name}", "", *_table({fault: faults[fault] for fault in FAULTS if fault in faults},
+                                                    "fault")]  # fmt: skip
+    listed = sum(record["blame"]["listed"] for record in records)
+    crashed = sum(bool(record["blame"]["crash"]) for record in records)
+    return "\n".join([*lines, "", f"Of what `blame` missed {listed} were in a note that blames nobody. Ended with an "
+                      f"error: {crashed}.", ""])  # fmt: skip
+
+
+def main() -> None:
+    """Run trials, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m lab.matrices", description=__doc__)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--trials", type=int, default=3, help="seeds of each row with repeats")
+    parser.add_argument("--first-seed", type=int, required=True)
+    parser.add_argument("--noise", type=float, default=machines.NOISE, help="of a measurement, log-normal")
+    parser.add_argument("--formats", default="*", help="pattern of names of formats")
+    parser.add_argument("--faults", default="*", help="pattern of names of faults")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after these")
+    parser.add_argument("--records", type=Path, help="add the outcome of each trial to this file; the page is of all")
+    parser.add_argument("--keep", type=Path, help="keep what was written of each trial here")
+    given = parser.parse_args()
+    machines.NOISE, machines.SAME_LAUNCH = given.noise, given.noise / 3
+    rows = [(way, fault) for way in WAYS for fault in FAULTS
+            if fnmatch.fnmatch(way, given.formats) and fnmatch.fnmatch(fault, given.faults)
+            and (fault != "device .8" or WAYS[way].devices)]  # fmt: skip
+    until = time.monotonic() + 60 * given.minutes
+    records = []
+    if given.records and given.records.exists():
+        records = [json.loads(line) for line in given.records.read_text().splitlines()]
+    done = {(record["way"], record["fault"], record["seed"]) for record in records}
+    for seed in range(given.first_seed, given.first_seed + given.trials):
+        for way, fault in rows:
+            rare = not WAYS[way].repeats and seed % _RARELY
+            if rare or (way, fault, seed) in done or time.monotonic() > until:
+                continue
+            kept = given.keep and given.keep / f"{way}-{fault}-{seed}".replace(" ", "_")
+            folder = kept or Path(tempfile.mkdtemp())
+            folder.mkdir(parents=True, exist_ok=True)
+            records.append(trial(way, fault, seed, folder))
+            if not kept:
+                shutil.rmtree(folder)
+            if given.records:
+                with given.records.open("a") as file:
+                    file.write(json.dumps(records[-1]) + "\n")
+    command = f"python -m lab.matrices {given.page} --trials {given.trials} --first-seed {given.first_seed}"
+    command += f" --noise {given.noise:g}" if given.noise != parser.get_default("noise") else ""
+    given.page.write_text(page(records, command))
+
+
+if __name__ == "__main__":
+    main()

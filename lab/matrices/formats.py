@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write what is measured on a machine as public tools do, each in the order and by the method of that tool.
+
+Forms and methods are those of the tools' sources and pages: nccl-tests 2.19.6 (``src/util.cu``, ``src/sendrecv.cu``),
+mpiGraph 1.5 (``mpiGraph.c``), superbench (``ib_validation_performance.py``, ``runner.py``), perftest
+(``perftest_parameters.h``, ``perftest_communication.c``), LinkTest 1.2 (``mpilinktest.c``, ``pingponganalysis.c``).
+ClusterKit is published without its source: its method is that of NVIDIA's page *Running ClusterKit*, the form of
+``bandwidth.txt`` that which scripts that read it expect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from .machines import Pairs, Site, ordered, rounds, unordered
+
+_MIB = 1 << 20
+_SIZE = 8 << 20
+
+
+@dataclass
+class Table:
+    """The values as they are in the files, for the rules of others.
+
+    :param rows: sender, receiver, rail, MB/s of each; :param latency: one, other, us.
+    """
+
+    both_ways: bool
+    rows: list[tuple[int, int, int, float]] = field(default_factory=list)
+    latency: list[tuple[int, int, float]] = field(default_factory=list)
+
+    def add(self, pairs: Pairs, values: np.ndarray, rail: int = 0) -> None:
+        """Add a value of each pair."""
+        self.rows += [(one, other, rail, float(value)) for (one, other), value in zip(pairs, values, strict=True)]
+
+
+def _both(site: Site, pairs: Pairs, rail: int = 0) -> np.ndarray:
+    """Return the rate by direction of pairs that exchange both ways, one pair after another."""
+    back = [(other, one) for one, other in pairs]
+    return np.minimum(site.alone(pairs, rail), site.alone(back, rail))
+
+
+# -------------------------------------------------------------------------- ClusterKit
+
+
+def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+    """Write both matrices: rounds of a tournament, both ways at once, and what is bad again, up to four times."""
+    nodes, table = len(site.hosts), Table(both_ways=True)
+    matrix = np.zeros((nodes, nodes))
+
+    def measure(pairs: Pairs) -> None:
+        flows = [*pairs, *((other, one) for one, other in pairs)]
+        values = site.together(flows, 32 * _MIB / 1e6).reshape(2, -1)
+        (both,) = site.noisy(2 * values.min(axis=0))
+        for (one, other), value in zip(pairs, both, strict=True):
+            matrix[one, other] = matrix[other, one] = value
+
+    for met in rounds(nodes):
+        measure(met)
+    for again in range(4):
+        bad = [pair for pair in unordered(nodes) if matrix[pair] < 0.93 * matrix.max()]
+        bad = sorted(bad, key=lambda pair: matrix[pair])[: nodes * nodes >> again + 1]
+        while bad:
+            here = list[tuple[int, int]]()
+            for pair in bad:
+                if not set(pair) & {rank for other in here for rank in other}:
+                    here.append(pair)
+            measure(here)
+            bad = [pair for pair in bad if pair not in here]
+    latency = np.zeros((nodes, nodes))
+    for (one, other), value in zip(unordered(nodes), site.latency(unordered(nodes)), strict=True):
+        latency[one, other] = latency[other, one] = value
+    table.add(unordered(nodes), [matrix[pair] for pair in unordered(nodes)])  # type: ignore[arg-type]
+    table.latency = [(*pair, float(latency[pair])) for pair in unordered(nodes)]
+    here = folder / f"night-{night}"
+    here.mkdir(exist_ok=True)
+    files = [here / "bandwidth.txt", here / "latency.txt"]
+    files[0].write_text("Message size: 33554432 B     Iterations: 16\n" + _matrix(site, matrix, "bandwidth", "MB/s", 1))
+    files[1].write_text("Message size: 0 B     Iterations: 1024\n" + _matrix(site, latency, "latency", "usec", 2))
+    return files, table
+
+
+def _matrix(site: Site, matrix: np.ndarray, what: str, unit: str, digits: int) -> str:
+    nodes = len(site.hosts)
+    lines = ["", "Rank:" + " " * 16 + "".join(f"{rank:>8}" for rank in range(nodes))]
+    for rank, row in enumerate(matrix):
+        lines.append(f"{rank:>8} ({site.hosts[rank]}):".ljust(21) + "".join(f"{value:8.{digits}f}" for value in row))
+    pairs = sorted(unordered(nodes), key=lambda pair: matrix[pair])
+    for name, (one, other) in (("Minimum", pairs[0]), ("Maximum", pairs[-1])):
+        between = f"between {site.hosts[one]} and {site.hosts[other]}"
+        lines.append(f"{name} {what}: {matrix[one, other]:.{digits}f} {unit} {between}")
+    mean = np.mean([matrix[pair] for pair in pairs])
+    return "\n".join([*lines, f"Average {what}: {mean:.{digits}f} {unit}", ""])
+
+
+# -------------------------------------------------------------------------- nccl-tests
+
+_HEAD = """\
+# nccl-tests version 2.19.6 nccl-headers=22907 nccl-library=22907
+# Collective test starting: sendrecv_perf
+# nThread 1 nGpus 1 minBytes 33554432 maxBytes 134217728 step: 4(factor) warmup iters: 1 iters: 20 \
+agg iters: 1 validation: 1 graph: 0 unalign: 0
+#
+# Using devices
+{devices}
+#
+#                                                              out-of-place                       in-place          
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong 
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         
+"""  # noqa: W291 as the program prints it
+
+
+def _ends(site: Site, pair: tuple[int, int], rail: int) -> list[dict[str, object]]:
+    """Return both ranks of a launch, as the JSON has them."""
+    return [{"rank": rank, "group": 0, "pid": 4100 + 7 * node, "hostname": site.hosts[node], "device": rail,
+             "device_hex": f"0000:{0x1B + 17 * rail:02x}:00", "device_info": "NVIDIA H100 80GB HBM3"}
+            for rank, node in enumerate(pair)]  # fmt: skip
+
+
+def _number(value: float, width: int) -> str:
+    """Return a number as ``getFloatStr`` does."""
+    return next((text for digits in (2, 1, 0) if len(text := f"{value:.{digits}f}") <= width), f"{value:.1e}")
+
+
+def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+    """Write the log of a loop over all pairs of ``sendrecv_perf`` on one GPU of each, one launch after another."""
+    table, text = Table(both_ways=True), ""
+    pairs = unordered(len(site.hosts))
+    for rail in range(len(site.rails)):
+        values = site.noisy(_both(site, pairs, rail), 4).reshape(2, 2, -1)  # size, out of place or in place
+        table.add(pairs, values[1, 0], rail)
+        table.add(pairs, values[1, 1], rail)
+        for index, pair in enumerate(pairs):
+            devices = "\n".join(
+                "#  Rank {rank:2d} Group {group:2d} Pid {pid:6d} on {hostname:>10} device {device:2d} [{device_hex}] "
+                "{device_info}".format(**end) for end in _ends(site, pair, rail))  # fmt: skip
+            text += _HEAD.format(devices=devices)
+            shown = 0.0
+            for number, size in enumerate((32 * _MIB, 128 * _MIB)):
+                text += f"{size:12}  {size // 4:12}  {'float':>8}  {'none':>6}  {-1:6}"
+                for place in (0, 1):
+                    gigabytes = values[number, place, index] / 1e3 * (0.985, 1.0)[number]
+                    shown += gigabytes
+                    bandwidth = f"{_number(gigabytes, 6):>6}"
+                    text += f"  {_number(size / gigabytes / 1e3, 7):>7}  {bandwidth}  {bandwidth}  "
+                    text += f"{('0', 'N/A')[place]:>{(6, 5)[place]}}"
+                text += "\n"
+            text += f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {shown / 4:g} \n"
+            text += "#\n# Collective test concluded: sendrecv_perf\n\n"
+    path = folder / f"pairs-{night}.log"
+    path.write_text(text)
+    return [path], table
+
+
+def nccl_json(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+    """Write the JSON of ``sendrecv_perf -I 1 -J FILE`` of each pair: 20 iterations, and the times of both processes."""
+    table, files = Table(both_ways=True), []
+    pairs, size = unordered(len(site.hosts)), 128 * _MIB
+    values = site.noisy(_both(site, pairs), 20)
+    for index, (pair, column) in enumerate(zip(pairs, values.T, strict=True)):
+        later = site.rng.uniform(0, 0.004, (2, 20))
+        rows = (size / column * (1 - later + later.min(axis=0))).round(6)
+        times = rows.max(axis=0)
+        mean, order = float(times.mean()), np.sort(times)
+        names = ("min_us", "max_us", "avg_us", "p50_us", "p95_us", "p99_us", "stdev_us", "cv_pct")
+        spread = (order[0], order[-1], mean, order[10], order[18], order[19], times.std(), times.std() / mean * 100)
+        iterations = {"skipped_iterations": 0, **dict(zip(names, map(float, spread), strict=True)),
+                      "times_us": times.tolist(), "per_process_max_times_us": rows.tolist()}  # fmt: skip
+        place = {"time": mean, "alg_bw": size / mean / 1e3, "bus_bw": size / mean / 1e3, "nwrong": 0.0}
+        document = {
+            "version": 3, "start_time": "2026-11-26 04:00:00",
+            "args": ["sendrecv_perf", "-b", "128M", "-e", "128M", "-I", "1", "-J", "pair.json"], "env": [],
+            "nccl_version": 22907,
+            "config": {"nthreads": 1, "ngpus": 1, "minimum_bytes": size, "maximum_bytes": size, "step_bytes": _MIB,
+                       "warmup_iters": 1, "iterations": 20, "aggregated_iterations": 1, "validation": 1, "graph": 0,
+                       "blocking_collectives": "false", "per_iter_timing": "true", "per_iter_skip": 0,
+                       "parallel_init": "false", "devices": _ends(site, pair, 0)},
+            "results": [{"size": size, "count": size // 4, "type": "float", "redop": "none", "root": "    -1",
+                         "out_of_place": place, "out_of_place_per_iter": iterations,
+                         "in_place": {**place, "nwrong": None}, "in_place_per_iter": iterations,
+                         "actual_iterations": 20, "experiment_name": ""}],
+            "out_of_bounds": {"count": 0, "okay": "true"},
+            "average_bus_bandwidth": {"bandwidth": place["bus_bw"], "okay": "unchecked"},
+            "errors": [], "end_time": "2026-11-26 04:00:09",
+        }  # fmt: skip
+        files.append(folder / f"pair-{night}-{index:05}.json")
+        files[-1].write_text(json.dumps(document))
+        table.rows.append((*pair, 0, size / mean))
+    return files, table
+
+
+# ---------------------------------------------------------------------------- mpiGraph
+
+
+def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+    """Write both tables: in step D all send to who is D further in the ring, at once."""
+    nodes, table = len(site.hosts), Table(both_ways=False)
+    seen = np.zeros((2, nodes, nodes))
+    for distance in range(1, nodes):
+        pairs = [(rank, (rank + distance) % nodes) for rank in range(nodes)]
+        (values,) = site.noisy(site.together(pairs, 10 * _MIB / 1e6))
+        for (one, other), value in zip(pairs, values, strict=True):
+            seen[0, one, other] = value * 1e6 / _MIB
+            seen[1, other, one] = seen[0, one, other] * (1 - site.rng.uniform(0, 0.004))
+    table.add(ordered(nodes), [seen[0][pair] for pair in ordered(nodes)])  # type: ignore[arg-type]
+    names = [f"{host}:{rank}" for rank, host in enumerate(site.hosts)]
+    lines = [f"START mpiGraph v1.5\nMsgSize\t1048576\nTimes\t10\nWindow\t10\nProcs\t{nodes}\n"]
+    lines += [f"{distance} of {nodes} ({distance / nodes:.1%})" for distance in range(1, nodes)]
+    lines.append("Gathering results")
+    for name, to, matrix in (("Send", "to", seen[0]), ("Recv", "from", seen[1])):
+        part = matrix[~np.eye(nodes, dtype=bool)]
+        lines += ["", f"{name} max\t{part.max():f}", f"{name} avg\t{1 / np.mean(1 / part):f}", ""]
+        lines.append(f"{name}\t" + "".join(f"{each}\t" for each in names))
+        lines += [f"{each} {to}\t" + "".join(f"{value:.3f}\t" for value in row)
+                  for each, row in zip(names, matrix, strict=True)]  # fmt: skip
+    path = folder / f"mpiGraph-{night}.out"
+    path.write_text("\n".join([*lines, "END mpiGraph", ""]))
+    return [path], table
+
+
+# ---------------------------------------------------------------------------- LinkTest
+
+
+def linktest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+    """Write ``mapping.dat`` and the table of ``pingponganalysis -g``: ping-pongs from both ends, one pair at a time."""
+    nodes, table = len(site.hosts), Table(both_ways=True)
+    pairs = ordered(nodes)
+    back = [(other, one) for one, other in pairs]
+    (values,) = site.noisy(2 / (1 / site.alone(pairs) + 1 / site.alone(back)))
+    table.add(pairs, values)
+    seconds = np.zeros((nodes, nodes))
+    seconds[tuple(np.transpose(pairs))] = _MIB / 1e6 / values
+    text = "".join(f"{rank:6d}" + f"{0:5d}" * 4 + f" {host}\n" for rank, host in enumerate(site.hosts))
+    for one, row in enumerate(seconds):
+        for other, time in enumerate(row):
+            text += f"{one:10d} {other:10d} {time:18.8f} {1 / time if time else 0:18.8f}\n"
+    path = folder / f"linktest-{night}.dat"
+    path.write_text(text)
+    return [path], table
+
+
+# -------------------------------------------------------------------------- superbench
+
+
+def superbench(site: Site, folder: Path, night: int, count: int = 1) -> tuple[list[Path], Table]:
+    """Write ``results-summary.jsonl`` of ``ib-traffic``, pattern one-to-one: rounds at once, the client writes."""
+    table, metrics = Table(both_ways=False), dict[str, float]()
+    for run in range(count):
+        for number, met in enumerate(rounds(len(site.hosts))):
+            pairs = [(client, server) for server, client in met]
+            for rail in range(len(site.rails)):
+                (values,) = site.noisy(site.together(pairs, 2000 * _SIZE / 1e6, rail))
+                table.add(pairs, values, rail)
+                for index, ((client, server), value) in enumerate(zip(pairs, values, strict=True)):
+                    name = f"{number}_{index}:{site.hosts[server]}_{site.hosts[client]}:{rail}"
+                    of_run = f"{run}/" if count > 1 else ""
+                    metrics[f"ib-traffic/{of_run}ib_write_bw_{_SIZE}_cpu-to-cpu_{name}"] = float(f"{value / 1e3:.6g}")
+    path = folder / f"results-summary-{night}.jsonl"
+    path.write_text(json.dumps({**metrics, "node": site.hosts[0]}) + "\n")
+    return [path], table
+
+
+# ---------------------------------------------------------------------- perftest, CSV
+
+
+_PERFTEST = """\
+{client} -> {server}
+---------------------------------------------------------------------------------------
+                    RDMA_Write BW Test
+ Dual-port       : OFF\t\tDevice         : mlx5_{rail}
+ Number of qps   : 1\t\tTransport type : IB
+ Connection type : RC\t\tUsing SRQ      : OFF
+ TX depth        : 128
+ CQ Moderation   : 1
+ Mtu             : 4096[B]
+ Link type       : IB
+ Data ex. method : Ethernet
+---------------------------------------------------------------------------------------
+ local address: LID 0x0a QPN 0x0126 PSN 0x8f1b2c RKey 0x1fffbd VAddr 0x007f2b5c800000
+ remote address: LID 0x0b QPN 0x0127 PSN 0x3a7d11 RKey 0x1fffbe VAddr 0x007fa1d4800000
+---------------------------------------------------------------------------------------
+ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+ 8388608    1000             {peak:<7.2f}            {average:<7.2f}\t\t     {rate:<7.6f}
+---------------------------------------------------------------------------------------
+"""
+
+
+def perftest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
+    """Write what a loop over all ordered pairs of ``ib_write_bw`` prints at the client, one after another."""
+    table, text = Table(both_ways=False), ""
+    pairs = ordered(len(site.hosts))
+    for rail in range(len(site.rails)):
+        (values,) = site.noisy(site.alone(pairs, rail))
+        table.add(pairs, values, rail)
+        for (one, other), value in zip(pairs, values, strict=True):
+            text += _PERFTEST.format(client=site.hosts[one], server=site.hosts[other], rail=rail, peak=value * 8.016e-3,
+                                     average=value * 8e-3, rate=value / 8.388608 / 1e6)  # fmt: skip
+    path = folder / f"ib_write_bw-{night}.log"
+    path.write_text(text)
+    return [path], table
+
+
+def plain(site: Site, folder: Path, night: int, count: int = 1, alone: bool = False) -> tuple[list[Path], Table]:
+    """Write a table of one's own: both orders of the rounds of a tournament, a round at once or each pair alone."""
+    batches = [pairs for met in rounds(len(site.hosts)) for pairs in (met, [(other, one) for one, other in met])]
+    rails = range(len(site.rails))
+    return listed(
+        site, folder / f"pairs-{night}.csv", [(rail, each) for each in batches for rail in rails], count, alone
+    )
+
+
+def listed(
+    site: Site, path: Path, batches: Sequence[tuple[int, Pairs]], count: int, alone: bool
+) -> tuple[list[Path], Table]:
+    """Write as CSV what so many measurements of some pairs of a rail give, alone or each list at once."""
+    table, lines = Table(both_ways=False), ["# unit: MB/s, larger is better"]
+    lines += [f"# pairs: {'alone' if alone else 'at once'}", "from,to,value"]
+    for _ in range(count):
+        for rail, pairs in batches:
+            (values,) = site.noisy(site.alone(pairs, rail) if alone else site.together(pairs, 80.0, rail))
+            table.add(pairs, values, rail)
+            device = f":mlx5_{rail}" if len(site.rails) > 1 else ""
+            lines += [f"{site.hosts[one]}{device},{site.hosts[other]}{device},{value:.1f}"
+                      for (one, other), value in zip(pairs, values, strict=True)]  # fmt: skip
+    path.write_text("\n".join([*lines, ""]))
+    return [path], table
+
+
+Writer = Callable[[Site, Path, int], tuple[list[Path], Table]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A format, and how often each pair is measured.
+
+    :param nights: the files of so many nights are given together. :param repeats: whether some pairs are in there more
+        than once. :param devices: whether the format names the devices of a host. :param most: nodes.
+    :param again: the pairs that the verb then lists are measured three times, alone, and given, too.
+    :param alone: the user says so, as the format does not.
+    """
+
+    write: Writer
+    nights: int
+    repeats: bool
+    devices: bool = False
+    most: int = 128
+    again: bool = False
+    alone: bool = False
+
+
+WAYS = {
+    "ClusterKit": Way(clusterkit, 1, False),
+    "ClusterKit, two nights": Way(clusterkit, 2, True),
+    "nccl-tests": Way(nccl_text, 1, False, True, 48, alone=True),
+    "nccl-tests, two nights": Way(nccl_text, 2, True, True, 48, alone=True),
+    "nccl-tests JSON, 20 iterations": Way(nccl_json, 1, True, False, 24, alone=True),
+    "mpiGraph": Way(mpigraph, 1, False),
+    "mpiGraph, two nights": Way(mpigraph, 2, True),
+    "LinkTest": Way(linktest, 1, True, False, 64, alone=True),
+    "LinkTest, two nights": Way(linktest, 2, True, False, 64, alone=True),
+    "superbench": Way(superbench, 1, False, True),
+    "superbench, count 3": Way(partial(superbench, count=3), 1, True, True),
+    "perftest": Way(perftest, 1, False, True, 48, alone=True),
+    "perftest, two nights": Way(perftest, 2, True, True, 48, alone=True),
+    "CSV": Way(plain, 1, False, True),
+    "CSV at once, 3 values": Way(partial(plain, count=3), 1, True, True),
+    "CSV alone, 3 values": Way(partial(plain, count=3, alone=True), 1, True, True),
+    "CSV at once, then what is listed": Way(plain, 1, True, False, again=True),
+}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hold what ``fabric-checks blame`` prints, and what two other rules name, against what was wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.fluid import scoring
+from lab.fluid.__main__ import KNOWN_AS, files_of
+
+from . import rivals
+from .formats import Table
+from .machines import RAILS, Site
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was named in a trial; see the package for what counts as what."""
+
+    named: bool = False
+    half: bool = False
+    listed: bool = False
+    false: bool = False
+    crash: str = ""
+    printed: tuple[str, ...] = ()
+
+
+def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[dict[str, Any], int]:
+    """Return what the verb prints as JSON of files that are read as one machine, and its exit status.
+
+    :param alone: the user says that one pair ran at a time.
+    """
+    from fabric_checks.cli.blame import command  # of the version under test
+
+    words = [*map(str, files), "--json", "--routing", KNOWN_AS[site.at.fabric.routing]]
+    for path in files_of(site.at, folder) if len(site.rails) == 1 else ():
+        words += ["--topology", str(path)]
+    words += ["--alone"] if alone else []
+    printed, status = io.StringIO(), 0
+    with contextlib.redirect_stdout(printed):
+        try:
+            command.main(words, standalone_mode=False)
+        except SystemExit as end:
+            status = int(end.code or 0)
+        except Exception as error:  # a defect of the version under test, which the table counts
+            return {"metrics": {}, "notes": [], "next": [], "crash": repr(error)}, 2
+    document = json.loads(printed.getvalue())
+    runs = list(document["runs"].values())
+    notes = [note for run in runs for note in run["notes"]]
+    for note in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
+        names = re.findall(r"\bcn\d{4}\b", " ".join(map(str, note.get("hosts", ()))))
+        ranks = [site.hosts.index(name) for name in names]
+        both = len(ranks) == 2 and re.match(rf"{names[0]}[^:]* and ", str(note.get("text", "")))  # both directions
+        note["ranks"] = ranks[::-1] if both and not site.at.slows(*ranks) else ranks
+    return {"metrics": runs[0]["metrics"], "notes": notes, "next": runs[0].get("measure_next", [])}, status
+
+
+def _device(note: Mapping[str, Any], rail: int) -> bool:
+    """Return whether a note is about this device of a host, by the text of its part."""
+    where = f"{note.get('part', '')} {note.get('device', '')} {str(note.get('text', '')).split(':')[0]}"
+    return re.search(rf"(?:mlx5_|device |gpu |rank ){rail}\b", where, re.IGNORECASE) is not None
+
+
+def ours(run: Mapping[str, Any], status: int, site: Site) -> Verdict:
+    """Return what the verb named."""
+    score = scoring.score(run, status, site.at)
+    blamed = [note for note in run["notes"] if note.get("fault")]
+    named, half, false = score.alone, score.among, score.healthy
+    if site.device is not None and (named or half):
+        of_device = [note for note in blamed if _device(note, site.device)]
+        wrong = [note for note in blamed if any(_device(note, rail) for rail in range(RAILS) if rail != site.device)]
+        named, half = named and bool(of_device), half or (named and not of_device)
+        false = false or any(note not in of_device for note in wrong)
+    listed = bool(site.at.faults) and not named and not half and _is_listed(run["notes"], site)
+    return Verdict(named, half, listed, false, score.crash, score.blames)
+
+
+def _is_listed(notes: Sequence[Mapping[str, Any]], site: Site) -> bool:
+    """Return whether the part is among what a note that blames nobody is about, such as what to measure again."""
+    text = json.dumps([note for note in notes if note.get("kind") not in scoring._VALUES])
+    return all(all(name in text for name in fault.names) for fault in site.at.faults)
+
+
+def _rule(hosts: set[rivals.Part], pairs: set[rivals.Part], site: Site) -> Verdict:
+    """Return what a rule named, which knows hosts or devices, and pairs, but no switches."""
+    faults, names = site.at.faults, site.hosts
+    exact, wider = set[int](), set[int]()
+    false = False
+    for part in hosts:
+        hit = {i for i, fault in enumerate(faults) if fault.names == {names[part[0]]}}
+        right = site.device is None or (len(part) > 1 and part[1] == site.device)
+        exact |= hit if right else set()
+        wider |= hit if len(part) == 1 else set()
+        false |= not hit or (len(part) > 1 and not right)
+    for one, other, rail in pairs:
+        on_way = site.at.slows(one, other) | site.at.slows(other, one) if site.device in (None, rail) else set()
+        exact |= {i for i in on_way if faults[i].names == {names[one], names[other]}}
+        wider |= on_way
+        false |= not on_way
+    all_of = set(range(len(faults)))
+    return Verdict(bool(faults) and exact == all_of, bool(faults) and exact != all_of and exact | wider == all_of,
+                   false=false)  # fmt: skip
+
+
+def others(table: Table, site: Site) -> dict[str, Verdict]:
+    """Return what the two rules name; the second with a spread of a tenth at least, too."""
+    devices = len(site.rails) > 1
+    bad, pairs = rivals.clusterkit(table, devices)
+    return {
+        "ClusterKit": _rule(bad, pairs, site),
+        "straggler": _rule(rivals.straggler(table, devices), set(), site),
+        "straggler, a tenth": _rule(rivals.straggler(table, devices, 0.1), set(), site),
+    }
