@@ -9,7 +9,7 @@ from typing import Any
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import csv_text
-from fabric_checks.matrices import reading
+from fabric_checks.matrices import reading, without_pairs
 from fabric_checks.matrices.model import End, PairTable
 from fabric_checks.parsers import latency_map, rotate
 from fabric_checks.parsers.latency_map import LatencyOutput
@@ -39,7 +39,8 @@ def parse(text: str) -> list[PairTable] | RotateOutput | LatencyOutput:
     text = reading.cleaned(text)
     fitting = [each for each in _readers() if each.recognizes(text)]
     if not fitting:
-        known = ", ".join(("rotate, latency_map", *(each.NAME for each in _readers())))
+        read = (each.NAME for each in _readers() if each is not without_pairs)
+        known = ", ".join(("rotate, latency_map", *read))
         raise OutputError(
             f"this is no matrix of pairs as these print it: {known}; docs/blame.md has an example of each"
         )

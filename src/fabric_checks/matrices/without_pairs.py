@@ -9,7 +9,7 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import PairTable
 
-NAME = "dgnettest (which prints no pairs)"
+NAME = "a program that prints no pairs"
 NEXT = ""
 
 #: What begins a line of such an output, what it is, and what to do.
