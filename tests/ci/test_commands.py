@@ -135,8 +135,8 @@ def test_reframe_by_itself_refuses_them_too(tmp_path):
         {"FABRIC_RESULTS": f"{tmp_path}/$(touch {tmp_path}/run)"},
         {"FABRIC_HOME": f"{tmp_path}/a;touch run"},
         {"FABRIC_LAMMPS_INPUTS": f"{tmp_path}/$(touch {tmp_path}/run)"},
-        {"FABRIC_SIMGRID_IMB": f"{tmp_path}/`touch {tmp_path}/run`@2021.7"},
-        {"SIMGRID_ROOT": f"{tmp_path}/a;touch run"},
+        {"FABRIC_SIMGRID_IMB": f"{tmp_path}/`touch {tmp_path}/run`@2021.7", "RFM_SYSTEM": "cbc"},
+        {"SIMGRID_ROOT": f"{tmp_path}/a;touch run", "RFM_SYSTEM": "cbc"},
     ):
         assert f"failed to load configuration: {next(iter(variables))} is " in refused(
             ROOT / "config", tmp_path, variables
