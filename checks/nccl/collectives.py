@@ -4,7 +4,8 @@
 from pathlib import Path
 
 from reframe.core.builtins import parameter, run_after, run_before
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import ConfigError, SanityError
+from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.layouts import Layout
@@ -12,7 +13,7 @@ from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
 from fabric_checks.parsers import nccl_debug, nccl_tests
 from fabric_checks.reframe_ext.mixins import ProgramMixin
-from fabric_checks.reframe_ext.mixins.layout import partitions
+from fabric_checks.reframe_ext.mixins.layout import all_layouts_of, offered, partitions
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
@@ -28,19 +29,36 @@ KINDS = {"nccl_tests": "cuda", "rccl_tests": "rocm"}
 
 
 def gpus_of(partition):
-    """Return the number of GPUs of a node: of ReFrame's ``devices`` of type ``gpu``, or ``extras['gpus']``; or 0."""
+    """Return the number of GPUs of a node: of ReFrame's ``devices`` of type ``gpu``, or ``extras['gpus']``; or 0.
+
+    :raises ConfigError: if ``gpus`` is no number.
+    """
     devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
-    return int(partition.extras.get("gpus", devices))
+    gpus = partition.extras.get("gpus", devices)
+    if not isinstance(gpus, int) or isinstance(gpus, bool) or gpus < 0:
+        raise ConfigError(f"{partition.fullname}: extras: gpus is {gpus!r}; give the number of GPUs of a node")
+    return gpus
 
 
 def gpu_layouts(suite):
-    """Return the parameter ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two nodes."""
+    """Return the parameter ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two nodes.
+
+    A warning names a partition whose layouts have no process for each GPU.
+    """
     found = set()
-    for partition in partitions():
-        gpus, nodes = gpus_of(partition), int(partition.extras.get("nodes", 1))
-        if gpus and KINDS[suite] in partition.features:
-            found |= {Layout(number, gpus) for number in (1, 2, nodes) if number <= nodes and number * gpus > 1}
-            found |= {Layout(2, 1)} if nodes > 1 else set()
+    for partition in partitions() if offered(suite) else ():
+        gpus = gpus_of(partition)
+        if not gpus or KINDS[suite] not in partition.features:
+            continue
+        fit = all_layouts_of(partition)
+        whole = {layout for layout in fit if layout.ppn == gpus and layout.nodes in (1, 2, fit[-1].nodes)}
+        if not whole:
+            getlogger().warning(
+                f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing is "
+                f"measured between GPUs; add {gpus} to extras['ppn']",
+                cache=True,
+            )
+        found |= {layout for layout in (*whole, Layout(2, 1)) if layout in fit and layout.tasks > 1}
     return parameter([str(layout) for layout in sorted(found)], type=str)
 
 

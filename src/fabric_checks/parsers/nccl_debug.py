@@ -7,8 +7,7 @@ The lines are those of NCCL 2.4 to 2.30 (src/init.cc, src/transport/net.cc) and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fabric_checks.parsers import plain
 
@@ -56,38 +55,42 @@ def parse(text: str) -> dict[int, RankNetwork]:
 
     Lines of several ranks and hosts may be mixed; what is not NCCL's is passed over.
     """
-    by_gpu: dict[tuple[str, int], dict[str, object]] = {}
+    by_gpu: dict[tuple[str, int], _Seen] = {}
     for host, device, line in _INFO.findall(plain.cleaned(text)):
-        of = by_gpu.setdefault((host, int(device)), {"used": {}, "names": {}})
+        seen = by_gpu.setdefault((host, int(device)), _Seen())
         if found := _RANK.search(line):
             # A communicator that is split off later has ranks of its own.
-            of.setdefault("rank", int(found[1]))
-            of.setdefault("bus", found[3])
+            if seen.rank is None:
+                seen.rank, seen.bus = int(found[1]), found[3]
         elif found := _CHANNEL.search(line):
-            of["used"].setdefault(int(found[5]), []).append("GDRDMA" in found[6])  # type: ignore[attr-defined]
-            of["network"] = found[4]
+            seen.used.setdefault(int(found[5]), []).append("GDRDMA" in found[6])
+            seen.network = found[4]
         elif found := _NETWORK.search(line):
-            of.setdefault("network", found[1])
+            seen.network = seen.network or found[1]
         elif found := _PROVIDER.search(line):
-            of["provider"] = found[1]
+            seen.provider = found[1]
         elif found := _ADAPTERS.search(line):
-            of["names"] = {int(at): name for at, name in _ADAPTER.findall(found[1])}
+            seen.names = {int(at): name for at, name in _ADAPTER.findall(found[1])}
         elif found := _CHANNELS.search(line):
-            of["channels"] = int(found[1])
-    return {
-        of["rank"]: _of_rank(host, device, of)  # type: ignore[misc]
-        for (host, device), of in by_gpu.items()
-        if "rank" in of
-    }
+            seen.channels = int(found[1])
+    return {seen.rank: _of_rank(*gpu, seen) for gpu, seen in by_gpu.items() if seen.rank is not None}
 
 
-def _of_rank(host: str, device: int, of: Mapping[str, object]) -> RankNetwork:
-    used: dict[int, list[bool]] = of["used"]  # type: ignore[assignment]
-    names: dict[int, str] = of["names"]  # type: ignore[assignment]
-    direct = [each for channels in used.values() for each in channels]
-    return RankNetwork(
-        host, device, str(of.get("bus", "")), str(of.get("network", "")), str(of.get("provider", "")),
-        tuple(names.get(at, f"#{at}") for at in sorted(used)),
-        all(direct) if direct else None,
-        of.get("channels"),  # type: ignore[arg-type]
-    )  # fmt: skip
+@dataclass
+class _Seen:
+    """What the log says of one GPU so far; ``used`` has for each adapter whether each channel is direct."""
+
+    rank: int | None = None
+    bus: str = ""
+    network: str = ""
+    provider: str = ""
+    channels: int | None = None
+    names: dict[int, str] = field(default_factory=dict)
+    used: dict[int, list[bool]] = field(default_factory=dict)
+
+
+def _of_rank(host: str, device: int, seen: _Seen) -> RankNetwork:
+    direct = [each for channels in seen.used.values() for each in channels]
+    adapters = tuple(seen.names.get(at, f"#{at}") for at in sorted(seen.used))
+    is_direct = all(direct) if direct else None
+    return RankNetwork(host, device, seen.bus, seen.network, seen.provider, adapters, is_direct, seen.channels)

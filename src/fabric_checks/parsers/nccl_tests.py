@@ -70,7 +70,7 @@ class NcclOutput:
     :param library: the version of NCCL or RCCL, likewise.
     :param devices: by rank.
     :param out_of_place: by the size in bytes that was asked for.
-    :param in_place: likewise; empty where the collective has none.
+    :param in_place: likewise.
     """
 
     version: str
@@ -98,7 +98,7 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     if (wrong, verdict) != ("0", "OK"):
         raise OutputError(f"wrong data arrived: {quoted(wrong)} values are out of bounds ({quoted(verdict)})")
     factor = BUS_FACTOR[benchmark](ranks)
-    found: tuple[dict[int, Timing], ...] = tuple({} for _ in groups)
+    found: tuple[dict[int, Timing], dict[int, Timing]] = ({}, {})
     rows, width, printed = list(_ROW.finditer(text)), len(titles.split()), []
     if len(rows) != len(sizes_B):
         raise OutputError(
@@ -122,10 +122,8 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     release, library = _RELEASE.search(text), _LIBRARY.search(text)
     rccl = _RCCL.search(text)
     version = release[1] if release else rccl[1] if rccl else ""
-    return NcclOutput(
-        version, library[1] if library else _release(release[2]) if release else "", devices, found[0],
-        found[1] if len(found) > 1 else {},
-    )  # fmt: skip
+    number_of_library = library[1] if library else _release(release[2]) if release else ""
+    return NcclOutput(version, number_of_library, devices, *found)
 
 
 def _devices(text: str, ranks: int) -> tuple[Device, ...]:
@@ -148,8 +146,8 @@ def _columns(titles: Sequence[str]) -> list[int]:
     """Return the position of each group of columns, out of place and in place; a group begins with a time."""
     starts = [at for at, title in enumerate(titles) if title in ("time", "cputime")]
     groups = [(*titles[start + 1 : start + 3], *titles[start + 3 : start + 4]) for start in starts]
-    if len(starts) not in (1, 2) or {*groups} - {("algbw", "busbw", last) for last in ("#wrong", "error")}:
-        what = "one or two groups of columns time, algbw, busbw and #wrong"
+    if len(starts) != 2 or {*groups} - {("algbw", "busbw", last) for last in ("#wrong", "error")}:
+        what = "two groups of columns time, algbw, busbw and #wrong, out of place and in place,"
         raise OutputError(f"{what} were expected, found {quoted(' '.join(titles))}")
     return starts
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NVIDIA's nccl-tests; rccl-tests are in a module of their own, since a suite has one package."""
+"""NVIDIA's nccl-tests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ def installed(prefix: str, version: str, suffix: str = "") -> Program:
     :param prefix: the folder whose ``bin`` has all_reduce_perf and the others. :param suffix: of their names, such as
         ``_mpi`` where builds with and without MPI are side by side.
     """
-    return SUITE.program(f"{prefix}/bin/{{benchmark}}_perf{suffix}", version)
+    return SUITE.program(command(prefix, suffix), version)
 
 
-def _built(_requirement: str, version: str) -> Program:
-    return installed(VIEW, version)
+def command(prefix: str, suffix: str = "") -> str:
+    """Return the command line of a benchmark of nccl-tests, or of rccl-tests, which are installed alike."""
+    return f"{prefix}/bin/{{benchmark}}_perf{suffix}"
 
 
-def _proof(_requirement: str) -> list[str]:
+def proof(_requirement: str) -> list[str]:
+    """Return the files of a complete build, of either."""
     return [f"bin/{name}_perf" for name in ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv")]
 
 
@@ -27,6 +29,6 @@ SUITE = Suite(
     "nccl_tests",
     "nccl-tests",
     called=("nccl-tests",),
-    package=Package("nccl-tests", _built, _proof),
+    package=Package("nccl-tests", lambda _, version: installed(VIEW, version), proof),
     only_of_sites=True,  # those with GPUs
 )

@@ -1,32 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""AMD's rccl-tests, which print as nccl-tests do."""
+"""AMD's rccl-tests, which are installed and print as nccl-tests."""
 
 from __future__ import annotations
 
 from fabric_checks.software.suite import VIEW, Package, Program, Suite
+from fabric_checks.software.suites.nccl_tests import command, proof
 
 
 def installed(prefix: str, version: str, suffix: str = "") -> Program:
-    """Describe an installation that was built with MPI.
-
-    :param prefix: the folder whose ``bin`` has all_reduce_perf and the others. :param suffix: of their names, such as
-        ``_mpi`` where builds with and without MPI are side by side.
-    """
-    return SUITE.program(f"{prefix}/bin/{{benchmark}}_perf{suffix}", version)
-
-
-def _built(_requirement: str, version: str) -> Program:
-    return installed(VIEW, version)
-
-
-def _proof(_requirement: str) -> list[str]:
-    return [f"bin/{name}_perf" for name in ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv")]
+    """Describe an installation that was built with MPI, as :func:`.nccl_tests.installed` does."""
+    return SUITE.program(command(prefix, suffix), version)
 
 
 SUITE = Suite(
     "rccl_tests",
     "rccl-tests",
     called=("rccl-tests",),
-    package=Package("rccl-tests", _built, _proof),
+    package=Package("rccl-tests", lambda _, version: installed(VIEW, version), proof),
     only_of_sites=True,  # those with GPUs
 )
