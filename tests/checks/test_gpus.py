@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where there are checks between GPUs, and what is said where there are none; ReFrame lists them, nothing runs."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import programs
+from tests.conftest import TESTS
+
+SETTINGS = """\
+from tests.checks.rich import NCCL, site
+site_configuration = site(
+    "gpus",
+    [{{"name": "p", "features": {features}, "extras": {{"nodes": 4, "cores": 8}} | {extras}}}],
+    {{"name": "e", "features": ["mpi", "nccl_tests"], "extras": {{"programs": {{"nccl_tests": NCCL}}}}}},
+)
+"""
+
+
+@pytest.fixture
+def listed(tmp_path):
+    """Return a function that lists the checks between GPUs of a partition: exit status and what is printed."""
+
+    def of(features, extras):
+        path = tmp_path / "settings.py"
+        path.write_text(SETTINGS.format(features=features, extras=extras))
+        line = [Path(sys.executable).with_name("reframe"), "-C", path, "-c", TESTS.parent / "checks/nccl", "-R", "-l"]
+        environment = os.environ | {
+            "PYTHONPATH": str(TESTS.parent),
+            "RFM_CONFIG_FILES": "",
+            "FABRIC_RESULTS": str(tmp_path),
+        }
+        done = programs.run([*map(str, line), "--system", "gpus"], env=environment)
+        return done.returncode, done.stdout + done.stderr
+
+    return of
+
+
+def test_each_collective_has_a_process_for_each_gpu_and_a_pair_of_nodes(listed):
+    status, text = listed(["cuda"], {"gpus": 4})
+    assert status == 0 and "RcclCollective" not in text
+    layouts = {line.split("%layout=")[1].split()[0] for line in text.splitlines() if "NcclCollective %" in line}
+    assert layouts == {"1x4", "2x4", "4x4", "2x1"}
+
+
+@pytest.mark.parametrize("features, extras", [([], {"gpus": 4}), (["rocm"], {"gpus": 4}), (["cuda"], {})])
+def test_a_partition_without_its_gpus_has_none(listed, features, extras):
+    status, text = listed(features, extras)
+    assert status == 0 and "NcclCollective" not in text
+
+
+def test_gpus_for_which_no_layout_has_processes_are_named_with_the_remedy(listed):
+    _, text = listed(["cuda"], {"gpus": 6})
+    assert "gpus:p has 6 GPUs a node, and no layout with as many processes" in text
+    assert "add 6 to extras['ppn']" in text
+    assert "%layout=2x6" in listed(["cuda"], {"gpus": 6, "ppn": [6]})[1]
+
+
+def test_a_number_of_gpus_that_is_none_is_refused(listed):
+    _, text = listed(["cuda"], {"gpus": "eight"})
+    assert "skipping test file" in text  # which ci/run counts among the faults of a session
+    assert "gpus:p: extras: gpus is 'eight'; give the number of GPUs of a node" in text and "Traceback" not in text
