@@ -69,7 +69,7 @@ def command(
 ) -> None:
     """Say which node, GPU, cable or switch is slow, by saved measurements of all pairs.
 
-    Files of rotate, latency_map, ClusterKit and others, and CSV, are told apart by their content. Several of one
+    The format (rotate, latency_map, ClusterKit and others, CSV) is recognized by content. Several of one
     program are joined as repeats, in the order given.
 
     Exit status 1 if one is slow for certain, if nodes are of several kinds, or if all are far below --link-MBps.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choose the pairs to measure again: those of suspects with healthy partners, slow pairs, and healthy ones beside."""
+"""Choose the pairs to measure again: suspects with healthy partners, slow pairs, and healthy pairs as controls."""
 
 from __future__ import annotations
 

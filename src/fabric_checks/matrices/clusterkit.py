@@ -44,7 +44,7 @@ def parse(text: str) -> list[PairTable]:
     """
     if _HEADER.search(text) is None:
         raise OutputError(
-            "the layout of ClusterKit's JSON is not published: give bandwidth.txt and latency.txt beside it"
+            "the layout of ClusterKit's JSON is not published: give bandwidth.txt and latency.txt from the same folder"
         )
     header = only(list(_HEADER.finditer(text)), "line 'Rank: 0 1 ...'", "give the file of one test")
     first = text.count("\n", 0, header.start(1)) + 2

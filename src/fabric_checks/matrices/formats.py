@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The formats of tables of pairs, told apart by their content."""
+"""Recognize the format of a table of pairs by its content, and read it."""
 
 from __future__ import annotations
 

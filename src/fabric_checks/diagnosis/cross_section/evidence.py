@@ -89,7 +89,7 @@ class Evidence:
     :param kinds: of nodes, the fastest first; :param of_kind: of each rank the logarithm of its kind's rate, as a share
         of the fastest kind's.
     :param host: the number of each rank's host. :param both_ways: whether a rate stands for both directions.
-    :param at_once: whether other pairs ran in ``alone``, too: then only nodes can be told from what pairs share.
+    :param at_once: whether other pairs ran in ``alone``, too: then nodes can be blamed, but not what pairs share.
     """
 
     sender: Numbers

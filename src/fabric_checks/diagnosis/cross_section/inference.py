@@ -207,7 +207,7 @@ def least_of_nodes(evidence: Evidence) -> float | None:
 
 
 def _sides(evidence: Evidence) -> dict[str, Sequence[Numbers]]:
-    """Return the ends of the pairs of each side of a node that can be told from the other."""
+    """Return the ends of the pairs for each side of a node that can be distinguished from the other side."""
     if evidence.both_ways:
         return {"node": (evidence.sender, evidence.receiver)}
     return {"sender": (evidence.sender,), "receiver": (evidence.receiver,)}
