@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +70,22 @@ class Scopes:
 
         :raises SpackError: if a scope is missing, which Spack would ignore, or includes another one.
         """
-        for scope in (self.environ, self.site, self.common):
-            for file in files(scope):
-                content = load(file)
-                if "include" in content:
-                    raise SpackError(f"{file}: `include` is not supported here; put the included files into the scope")
-                section = (content.get("packages") or {}).get(package) or {}
-                if section.get(key) is not None:
-                    return section[key], file
+        for file, packages in self._packages:
+            value = (packages.get(package) or {}).get(key)
+            if value is not None:
+                return value, file
         return None, None
+
+    @cached_property
+    def _packages(self) -> list[tuple[Path, dict[str, Any]]]:
+        """Return the files and their section ``packages``, the strongest first; every package asks for them."""
+        found = []
+        for file in (file for scope in (self.environ, self.site, self.common) for file in files(scope)):
+            content = load(file)
+            if "include" in content:
+                raise SpackError(f"{file}: `include` is not supported here; put the included files into the scope")
+            found.append((file, content.get("packages") or {}))
+        return found
 
     def requirement(self, package: str) -> str | None:
         """Return the strongest requirement on a package, or a virtual one such as ``mpi``; None if there is none.
