@@ -4,10 +4,12 @@
     . ci/env.sh
     python -m lab.vet 10                 # a line a trial, and a table; a hanging node takes minutes
     python -m lab.vet 10 dead slow
+    python -m lab.vet 10 --scheduler flux          # or pbs, where they are installed
 
 The hosts at fault are drawn, with a seed that is printed. ``tests/cluster/test_vet.py`` makes one trial.
 """
 
+import argparse
 import json
 import os
 import random
@@ -20,6 +22,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.session_faults import COMMANDS
 from tests.cluster.conftest import CI, Cluster
 from tests.guard import wait_for
 
@@ -28,6 +31,8 @@ NODES = 8
 STEP_MINUTES = 2.0
 #: Four rounds of all nodes in which each job is ended at its limit, a minute late at worst.
 BUDGET = 4 * (STEP_MINUTES + 1) * NODES
+#: The daemon of a host, by scheduler.
+DAEMONS = {"slurm": "slurmd", "flux": "flux-broker-.*", "pbs": "pbs_mom"}
 SETTINGS = Path(__file__).with_name("vet_settings.py")
 #: A rate that two loaded cores reach for all pairs at once: else a node at half of it is none.
 RATE, HALF = "100mbit", "50mbit"
@@ -45,18 +50,21 @@ class Fault:
 
 
 class Dead(Fault):
-    """The daemon of the node dies, and Slurm does not know it."""
+    """The daemon of the node dies, and the scheduler does not know it."""
 
     word = "faulty"
 
     def __enter__(self):
-        self.cluster.on(self.host, "pkill", "-KILL", "-x", "slurmd")
+        self.free = self.cluster.sh(COMMANDS[self.cluster.scheduler].free)
+        # Those of a host share its processes: the head's daemons go on.
+        self.cluster.on(self.host, "pkill", "-KILL", "-x", DAEMONS[self.cluster.scheduler])
 
     def __exit__(self, *_):
+        commands = COMMANDS[self.cluster.scheduler]
         self.cluster("kill", self.host)
         self.cluster("start", self.host)
-        self.cluster.sh(f"scontrol update nodename={self.host} state=resume || :")
-        wait_for(lambda: "idle" in self.cluster.sh(f"sinfo -h -n {self.host} -o %T"), f"{self.host} is not back")
+        self.cluster.sh(f"{commands.resume.replace('n2', self.host)} || :")
+        wait_for(lambda: self.cluster.sh(commands.free) == self.free, f"{self.host} is not back")
 
 
 class Hanging(Fault):
@@ -111,7 +119,9 @@ def vet(cluster, results):
         raise AssertionError(done.stdout + done.stderr) from None
     words = {node: word for node, word in found["nodes"].items() if word != "good"}
     reasons = json.dumps(found["reasons"] | {"-": found["paths"]})
-    return Vetted(done.returncode, words, found["spent"], took_s, cluster.sh("squeue -h").strip(), reasons)
+    commands = COMMANDS[cluster.scheduler]
+    queue = cluster.sh(f"{commands.running}; {commands.waiting}").strip()
+    return Vetted(done.returncode, words, found["spent"], took_s, queue, reasons)
 
 
 def trial(cluster, results, faults):
@@ -137,15 +147,16 @@ KINDS: dict[str, tuple[Callable[[Cluster, str], Fault], ...]] = {
 }
 
 
-def main(count: int, names: list[str]) -> int:
+def main(count: int, names: list[str], scheduler: str) -> int:
     """Print a line for each trial and a table at the end; return an exit status."""
     seed = int(os.environ.get("FABRIC_TRIAL_SEED", time.time()))
     draw = random.Random(seed)
     print(f"seed {seed}", flush=True)
     done: dict[str, list[Vetted]] = {name: [] for name in names}
     right = dict.fromkeys(names, 0)
-    cluster = Cluster()
-    cluster("up", "--nodes", str(NODES), "--rate", RATE, "--switches", "2")
+    cluster = Cluster(scheduler=scheduler)
+    switches = ["--switches", "2"] if scheduler == "slurm" else []
+    cluster("up", "--nodes", str(NODES), "--rate", RATE, *switches, "--scheduler", scheduler)
     try:
         with tempfile.TemporaryDirectory() as folder:
             for name in names:
@@ -169,4 +180,9 @@ def main(count: int, names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:] or list(KINDS)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int)
+    parser.add_argument("kinds", nargs="*", help=", ".join(KINDS))
+    parser.add_argument("--scheduler", choices=list(DAEMONS), default="slurm")
+    asked = parser.parse_intermixed_args()
+    sys.exit(main(asked.count, asked.kinds or list(KINDS), asked.scheduler))

@@ -18,7 +18,7 @@ def call(monkeypatch, tmp_path):
 
     monkeypatch.setenv("FABRIC_METRICS", str(tmp_path))
 
-    def vetted(*options, faulty=(), slow=(), away=(), lost=(), count=8, size=None):
+    def vetted(*options, faulty=(), slow=(), away=(), lost=(), count=8, size=None, scheduler="fabric-slurm"):
         def run(_, groups):
             bad = [any(node in faulty for node in group) for group in groups]
             blamed = {node: f"{node} sends at 0.5\x1b[31m" for node in slow}
@@ -28,8 +28,8 @@ def call(monkeypatch, tmp_path):
         all_nodes = [*nodes, *away]
         leaves = {"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6]), "leaf-3": tuple(all_nodes[6:7])}
         at = Switches(leaves, tuple(all_nodes[7:]))
-        found = Machine("oak:p", "mpich", nodes, {node: f"{node} is drained" for node in away}, at, frozenset(lost),
-                        size or 20)  # fmt: skip
+        drained = {node: f"{node} is drained" for node in away}
+        found = Machine("oak:p", "mpich", scheduler, nodes, drained, at, frozenset(lost), size or 20)
         monkeypatch.setattr(vet.machine, "look", lambda *_: found)
         monkeypatch.setattr(vet.Jobs, "run", run)
         done = CliRunner().invoke(vet.command, [*options])
@@ -98,6 +98,15 @@ def test_no_command_drains_more_than_a_share_of_the_machine(call, options, size,
 
 def test_one_node_of_a_small_machine_may_be_drained(call):
     assert "nodename=n2 " in call("--budget", "400", faulty=["n2"], size=2)[1]
+
+
+@pytest.mark.parametrize(("scheduler", "line"), [
+    ("fabric-flux", "flux resource drain n2,n5 'fabric-checks vet 2"),
+    ("fabric-pbs", "pbsnodes -o -C 'fabric-checks vet 2"),
+])  # fmt: skip
+def test_the_command_that_drains_is_that_of_the_scheduler(call, scheduler, line):
+    text = call("--budget", "400", faulty=["n2"], slow=["n5"], scheduler=scheduler)[1]
+    assert line in text and "scontrol" not in text
 
 
 def test_a_share_that_is_none_is_wrong_usage(call):

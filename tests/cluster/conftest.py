@@ -53,9 +53,10 @@ def require(scheduler="slurm", *, namespaces=True):
 class Cluster:
     """The command line, for one cluster with a name of its own."""
 
-    def __init__(self, command=(CI / "cluster",)):
+    def __init__(self, command=(CI / "cluster",), scheduler="slurm"):
         self.name = f"test-{RUN}-{uuid.uuid4().hex[:6]}"
         self.command = [str(part) for part in command]
+        self.scheduler = scheduler
 
     def environment(self):
         return os.environ | {MARK: self.name}

@@ -4,7 +4,7 @@
 import pytest
 from reframe.core.exceptions import JobSchedulerError
 
-from fabric_checks.schedulers import watching
+from fabric_checks.schedulers import reservations, watching
 from tests.schedulers.stand_ins import Flux, Pbs, standing_clock
 
 
@@ -37,6 +37,18 @@ def test_flux_passes_on_the_options_of_a_job(flux):
         "#flux: --exclusive",
         "#flux: --requires=host:n1",
     ]
+
+
+@pytest.mark.parametrize(("names", "select"), [
+    ("", "2:mpiprocs=2:ncpus=6"),
+    ("n3,n5", "1:mpiprocs=2:ncpus=6:host=n3+1:mpiprocs=2:ncpus=6:host=n5"),
+    ("n3,n5,n7", "1:mpiprocs=2:ncpus=6:host=n3+1:mpiprocs=2:ncpus=6:host=n5"),
+])  # fmt: skip
+def test_pbs_is_asked_for_a_chunk_on_each_node_that_is_named(pbs, monkeypatch, names, select):
+    monkeypatch.setenv(reservations.NODES, names)
+    job = pbs.job(num_cpus_per_task=3, options=["-l place=excl"])
+    lines = job.scheduler.emit_preamble(job)
+    assert f"#PBS -l select={select}" in lines and "#PBS -l place=excl" in lines and "#PBS -r n" in lines
 
 
 def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):

@@ -67,6 +67,12 @@ def test_a_partition_is_confined_to_nodes(monkeypatch):
     reservations.apply(partition)
     assert partition["access"] == ["--exclusive", "--nodelist=n1,n2,n5"]
     assert partition["extras"] == {"cores": 2, "nodes": 3} and partition["environs"] == ["x"]
+    flux = {"scheduler": "fabric-flux", "environs": ["x"]}
+    reservations.apply(flux)
+    assert flux["access"] == ["--requires=host:n1,n2,n5"] and flux["extras"] == {"nodes": 3}
+    pbs = {"scheduler": "fabric-pbs", "access": ["-q main"], "environs": ["x"]}
+    reservations.apply(pbs)
+    assert pbs["access"] == ["-q main"] and pbs["environs"] == ["x"]  # its job scripts name them
     other = {"scheduler": "local", "environs": ["x"]}
     reservations.apply(other)
     assert other == {"scheduler": "local", "environs": []}

@@ -18,6 +18,7 @@ from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import sound_name
 from fabric_checks.core.text import count_text, one_line
+from fabric_checks.nightly import service
 from fabric_checks.nightly.plan import folder_of
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
@@ -53,6 +54,13 @@ Exit status:
     "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
 )
 @click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    default=5,
+    show_default=True,
+    help="For how many minutes to wait for nodes that other jobs have.",
+)
+@click.option(
     "--drain-share",
     default="10%",
     show_default=True,
@@ -68,34 +76,47 @@ def command(
     system: str | None,
     budget: float,
     step_minutes: float,
+    wait: float,
     only: str | None,
     drain_share: float,
     metrics: Path | None,
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Judge every node: good, slow, faulty, or not seen. Needs Slurm.
+    """Judge every node: good, slow, faulty, or not seen. Needs Slurm, Flux or PBS.
 
     All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that fails is
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
     go to ReFrame.
     """
-    if not math.isfinite(budget):  # NaN is in every range of click
-        raise click.UsageError(f"--budget {budget} is no number of node-minutes")
-    found = machine.look(system, [name for name in (only or "").split(",") if name])
+    if not (math.isfinite(budget) and math.isfinite(wait)):  # NaN is in every range of click
+        raise click.UsageError(f"--budget {budget}, --wait {wait}: give a number of minutes")
+    names = [name for name in (only or "").split(",") if name]
+    found = machine.look(system, names)
     if len(found.nodes) < 2:
         raise FabricError(
             f"{found.partition}: {'1 node takes' if found.nodes else '0 nodes take'} jobs, but pairs need two: "
             f"{'; '.join(found.away.values()) or 'there are no others'}"
         )
     session = sessions.new_session_id()
-    jobs = Jobs(session, paths.results().absolute(), found.partition, found.environ, step_minutes, options)
-    verdicts, spent = costs.spend(found.nodes, jobs.run, budget, step_minutes)
+    most_wait = max(wait, step_minutes)
+    jobs = Jobs(session, paths.results().absolute(), found.partition, found.environ, step_minutes, most_wait, options)
+
+    def look() -> machine.Machine | None:
+        try:
+            return machine.look(system, names)
+        except FabricError as error:
+            console.error(f"warning: {error}; looking again in {costs.LOOK_S:.0f} s")
+            return None
+
+    verdicts, spent = costs.spend_as_free(
+        found, look, jobs.run, budget=budget, step_minutes=step_minutes, wait_minutes=wait
+    )
     for node, why in found.away.items():
         verdicts.words[node] = Word.FAULTY if node in found.lost else Word.NOT_SEEN
         verdicts.reasons[node] = why
     bad = [*verdicts.of(Word.FAULTY), *verdicts.of(Word.SLOW)]
-    drain, too_many = _drain(bad, found.size, drain_share, session)
+    drain, too_many = _drain(bad, found, drain_share, session)
     if as_json:
         data = {
             "session": session, "budget": budget, "partition": found.partition, "environ": found.environ,
@@ -117,21 +138,22 @@ def command(
     raise SystemExit(3 if bad or verdicts.paths else int(bool(faults or verdicts.of(Word.NOT_SEEN))))
 
 
-def _drain(bad: Sequence[str], size: int, share: float, session: str) -> tuple[str, str]:
-    """Return the command by which Slurm's administrator takes bad nodes out of service, or why none is given.
+def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: str) -> tuple[str, str]:
+    """Return the command by which an administrator takes bad nodes out of service, or why none is given.
 
     It is printed and never run. Where many nodes are bad at once, what they share is the likely cause, and draining
     them would stop the machine for it.
 
-    :param size: how many nodes the machine has; :param share: the largest share of them to drain; one node may always.
+    :param share: the largest share of the machine's nodes to drain; one node may always.
     """
-    most = max(int(share * size), 1)
+    most = max(int(share * found.size), 1)
     if len(bad) > most:
         return "", (
-            f"{len(bad)} of {count_text(size, 'node')} are slow or faulty, more than {100 * share:g} % of the machine: "
-            "no command to drain them is given; look for what they share, such as a switch, or raise --drain-share"
+            f"{len(bad)} of {count_text(found.size, 'node')} are slow or faulty, more than {100 * share:g} % of the "
+            "machine: no command to drain them is given; look for what they share, such as a switch, or raise "
+            "--drain-share"
         )
-    words = ["scontrol", "update", f"nodename={','.join(bad)}", "state=drain", f"reason=fabric-checks vet {session}"]
+    words = service.drain_command(found.scheduler, bad, f"fabric-checks vet {session}")
     return shlex.join(words) if bad else "", ""
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ask ReFrame for a system's configuration and Slurm for its nodes, before a run."""
+"""Ask ReFrame for a system's configuration and the scheduler for its nodes, before a run."""
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,7 +15,10 @@ from typing import Any
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.schedulers import reservations
+from fabric_checks.schedulers.flux import output as flux
+from fabric_checks.schedulers.flux.scheduler import expand
 from fabric_checks.schedulers.model import Node, faults, listed
+from fabric_checks.schedulers.pbs import output as pbs
 from fabric_checks.schedulers.slurm import output as slurm
 
 #: How long a command may take.
@@ -73,6 +79,53 @@ def nodes_of(reservation: str | None) -> list[Node]:
     if not kept.active:
         raise ReservationError(f"the reservation {reservation} is not active: it begins at {kept.begins}")
     return slurm.parse_nodes(printed([*show, "node", kept.nodes]), reserved=True)
+
+
+def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
+    """Return the nodes that jobs of a partition of ReFrame's configuration can have.
+
+    :param scheduler: one that :func:`.reservations.takes_nodes`. :param access: options of its jobs, which may name a
+        queue or a reservation.
+    :raises FabricError: if the scheduler does not answer, or has neither that queue nor a default one.
+    """
+    if reservations.is_slurm(scheduler):
+        partition = _named(access, "-p", "--partition") or _default_queue()
+        return [node for node in nodes_of(reservations.of_access(access, scheduler)) if partition in node.partitions]
+    queue = _named(access, "-q", "--queue")
+    if scheduler == reservations.FLUX:
+        of_queue, lines = ([f"--queue={queue}"] if queue else []), "--no-header"
+        nodes = printed(["flux", "resource", "status", lines, *of_queue, f"--format={flux.NODES_FORMAT}"])
+        busy = printed(["flux", "resource", "list", "--states=allocated", lines, "--format={nodelist}"])
+        return flux.parse_nodes(nodes, expand, busy.strip())
+    queue = queue or next(iter(re.findall(r"(?m)^\s+default_queue = (\S+)", printed(["qstat", "-Bf"]))), None)
+    if queue is None:
+        raise FabricError("PBS has no default queue; name one with -q in `access` of the system's partition")
+    return pbs.nodes_of(queue, printed(["pbsnodes", "-a"]), printed(["qstat", "-Qf"]))
+
+
+def _named(access: Sequence[str], *option: str) -> str | None:
+    """Return the value of an option among those of `access`; None without it."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(*option, dest="value")
+    value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[0].value
+    return value
+
+
+def _default_queue() -> str:
+    queues = printed(["sinfo", "-h", "-o", "%P"]).split()
+    marked = [queue.rstrip("*") for queue in queues if queue.endswith("*")]
+    if not marked:
+        raise FabricError("Slurm has no default partition; name one in `access` of the system's partition")
+    return marked[0]
+
+
+def drain_command(scheduler: str, nodes: Sequence[str], reason: str) -> list[str]:
+    """Return the command by which an administrator takes nodes out of service."""
+    if reservations.is_slurm(scheduler):
+        return ["scontrol", "update", f"nodename={','.join(nodes)}", "state=drain", f"reason={reason}"]
+    if scheduler == reservations.FLUX:
+        return ["flux", "resource", "drain", ",".join(nodes), reason]
+    return ["pbsnodes", "-o", "-C", reason, *nodes]
 
 
 def why_no_job_can_start(system: str) -> str | None:

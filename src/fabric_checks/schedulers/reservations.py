@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reservations of Slurm that jobs run in, as during maintenance, and the nodes that a vet confines its jobs to.
+"""Reservations of Slurm that jobs run in, as during maintenance, and the nodes to which a vet confines its jobs.
 
 FABRIC_RESERVATION, which `ci/run --reservation` and `ci/nightly --reservation` set, names one for all partitions; a
 system's file names its own among the options in `access`. Other schedulers take theirs by options of their own: write
@@ -20,6 +20,7 @@ from fabric_checks.core.errors import FabricError, quoted
 VARIABLE = "FABRIC_RESERVATION"
 #: Names of nodes, separated by commas: the largest layout is on these, and jobs on no other. A vet sets it.
 NODES = "FABRIC_NODES"
+FLUX, PBS = "fabric-flux", "fabric-pbs"
 _OPTION = "--reservation"
 
 
@@ -37,23 +38,33 @@ def asked_for() -> str | None:
 def apply(partition: dict[str, Any]) -> None:
     """Change a partition of ReFrame's configuration as the environment asks for a reservation and for nodes.
 
-    With nodes, its largest layout is on these; a partition without Slurm, which alone takes their names, gets no
-    environment, and thus no case. :func:`require` refuses a reservation there.
+    With nodes, its largest layout is on these; a partition whose scheduler cannot be given their names gets no
+    environment, and thus no case. :func:`require` refuses a reservation without Slurm.
 
     :raises FabricError: if the reservation is no name.
     """
-    reservation, nodes = asked_for(), [name for name in os.environ.get(NODES, "").split(",") if name]
-    if not is_slurm(partition["scheduler"]):
-        if nodes:
-            partition["environs"] = []
-        return
+    reservation, nodes, scheduler = asked_for(), nodes_asked_for(), partition["scheduler"]
     access = list(partition.get("access", []))
-    if reservation:
+    if reservation and is_slurm(scheduler):
         access = [*(each for each in access if not each.startswith(f"{_OPTION}=")), f"{_OPTION}={reservation}"]
-    if nodes:
-        access.append(f"--nodelist={','.join(nodes)}")
+    if nodes and takes_nodes(scheduler):
+        # PBS has no such option: its job scripts have a chunk for each node.
+        option = "--nodelist=" if is_slurm(scheduler) else "--requires=host:" if scheduler == FLUX else None
+        access += [f"{option}{','.join(nodes)}"] if option else []
         partition["extras"] = partition.get("extras", {}) | {"nodes": len(nodes)}
-    partition["access"] = access
+    elif nodes:
+        partition["environs"] = []
+    partition |= {"access": access} if access else {}
+
+
+def nodes_asked_for() -> list[str]:
+    """Return the nodes that the environment names; none if jobs may be on any."""
+    return [name for name in os.environ.get(NODES, "").split(",") if name]
+
+
+def takes_nodes(scheduler: object) -> bool:
+    """Tell whether jobs of a scheduler of ReFrame's configuration can be given their nodes by name."""
+    return is_slurm(scheduler) or scheduler in (FLUX, PBS)
 
 
 def is_slurm(scheduler: object) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly.vetting import machine
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.schedulers.flux import output as flux
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
 
@@ -34,7 +35,8 @@ def test_the_nodes_of_a_reservation_in_maintenance(answers):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({CONFIGURATION: configuration("pbs")}, "oak:p is run by 'pbs'; a vet needs Slurm"),
+        ({CONFIGURATION: configuration("pbs")}, "oak:p is run by 'pbs', whose jobs cannot be given their nodes"),
+        ({CONFIGURATION: configuration("fabric-pbs", []), "-Bf": "Server: x\n"}, "PBS has no default queue"),
         ({CONFIGURATION: configuration(environs=())}, "no partition has an environment"),
         ({CONFIGURATION: None}, "show-config=systems/0: no such thing"),
         ({NODES: None}, "scontrol -a -o show node: no such thing"),
@@ -46,6 +48,32 @@ def test_an_unsuitable_system_is_refused_in_a_line(answers, changes, says):
     answers |= changes
     with pytest.raises(FabricError, match=says):
         machine.look("oak")
+
+
+def test_the_nodes_of_flux(answers):
+    answers |= {
+        CONFIGURATION: configuration("fabric-flux", ["--queue=debug"]),
+        f"--format={flux.NODES_FORMAT}": "avail|n[1-3]|online|\ndrained|n4|online|broken cable\navail*|n5|offline|\n",
+        "--format={nodelist}": "n2\n",
+        "topology": TOPOLOGY,
+    }
+    found = machine.look("oak")
+    assert found.nodes == ("n1", "n2", "n3") and found.size == 5 and found.scheduler == "fabric-flux"
+    assert found.away == {"n4": "n4 is drained (broken cable)", "n5": "n5 is down"} and found.lost == {"n5"}
+    assert not found.switches.members and "no files under extras" in found.switches.why  # Slurm is not asked
+
+
+@pytest.mark.parametrize("access", [[], ["-q main"], ["-l place=excl -q main"]])
+def test_the_nodes_of_pbs(answers, access):
+    vnode = "{0}\n     state = {1}\n     resources_available.host = {0}\n     resources_available.ncpus = 2\n\n"
+    answers |= {
+        CONFIGURATION: configuration("fabric-pbs", access),
+        "-Bf": "Server: head\n    default_queue = main\n",
+        "-a": vnode.format("n1", "free") + vnode.format("n2", "down") + vnode.format("n3", "job-busy"),
+        "-Qf": "Queue: main\n    queue_type = Execution\n    enabled = True\n    started = True\n\n",
+    }
+    found = machine.look("oak")
+    assert found.nodes == ("n1", "n3") and found.away == {"n2": "n2 is down"} and found.lost == {"n2"}
 
 
 def test_a_node_that_is_meant_and_is_not_there_is_refused(answers):

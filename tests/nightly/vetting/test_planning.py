@@ -221,3 +221,32 @@ def test_a_path_is_noted_once_and_the_last_of_equal_jobs_says_what_it_saw():
     for note in "ab":
         planning._note(verdicts, ("n0", "n1"), Outcome(True, paths=("n0 to n1",), notes=(note,)))
     assert verdicts.paths == ["n0 to n1"] and verdicts.notes == ["on n0, n1: b"]
+
+
+@pytest.mark.parametrize("job", [1, 2, 3, 6])
+def test_a_vet_ends_at_a_job_that_never_began_and_blames_nobody_for_it(job):
+    """Whichever job it is; what was seen before stays."""
+    machine = Machine(8, ["n2"], slow=["n5"])
+    whole, count = machine.outcome, [0]
+
+    def outcome(group):
+        count[0] += 1
+        return Outcome(False, why="job 7 is still waiting", waited=True) if count[0] >= job else whole(group)
+
+    machine.outcome = outcome
+    found = machine.vet()
+    assert found.waited == "job 7 is still waiting" and not found.paths
+    assert set(found.of(Word.FAULTY)) <= {"n2"} and set(found.of(Word.SLOW)) <= {"n5"}
+    assert {found.reasons[node] for node in found.of(Word.NOT_SEEN)} <= {"job 7 is still waiting"}
+    assert (job > 1) or found.of(Word.NOT_SEEN) == machine.nodes
+
+
+def test_verdicts_of_parts_are_added_and_nothing_that_was_seen_is_lost():
+    whole = planning.Verdicts(dict.fromkeys(names(4), Word.NOT_SEEN))
+    first = planning.Verdicts({"n0": Word.GOOD, "n1": Word.GOOD}, notes=["a tenth"], seen_by=(True, 2))
+    later = planning.Verdicts({"n2": Word.FAULTY, "n0": Word.SLOW, "n1": Word.NOT_SEEN}, {"n2": "hung", "n0": "at 0.5"})
+    later.notes, later.seen_by = ["a third"], (False, 3)
+    whole.add(first)
+    whole.add(later)
+    assert whole.words == {"n0": Word.SLOW, "n1": Word.GOOD, "n2": Word.FAULTY, "n3": Word.NOT_SEEN}
+    assert whole.reasons == {"n2": "hung", "n0": "at 0.5"} and whole.notes == ["a tenth"]

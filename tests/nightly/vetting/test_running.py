@@ -26,6 +26,19 @@ def test_a_case_that_passes_tells_who_is_slow():
     ))  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("more", "waited"),
+    [
+        ({"job_state": "CANCELLED", "nodelist": None}, True),
+        ({"job_state": "CANCELLED", "nodelist": None, "node_faults": {"n2": "n2 is down"}}, False),  # the cause
+        ({"job_state": "CANCELLED", "nodelist": None, "job_began": "2026-11-20T21:00:00+00:00"}, False),
+    ],
+)
+def test_a_job_that_never_began_tells_nothing_of_its_nodes(more, waited):
+    late = case("R", "fail", "job 7 is still waiting")
+    assert outcome(late, records=[record("R", None, case_result="fail", **more)]).waited == waited
+
+
 NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
 
 
@@ -72,10 +85,12 @@ def test_a_session_without_its_one_case_blames_no_node(cases, says):
 
 
 def test_each_job_has_its_nodes_and_its_limit():
-    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, ("-C", "x.py"))
+    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, 20, ("-C", "x.py"))
     line, environment = jobs._command("s-1", ("n1", "n2", "n5"))
     assert line[line.index("-n") + 1] == "%layout=3x1$" and line[-3:] == ["-C", "x.py", "-r"]
-    assert line[line.index("-S") + 1] == "time_limit=90s" and line[line.index("--system") + 1] == "oak:all"
+    limits = [line[at + 1] for at, word in enumerate(line) if word == "-S"]
+    assert limits == ["time_limit=90s", "max_pending_time=1200s"]
+    assert line[line.index("--system") + 1] == "oak:all"
     assert environment == {"FABRIC_SESSION": "s-1", "FABRIC_RESULTS": "/r", reservations.NODES: "n1,n2,n5"}
 
 
@@ -119,7 +134,7 @@ def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypat
     monkeypatch.setattr(running, "run_all", lambda lines: [("end", 2.0) for _ in lines])
     records = {"s-1": [record("R") | {"elapsed_s": 90.0}], "s-2": [record("R")], "s-3": [record("R")]}
     monkeypatch.setattr(running.runs, "load_session", lambda _, name: session(case("R"), records=records[name]))
-    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5)
+    jobs = Jobs("s", Path("/r"), "oak:all", "mpich", 1.5, 20)
     assert [minutes for _, minutes in jobs.run([("n1", "n2"), ("n3", "n4")])] == [1.5, 2.0]
     assert jobs.run([("n1", "n3")])[0][0].passed and jobs.sessions == ["s-1", "s-2", "s-3"]
 
@@ -127,4 +142,4 @@ def test_the_jobs_of_a_vet_are_numbered_and_last_as_long_as_their_case(monkeypat
 def test_a_job_of_which_reframe_leaves_nothing_ends_the_vet(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "run_all", lambda lines: [("no room", 2.0) for _ in lines])
     with pytest.raises(VetError, match="s-1: ReFrame left nothing: no room"):
-        Jobs("s", tmp_path, "oak:all", "mpich", 1.5).run([("n1", "n2")])
+        Jobs("s", tmp_path, "oak:all", "mpich", 1.5, 20).run([("n1", "n2")])

@@ -29,7 +29,7 @@ def parse(text):
     return flux.parse_jobs(text, expand)
 
 
-NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), expand, busy=["n1"])
+NODES = flux.parse_nodes((PRINTED / "nodes.txt").read_text(), expand, busy="n1")
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_a_queue_of_several_nodes():
 
 def test_empty_attributes_in_json_are_none():
     text = json.dumps({"nodes": {"n1": {"state": "down", "jobs": [], "comment": None, "resources_available": {}}}})
-    assert pbs.parse_nodes(text) == [model.Node("n1", "n1 is down")]
+    assert pbs.parse_nodes(text) == [model.Node("n1", "n1 is down", is_lost=True)]
 
 
 def test_another_text_is_no_list_of_queues():
@@ -243,6 +243,20 @@ def test_a_queue_that_only_takes_routed_jobs_is_offered_as_the_one_that_routes()
     nodes = vnode("n1", resources_available__Qlist="n") + vnode("n2", resources_available__Qlist="x")
     found = seen(nodes, queue("normal", "Route", route_destinations="normal-exec,other"), behind)
     assert found == {"normal": (1, 8)}
+
+
+def test_the_nodes_of_a_queue_also_of_one_that_routes():
+    behind = queue("normal-exec", from_route_only=True, default_chunk__Qlist="n")
+    nodes = vnode("n1", resources_available__Qlist="n") + vnode("n2", state="down", resources_available__Qlist="n")
+    nodes += vnode("n3", resources_available__Qlist="x")
+    queues = queue("normal", "Route", route_destinations="normal-exec,gone") + behind
+    for name in ("normal", "normal-exec"):
+        found = pbs.nodes_of(name, nodes, queues)
+        assert [(node.name, node.fault, node.is_lost) for node in found] == [
+            ("n1", None, False), ("n2", "n2 is down", True)
+        ]  # fmt: skip
+    with pytest.raises(OutputError, match="qstat -Qf lists no queue 'x\\?'"):
+        pbs.nodes_of("x\x1b", nodes, queues)
 
 
 def test_a_long_value_that_qstat_wraps_is_whole():

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find the nodes of a system that a vet is to test, and the switch of each. With Slurm only."""
+"""Find the nodes of a system that a vet is to test, and the switch of each. With Slurm, Flux and PBS."""
 
 from __future__ import annotations
 
-import argparse
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import first_of
 from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
 from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.nightly import service
@@ -37,19 +36,23 @@ class Machine:
     """The nodes to vet.
 
     :param partition: ``SYSTEM:PARTITION`` of ReFrame; :param environ: the environment that its jobs run in.
+    :param scheduler: its name in ReFrame's configuration.
     :param nodes: those in service; :param away: the others, with what keeps them from taking jobs.
-    :param lost: those of them that the scheduler has lost, which are faulty.
+    :param lost: those of the others that the scheduler has lost, which are faulty.
+    :param busy: those in service that other jobs have.
     :param switches: the switch of each.
     :param size: how many nodes the whole of it has, whichever are vetted.
     """
 
     partition: str
     environ: str
+    scheduler: str
     nodes: tuple[str, ...]
     away: Mapping[str, str]
     switches: Switches
     lost: frozenset[str] = frozenset()
     size: int = 0
+    busy: frozenset[str] = frozenset()
 
 
 def look(system: str | None, only: Sequence[str] = ()) -> Machine:
@@ -58,7 +61,7 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     :param system: as that of :func:`fabric_checks.nightly.service.configuration`; the first partition that has an
         environment is vetted.
     :param only: the nodes to vet, all if empty.
-    :raises FabricError: if it has no Slurm or no environment, or lacks a node of ``only``.
+    :raises FabricError: if its jobs cannot be given their nodes, it has no environment, or lacks a node of ``only``.
     """
     found = service.configuration(system)
     name = found["name"]
@@ -66,49 +69,43 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     if partition is None:
         raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi")
     scheduler, access = str(partition["scheduler"]), partition.get("access", ())
-    if not reservations.is_slurm(scheduler):
+    if not reservations.takes_nodes(scheduler):
         raise FabricError(
-            f"{name}:{partition['name']} is run by {scheduler!r}; a vet needs Slurm, which names its nodes"
+            f"{name}:{partition['name']} is run by {scheduler!r}, whose jobs cannot be given their nodes; a vet needs "
+            "fabric-slurm, fabric-flux or fabric-pbs"
         )
-    queue = _queue(access)
-    all_nodes = service.nodes_of(reservations.of_access(access, scheduler))
-    nodes = {node.name: node for node in all_nodes if queue in node.partitions}
+    nodes = {node.name: node for node in service.nodes_for(scheduler, access)}
     if unknown := [node for node in only if node not in nodes]:
-        raise FabricError(f"--only: {', '.join(unknown)}: no such node; `sinfo -N` lists them")
+        raise FabricError(f"--only: {', '.join(unknown)}: no such node; there are {', '.join(first_of(list(nodes)))}")
     meant = [node for node in nodes.values() if not only or node.name in only]
     return Machine(
         f"{name}:{partition['name']}",
         partition["environs"][0],
+        scheduler,
         tuple(node.name for node in meant if node.fault is None),
         faults(meant),
-        switches_of([node.name for node in meant], partition.get("extras", {}).get("topology", [])),
+        switches_of(
+            [node.name for node in meant],
+            partition.get("extras", {}).get("topology", []),
+            asks_slurm=reservations.is_slurm(scheduler),
+        ),
         frozenset(node.name for node in meant if node.is_lost),
         len(nodes),
+        frozenset(node.name for node in meant if node.is_busy and node.fault is None),
     )
 
 
-def _queue(access: Sequence[str]) -> str:
-    """Return Slurm's partition: the one that `access` names, or the one that is marked as the default."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("-p", "--partition")
-    named, _ = parser.parse_known_args([word for each in access for word in shlex.split(each)])
-    if named.partition:
-        return str(named.partition)
-    queues = printed(["sinfo", "-h", "-o", "%P"]).split()
-    marked = [queue.rstrip("*") for queue in queues if queue.endswith("*")]
-    if not marked:
-        raise FabricError("Slurm has no default partition; name one in `access` of the system's partition")
-    return marked[0]
-
-
-def switches_of(nodes: Sequence[str], files: Sequence[str]) -> Switches:
+def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool = True) -> Switches:
     """Return the switches of nodes, from the files of the system or else from Slurm.
 
     :param files: the names in the partition's ``extras['topology']``, relative ones below ``config/systems``.
+    :param asks_slurm: whether Slurm has these nodes.
     """
     try:
         if files:
             known = topology_files.read([ROOT / "config" / "systems" / name for name in files])
+        elif not asks_slurm:
+            raise FabricError("the partition names no files under extras['topology']")
         else:
             text = printed(["scontrol", "show", "topology"])
             if not slurm_topology.is_topology(text):

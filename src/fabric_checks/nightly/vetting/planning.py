@@ -48,6 +48,7 @@ class Outcome:
     :param slow: nodes that the program measured and blames, with the reason; :param paths: the same for paths.
     :param why: why it failed, in a line; :param notes: the smallest faults that the program would have seen.
     :param unsure: why it does not show which nodes are slow, in a line; empty if it does.
+    :param waited: whether it never began, and no node is the cause: others have the nodes, and nothing is known.
     """
 
     passed: bool
@@ -57,6 +58,7 @@ class Outcome:
     why: str = ""
     notes: tuple[str, ...] = ()
     unsure: str = ""
+    waited: bool = False
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Verdicts:
     :param notes: how slow a node had to be to be seen, by the job that saw the most nodes, and what was left out.
     :param seen_by: of that job, whether it shows which nodes are slow, and its number of nodes.
     :param unsure: why no job of a good node shows whether it is slow.
+    :param waited: why the vet ended before its time: a job that never began; empty if none did.
     """
 
     words: dict[str, Word]
@@ -76,6 +79,16 @@ class Verdicts:
     notes: list[str] = field(default_factory=list)
     seen_by: tuple[bool, int] = (False, 0)
     unsure: dict[str, str] = field(default_factory=dict)
+    waited: str = ""
+
+    def add(self, part: Verdicts) -> None:
+        """Add the verdicts of a vet of some of the nodes; one that was seen before stays seen."""
+        for node, word in part.words.items():
+            if word is not Word.NOT_SEEN or self.words[node] is Word.NOT_SEEN:
+                self.note(node, word, part.reasons.get(node, ""))
+        self.paths += part.paths
+        if part.seen_by >= self.seen_by:
+            self.seen_by, self.notes = part.seen_by, part.notes
 
     def note(self, node: str, word: Word, reason: str = "") -> None:
         """Note the verdict on a node; a fault is never taken back."""
@@ -94,6 +107,10 @@ class Verdicts:
     def of(self, word: Word) -> list[str]:
         """Return the nodes with a verdict."""
         return [node for node, verdict in self.words.items() if verdict is word]
+
+
+class _Waited(Exception):
+    """A job that never began: the nodes are not free."""
 
 
 Round = list[Group]
@@ -137,9 +154,14 @@ class _Vet:
         self.explained: list[set[str]] = []
 
     def rounds(self, nodes: Group) -> Steps[Verdicts]:
-        yield from self.find_faulty_nodes(nodes)
-        yield from self.find_faulty_paths()
-        yield from self.test_together()
+        try:
+            yield from self.find_faulty_nodes(nodes)
+            yield from self.find_faulty_paths()
+            yield from self.test_together()
+        except _Waited as error:
+            self.verdicts.waited = str(error)
+            for node in self.verdicts.of(Word.NOT_SEEN):
+                self.verdicts.note(node, Word.NOT_SEEN, str(error))
         self.verdicts.settle()
         return self.verdicts
 
@@ -153,6 +175,8 @@ class _Vet:
                 self.why |= dict.fromkeys(group, outcome.why)
             elif not outcome.unsure:
                 self.largest = max(self.largest, group, key=len)
+        if waited := [outcome.why for outcome in outcomes if outcome.waited]:
+            raise _Waited(waited[0])
         return outcomes
 
     def find_faulty_nodes(self, nodes: Group) -> Steps[None]:

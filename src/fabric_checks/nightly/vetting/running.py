@@ -19,7 +19,7 @@ from fabric_checks.nightly.running import supervised
 from fabric_checks.nightly.sight import FEWEST_NODES
 from fabric_checks.nightly.vetting.planning import Group, Outcome
 from fabric_checks.records import runs
-from fabric_checks.records.record import is_success
+from fabric_checks.records.record import is_success, never_began
 from fabric_checks.schedulers import reservations
 
 
@@ -33,7 +33,8 @@ class Jobs:
 
     :param session: its name; each job has a session with a number behind it.
     :param partition: ``SYSTEM:PARTITION`` of ReFrame's configuration; :param environ: the environment.
-    :param limit_minutes: of each job. :param options: more of ReFrame's.
+    :param limit_minutes: of each job; :param wait_minutes: how long one may be in the queue.
+    :param options: more of ReFrame's.
     :param sessions: those that have been, in order.
     """
 
@@ -42,6 +43,7 @@ class Jobs:
     partition: str
     environ: str
     limit_minutes: float
+    wait_minutes: float
     options: tuple[str, ...] = ()
     sessions: list[str] = field(default_factory=list)
 
@@ -64,8 +66,9 @@ class Jobs:
 
     def _command(self, session: str, group: Group) -> tuple[list[str], dict[str, str]]:
         """Return the command of a job, and its variables of the environment."""
-        limit = f"time_limit={max(1, round(60 * self.limit_minutes))}s"
-        case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", "-S", limit]
+        limits = {"time_limit": self.limit_minutes, "max_pending_time": self.wait_minutes}
+        bounds = [word for name, minutes in limits.items() for word in ("-S", f"{name}={max(1, round(60 * minutes))}s")]
+        case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", *bounds]
         line = ["reframe", "-c", str(ROOT / "checks"), "--system", self.partition, *case, *self.options, "-r"]
         nodes = ",".join(group)
         return line, {"FABRIC_SESSION": session, "FABRIC_RESULTS": str(self.results), reservations.NODES: nodes}
@@ -92,7 +95,8 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
         return outcome
     record = session.records[0]
     faulty = {} if passed else {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
-    return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record)), record["findings"] or ())
+    waited = not passed and not faulty and never_began(record)
+    return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record), waited=waited), record["findings"] or ())
 
 
 #: A job has to be able to name a node that has lost so much of its rate.

@@ -7,7 +7,7 @@ The forms are those of ``flux jobs --json``, ``flux resource status`` and ``flux
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -94,13 +94,13 @@ def _reason(printed: Mapping[str, Any]) -> str:
     return ""
 
 
-def parse_nodes(text: str, expand: Expand, busy: Collection[str] = ()) -> list[Node]:
+def parse_nodes(text: str, expand: Expand, busy: str = "") -> list[Node]:
     """Return the nodes in lines of :data:`NODES_FORMAT`, without those that Flux is configured not to use.
 
-    :param busy: the names of nodes that jobs have.
+    :param busy: the nodes that jobs have, in Flux's notation; empty if none has any.
     :raises OutputError: if a line is not in this format.
     """
-    nodes = []
+    nodes, allocated = [], frozenset(expand(busy)) if busy else frozenset()
     for line in filter(None, map(str.strip, text.splitlines())):
         parts = line.split("|", _COLUMNS)
         if len(parts) != _COLUMNS + 1:
@@ -112,7 +112,12 @@ def parse_nodes(text: str, expand: Expand, busy: Collection[str] = ()) -> list[N
         if state != "avail":
             wrong.append(f"is {state}{f' ({reason})' if reason else ''}")
         nodes += [
-            Node(name, f"{name} {' and '.join(wrong)}" if wrong else None, is_busy=name in busy)
+            Node(
+                name,
+                f"{name} {' and '.join(wrong)}" if wrong else None,
+                is_busy=name in allocated,
+                is_lost=status == "offline",
+            )
             for name in expand(names)
         ]
     return nodes

@@ -112,19 +112,19 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         # It fails as soon as one job is unknown, and prints the others.
         command = f"flux jobs --json {' '.join(job.jobid for job in jobs)}"
         done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
-        return output.parse_jobs(done.stdout, _expand) if done.stdout.strip() or "unknown" not in done.stderr else {}
+        return output.parse_jobs(done.stdout, expand) if done.stdout.strip() or "unknown" not in done.stderr else {}
 
     def _ask_nodes(self) -> list[Node]:
         nodes = run(f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}")
         busy = run("flux resource list --states=allocated --no-header --format={nodelist}").strip()
-        return output.parse_nodes(nodes, _expand, _expand(busy) if busy else [])
+        return output.parse_nodes(nodes, expand, busy)
 
     @staticmethod
     def _end(job: Job) -> None:
         job.has_ended = True
 
 
-def _expand(names: str) -> list[str]:
+def expand(names: str) -> list[str]:
     """Return the names of nodes in Flux's notation, or the notation itself if it is not understood."""
     try:
         return list(nodelist_expand(names))

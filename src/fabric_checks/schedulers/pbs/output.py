@@ -53,6 +53,8 @@ UNAVAILABLE = {
     "stale": "is stale",
     "maintenance": "is in maintenance",
 }
+#: States of a node that the server itself has lost.
+LOST = {"down", "state-unknown", "unresolvable"}
 #: States of a node that has a job, or is being made ready for one. One that sleeps is woken for a job, and is free.
 BUSY = {"job-exclusive", "job-busy", "resv-exclusive", "provisioning", "wait-provisioning"}
 
@@ -164,7 +166,8 @@ def _why_unavailable(vnode: Vnode) -> str | None:
 def _node(name: str, vnodes: Sequence[Vnode]) -> Node:
     faults = [_why_unavailable(vnode) for vnode in vnodes]
     is_busy = any(vnode.get("jobs") or BUSY.intersection(_states(vnode)) for vnode in vnodes)
-    return Node(name, f"{name} {faults[0]}" if all(faults) else None, is_busy)
+    is_lost = all(LOST.intersection(_states(vnode)) for vnode in vnodes)
+    return Node(name, f"{name} {faults[0]}" if all(faults) else None, is_busy, is_lost=is_lost)
 
 
 def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | None:
@@ -219,14 +222,8 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     :param default: the server's default queue, if that is known.
     :raises OutputError: if ``pbsnodes`` lists no node.
     """
-    listed = blocks(nodes_text).items()
-    vnodes = {name: node for name, node in listed if "state" in node or "resources_available.ncpus" in node}
-    if not vnodes:
-        raise OutputError(f"no node: {quoted(nodes_text)}")
+    vnodes, attributes, lists = _listed(nodes_text, queues_text)
     found = []
-    attributes = blocks(queues_text)
-    chunks = {key.lower() for queue in attributes.values() for key in queue}
-    lists = [resource for resource in _LISTS if f"default_chunk.{resource}" not in chunks]
     for name, queue in attributes.items():
         if queue.get("queue_type", "").lower()[:1] == "r":
             ends = [end for end in _words(queue.get("route_destinations", "")) if _is_behind(attributes.get(end, {}))]
@@ -235,6 +232,33 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
         elif not _is_behind(queue):
             found.append(_queue(name, queue, vnodes, lists))
     return [replace(queue, is_default=queue.name == default) for queue in found]
+
+
+def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
+    """Return the hosts that jobs of a queue can run on; of one that routes jobs, those of all queues behind it.
+
+    :raises OutputError: if ``pbsnodes`` lists no node, or ``qstat -Qf`` no such queue.
+    """
+    vnodes, attributes, lists = _listed(nodes_text, queues_text)
+    if queue not in attributes:
+        raise OutputError(f"qstat -Qf lists no queue {quoted(queue)}")
+    found: dict[str, Vnode] = {}
+    for end in _words(attributes[queue].get("route_destinations", "")) or [queue]:
+        found |= _of_queue(end, attributes[end], vnodes, lists) if end in attributes else {}
+    return [_node(host, of_host) for host, of_host in _by_host(found).items()]
+
+
+def _listed(nodes_text: str, queues_text: str) -> tuple[dict[str, Vnode], dict[str, Vnode], list[str]]:
+    """Return the vnodes and the queues, by name, and the resources that list queues and that no queue asks for."""
+    listed = blocks(nodes_text).items()
+    vnodes: dict[str, Vnode] = {
+        name: node for name, node in listed if "state" in node or "resources_available.ncpus" in node
+    }
+    if not vnodes:
+        raise OutputError(f"no node: {quoted(nodes_text)}")
+    attributes = blocks(queues_text)
+    chunks = {key.lower() for queue in attributes.values() for key in queue}
+    return vnodes, dict(attributes), [each for each in _LISTS if f"default_chunk.{each}" not in chunks]
 
 
 def _is_behind(queue: Vnode) -> bool:

@@ -14,6 +14,7 @@ notes.
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from reframe.utility import osext
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.reframe_ext.internals import end_pbs_job, note
+from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.pbs import output
 from fabric_checks.schedulers.watching import COMMAND_S, PollingScheduler, last_line, run
@@ -41,11 +43,18 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     _end = staticmethod(end_pbs_job)
 
     def emit_preamble(self, job: Job) -> list[str]:
-        """Return the ``#PBS`` lines of a job, which PBS is not to run a second time.
+        """Return the ``#PBS`` lines of a job, which PBS is not to run a second time, on the nodes that are asked for.
 
-        Why: a job whose node is lost is queued again by PBS, and ReFrame's leaves that to an option of each system.
+        Why: a job whose node is lost is queued again by PBS, and ReFrame's leaves that to an option of each system. A
+        job has its nodes by name if each has a chunk of its own.
         """
-        return ["#PBS -r n", *super().emit_preamble(job)]
+        lines, nodes = super().emit_preamble(job), reservations.nodes_asked_for()
+
+        def on_nodes(found: re.Match[str]) -> str:
+            return "+".join(f"1{found[2]}:host={node}" for node in nodes[: int(found[1])])
+
+        lines = [re.sub(r"(?<= -l select=)(\d+)(.*)", on_nodes, line) for line in lines] if nodes else lines
+        return ["#PBS -r n", *lines]
 
     def submit(self, job: Job) -> None:
         """Submit the job's script.
