@@ -148,6 +148,8 @@ REQUIRE = {
     "linktest": pair_oracle.require(pair_oracle.linktest),
     "superbench": pair_oracle.require(pair_oracle.superbench),
     "perftest": pair_oracle.require(pair_oracle.perftest),
+    "clusterkit": pair_oracle.require(pair_oracle.clusterkit),
+    "csv": pair_oracle.require(pair_oracle.plain),
     **dict.fromkeys(
         (
             "streaming",

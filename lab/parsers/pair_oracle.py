@@ -16,11 +16,9 @@ def require(reader):
     def compare(text, tables):
         found = Counter()
         for table in tables:
-            assert len({len(column) for column in (table.sender, table.receiver, table.value, table.repeat)}) == 1
-            assert (table.sender != table.receiver).all()
-            assert np.isfinite(table.value).all()
-            for one, other, value in zip(table.sender, table.receiver, table.value, strict=True):
-                found[str(table.ends[one]), str(table.ends[other]), table.metric, f"{value:.6g}"] += 1
+            for one, other, value, *_ in table.rows:
+                assert one != other and np.isfinite(value)
+                found[str(one), str(other), table.metric, f"{value:.6g}"] += 1
         wanted = Counter((*row[:3], f"{row[3]:.6g}") for row in reader(_bare(text)))
         assert found == wanted, (found - wanted, wanted - found)
 
@@ -28,7 +26,8 @@ def require(reader):
 
 
 def _bare(text):
-    text = re.sub(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "?", re.sub(r"\r\n?", "\n", text.replace("\ufeff", "")))
+    text = re.sub(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\ufffd", re.sub(r"\r\n?", "\n", text.replace("\ufeff", "")))
+    text = re.sub(r"(?m)[ \t]+$", "", text)
     return re.sub(r"(?m)^\[[\w.@-]*\d+,\d+\]<std(?:out|err)>:", "", re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K", "", text))
 
 
@@ -64,23 +63,17 @@ def nccl(text):
 
 
 def nccl_json(text):
-    """Yield the iterations that count, of each document."""
+    """Yield the largest size of each document; one reader has text, too."""
+    if not text.lstrip().startswith("{"):
+        yield from nccl(text)
+        return
     documents = list(_documents(text))
     most = max(result["size"] for document in documents for result in document["results"])
     for document in documents:
         ends = [f"{device['hostname']} gpu {device['device']}" for device in document["config"]["devices"]]
         for result in document["results"]:
-            timed = result.get("out_of_place_per_iter")
-            if result["size"] != most:
-                continue
-            if not timed:
+            if result["size"] == most:
                 yield (*ends, "bandwidth", result["out_of_place"]["bus_bw"] * 1e3)
-                continue
-            processes = timed.get("per_process_max_times_us") or [timed["times_us"]]
-            assert np.allclose(np.max(processes, axis=0), timed["times_us"], atol=2.1e-3)
-            for time in timed["times_us"][timed["skipped_iterations"] :]:
-                factor = result["out_of_place"]["bus_bw"] / result["out_of_place"]["alg_bw"]
-                yield (*ends, "bandwidth", result["size"] / time * factor)
 
 
 def mpigraph(text):
@@ -151,3 +144,37 @@ def perftest(text):
         pairs = {row[1:3] for row in rows}
         common = [size for size, *_ in rows if {row[1:3] for row in rows if row[0] == size} == pairs]
         yield from (row[1:5] for row in rows if common and row[0] == max(common))
+
+
+def clusterkit(text):
+    """Yield the cells above the diagonal, and those below unless they are the same or none is there."""
+    rows = [re.findall(r"[^\s():]+", line) for line in text.splitlines() if re.match(r"\s*\d+ \(\S+\):", line)]
+    hosts, cells = [row[1] for row in rows], np.array([row[2:] for row in rows], dtype=float)
+    seen = [f"{host} task {hosts[:at].count(host)}" for at, host in enumerate(hosts)]
+    names = seen if len(set(hosts)) < len(hosts) else hosts
+    lower = not (np.allclose(cells, cells.T) or not np.tril(cells, -1).any())
+    metric = "latency" if re.search("(?i)(minimum|average|maximum) latency", text) else "bandwidth"
+    for one, other in zip(*np.nonzero(cells), strict=True):
+        if one < other or (lower and one > other):
+            yield names[one], names[other], metric, cells[one, other]
+
+
+def plain(text):
+    """Yield the cells of a matrix or of rows; the unit is that of the samples."""
+    prefix = re.search(r"(?im)^#[ \t]*unit[ \t]*:\s*(.?)B/s", text)[1].strip()
+    factor = {"G": 1e3, "M": 1.0, "T": 1e6, "K": 1e-3, "": 1e-6}[prefix]
+    lines = [line.rstrip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    table = [[cell.strip(' "') for cell in re.split("[,;\t]", line)] for line in lines]
+    if [cell.lower() for cell in table[0]] == ["from", "to", "value"]:
+        cells = [row for row in table if [cell.lower() for cell in row] != ["from", "to", "value"]]
+    else:
+        titles = table[0][1:]
+        table[-1] += [""] * (len(table[-1]) == len(titles))
+        assert all(len(row) == len(titles) + 1 for row in table)
+        cells = [(row[0], to, cell) for row in table for to, cell in zip(titles, row[1:], strict=True)]
+        cells = [row for row in cells if row[0] != row[1] and row[0] in titles]
+    has_devices = all(name.count(":") == 1 for row in cells for name in row[:2])
+    for one, other, value in cells:
+        if value.lower() not in ("", "-", "nan", "n/a"):
+            names = [name.replace(":", " ") if has_devices else name for name in (one, other)]
+            yield (*names, "bandwidth", float(value) * factor)

@@ -5,6 +5,7 @@ import json
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -13,16 +14,30 @@ from tests.diagnosis.cross_section.model import Fabric, run, text_of
 from tests.matrices.made import clusterkit_text, csv_text, matrix
 
 
-@pytest.fixture
-def saved(tmp_path):
-    """Return a function that saves the output of a fabric."""
+def blame(*given):
+    """Run the command, and return its exit status and what it printed, in single blanks."""
+    done = CliRunner().invoke(main.cli, ["blame", *map(str, given)])
+    return done.exit_code, " ".join(f"{done.output}{done.exception or ''}".split())
 
-    def save(name, fabric):
-        path = tmp_path / name
-        path.write_text(text_of(run(fabric)))
-        return str(path)
 
-    return save
+def saved(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+def rotated(path, **fabric):
+    """Save the output of rotate on a fabric of 16 nodes, and return the name of the file."""
+    return saved(path, text_of(run(Fabric(16, 0.01, 1, **fabric))))
+
+
+def nights(folder, count, *lines, **fault):
+    """Save a matrix as CSV for each of some nights, and return the names of the files."""
+    texts = {seed: csv_text(matrix(16, seed, **fault), *lines) for seed in range(1, count + 1)}
+    return [saved(folder / f"night{seed}.csv", text) for seed, text in texts.items()]
+
+
+def clusterkit(path, **fault):
+    return saved(path, clusterkit_text(matrix(16, 1, usual=42000.0, **fault)))
 
 
 @pytest.mark.parametrize(
@@ -32,35 +47,31 @@ def saved(tmp_path):
         ({}, 0, ["nothing stands out in what was measured", "MB/s, run 100.0 % at link/1"]),
     ],
 )
-def test_a_slow_node_is_named_and_the_exit_status_says_so(saved, faults, status, texts):
-    done = CliRunner().invoke(main.cli, ["blame", saved("a.txt", Fabric(16, 0.01, 1, **faults))])
-    assert done.exit_code == status
-    printed = " ".join(done.output.split())
+def test_a_slow_node_is_named_and_the_exit_status_says_so(tmp_path, faults, status, texts):
+    found, printed = blame(rotated(tmp_path / "a.txt", **faults))
+    assert found == status and re.search(r"median_bandwidth \S+ MB/s", printed)
     for text in ("a.txt: rotate, 16 nodes, 64 pairs", "the slowest pair is n", *texts):
         assert text in printed
-    assert re.search(r"median_bandwidth +\S+ MB/s\n", done.output)
 
 
-def test_several_runs_are_printed_as_json(saved):
-    one, two = saved("a.txt", Fabric(16, 0.01, 1)), saved("b.txt", Fabric(16, 0.01, 2))
-    found = json.loads(CliRunner().invoke(main.cli, ["blame", one, two, "--json"]).output)
+def test_several_runs_are_printed_as_json(tmp_path):
+    one, two = rotated(tmp_path / "a.txt"), rotated(tmp_path / "b.txt")
+    found = json.loads(blame(one, two, "--json")[1])
     assert set(found["runs"]) == {one, two}
     assert found["runs"][one]["metrics"]["median_bandwidth"] > 0
     assert set(found["units"]) == set(found["runs"][one]["metrics"])
 
 
-def test_pictures_are_well_formed_and_name_the_hosts(saved, tmp_path):
-    path = saved("a.txt", Fabric(16, 0.01, 1))
-    done = CliRunner().invoke(main.cli, ["blame", path, "--pictures", str(tmp_path / "out")])
-    assert done.exit_code == 0
+def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
+    assert blame(rotated(tmp_path / "a.txt"), "--pictures", tmp_path / "out")[0] == 0
     ElementTree.parse(tmp_path / "out" / "pairs.svg")
     assert ">n15<" in (tmp_path / "out" / "pairs.svg").read_text()
 
 
-def test_the_link_rate_can_be_given(saved):
-    path = saved("a.txt", Fabric(32, 0.01, 1, sharing=(0.4, 0.6), single_MBps=670, link_MBps=968))
-    done = CliRunner().invoke(main.cli, ["blame", path, "--link-MBps", "968"])
-    assert "with a link of 968 MB/s" in done.output and "link/2" in done.output
+def test_the_link_rate_can_be_given(tmp_path):
+    fabric = Fabric(32, 0.01, 1, sharing=(0.4, 0.6), single_MBps=670, link_MBps=968)
+    printed = blame(saved(tmp_path / "a.txt", text_of(run(fabric))), "--link-MBps", "968")[1]
+    assert "with a link of 968 MB/s" in printed and "link/2" in printed
 
 
 @pytest.mark.parametrize(
@@ -80,27 +91,28 @@ def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monke
     assert message in error and "bad.txt" in error and error.count("\n") == 1
 
 
-def test_a_host_name_cannot_move_the_cursor(saved, tmp_path):
-    path = tmp_path / "evil.txt"
+def test_a_bad_file_is_named_and_the_others_are_judged(tmp_path):
+    good, bad = nights(tmp_path, 2), saved(tmp_path / "bad.csv", csv_text(matrix(16, 3))[:900])
+    status, printed = blame(good[0], bad, good[1])
+    assert status == 1 and "night2.csv: CSV, 16 nodes, 240 pairs" in printed and "nothing stands out" in printed
+    assert "error: " in printed and "bad.csv: line 9: the last line does not end" in printed
+    done = CliRunner().invoke(main.cli, ["blame", *good, bad, "--json"])
+    assert "bad.csv" in json.loads(done.stdout)["refused"][0] and done.exit_code == 1
+    assert blame(*good)[0] == 0
+    status, printed = blame(bad, bad)
+    assert status == 1 and printed.count("error: ") == 2 and "the others" not in printed
+
+
+def test_a_host_name_cannot_move_the_cursor(tmp_path):
     text = text_of(run(Fabric(16, 0.01, 1, receivers={12: 0.41})))
-    path.write_text(text.replace("host n12", "host n\x1b[2J12"))
-    done = CliRunner().invoke(main.cli, ["blame", str(path)])
-    assert done.exit_code != 0 and "\x1b" not in f"{done.output}{done.exception}"
-    assert str(done.exception).endswith("line 17: '\\x1b' is no character of this program: the output is damaged")
-
-
-def saved_tables(folder, count, said=("pairs: alone",), **fault):
-    """Write a matrix for each of some nights, and return the names of the files."""
-    paths = [folder / f"night{seed}.csv" for seed in range(1, count + 1)]
-    for seed, path in enumerate(paths, 1):
-        path.write_text(csv_text(matrix(16, seed, **fault), *said))
-    return list(map(str, paths))
+    status, printed = blame(saved(tmp_path / "evil.txt", text.replace("host n12", "host n\x1b[2J12")))
+    assert status != 0 and "\x1b" not in printed
+    assert "evil.txt: line 17: '\\x1b' is no character of this program: the output is damaged" in printed
 
 
 def test_three_nights_of_another_program_name_the_slow_node(tmp_path):
-    done = CliRunner().invoke(main.cli, ["blame", *saved_tables(tmp_path, 3, node=(5, 0.7))])
-    assert done.exit_code == 1
-    printed = " ".join(done.output.split())
+    status, printed = blame(*nights(tmp_path, 3, "pairs: alone", node=(5, 0.7)))
+    assert status == 1
     for text in (
         "night3.csv: CSV, 16 nodes, 240 pairs",
         "node n05 sends and receives at 0.70 of the rate of others, 30 of 30 pairs measured alone",
@@ -113,19 +125,27 @@ def test_three_nights_of_another_program_name_the_slow_node(tmp_path):
 
 def test_a_healthy_matrix_is_quiet_and_leaves_nothing_to_measure(tmp_path):
     next_file = tmp_path / "next.txt"
-    done = CliRunner().invoke(main.cli, ["blame", *saved_tables(tmp_path, 2), "--next", str(next_file)])
-    assert done.exit_code == 0 and "nothing stands out" in done.output
-    assert "measure next" not in done.output and next_file.read_text() == ""
+    status, printed = blame(*nights(tmp_path, 4), "--next", next_file)
+    assert status == 0 and "nothing stands out" in printed
+    assert "measure next" not in printed and next_file.read_text() == ""
+    assert re.match(r"4 files, \S*night1.csv \.\. \S*night4.csv: CSV", printed)
+
+
+def test_slow_pairs_of_one_matrix_are_suspects(tmp_path):
+    values = matrix(16, 1)
+    values[np.random.default_rng(3).random((16, 16)) < 0.06] /= 15
+    status, printed = blame(saved(tmp_path / "a.csv", csv_text(values)))
+    assert status == 0 and re.search(r"far below the rate of others: \d+ pairs; what is slow is not", printed)
+    assert "nothing stands out" not in printed and "measure next, twice at least" in printed
 
 
 def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
-    path, next_file = tmp_path / "bandwidth.txt", tmp_path / "hosts.txt"
-    path.write_text(clusterkit_text(matrix(16, 1, node=(5, 0.7), usual=42000.0)))
-    done = CliRunner().invoke(main.cli, ["blame", str(path), "--next", str(next_file)])
-    assert done.exit_code == 0
-    printed = " ".join(done.output.split())
+    next_file = tmp_path / "hosts.txt"
+    status, printed = blame(clusterkit(tmp_path / "bandwidth.txt", node=(5, 0.7)), "--next", next_file)
+    assert status == 0
     for text in (
-        "node node5 sends and receives at 0.70 of the rate of others, 30 of 30 pairs measured, others ran",
+        "bandwidth.txt: ClusterKit, 16 nodes, 120 pairs",
+        "node node5 sends and receives at 0.70 of the rate of others",
         "measured once: chance, or traffic of others, could explain this",
         "not measured: anything twice: nothing is certain",
         "not measured: the two directions of a pair by themselves",
@@ -137,32 +157,27 @@ def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
 
 
 def test_tables_are_printed_as_json_and_drawn(tmp_path):
-    paths = saved_tables(tmp_path, 2, pair=(2, 9, 0.5))
-    latency = tmp_path / "latency.txt"
-    latency.write_text(clusterkit_text(matrix(16, 1, usual=1.7), "latency", "usec"))
-    done = CliRunner().invoke(
-        main.cli, ["blame", *paths, str(latency), "--json", "--pictures", str(tmp_path / "pictures")]
-    )
-    found = json.loads(done.output)
-    joined = found["runs"][", ".join(paths)]
-    assert done.exit_code == 1 and joined["metrics"]["faults"] == 1
+    paths = nights(tmp_path, 2, "pairs: alone", pair=(2, 9, 0.5))
+    latency = saved(tmp_path / "latency.txt", clusterkit_text(matrix(16, 1, usual=1.7), "latency", "usec"))
+    status, printed = blame(*paths, latency, "--json", "--pictures", tmp_path / "pictures")
+    found = json.loads(printed.removesuffix("1"))["runs"]
+    joined = found[", ".join(paths)]
+    assert status == 1 and joined["metrics"]["faults"] == 1
     assert joined["measure_next"][0] == [["n02", ""], ["n09", ""]]
-    assert found["runs"][str(latency)]["metrics"]["median_latency"] > 0
+    assert found[latency]["metrics"]["median_latency"] > 0
     for name in ("1-CSV", "2-ClusterKit"):
         ElementTree.parse(tmp_path / "pictures" / name / "pairs.svg")
 
 
 def test_what_several_programs_should_measure_again_is_refused(tmp_path):
-    (path,) = saved_tables(tmp_path, 1, node=(5, 0.7))
-    other = tmp_path / "bandwidth.txt"
-    other.write_text(clusterkit_text(matrix(16, 1, node=(5, 0.7), usual=42000.0)))
-    done = CliRunner().invoke(main.cli, ["blame", path, str(other), "--next", str(tmp_path / "next.txt")])
-    assert "what CSV and ClusterKit should measure again is not one file" in str(done.exception)
+    (path,), other = nights(tmp_path, 1, node=(5, 0.7)), clusterkit(tmp_path / "bandwidth.txt", node=(5, 0.7))
+    printed = blame(path, other, "--next", tmp_path / "next.txt")[1]
+    assert "what CSV and ClusterKit should measure again is not one file" in printed
 
 
 def test_a_pair_is_blamed_only_where_it_is_known_to_have_run_alone(tmp_path):
-    paths = saved_tables(tmp_path, 2, (), pair=(2, 9, 0.5))
-    done = CliRunner().invoke(main.cli, ["blame", *paths])
-    assert done.exit_code == 0 and "CSV does not say that only one ran at a time (--alone)" in done.output
-    done = CliRunner().invoke(main.cli, ["blame", *paths, "--alone"])
-    assert done.exit_code == 1 and "n02 to n09 runs at 0.5" in done.output
+    paths = nights(tmp_path, 2, pair=(2, 9, 0.5))
+    status, printed = blame(*paths)
+    assert status == 0 and "CSV does not say that only one ran at a time (--alone)" in printed
+    status, printed = blame(*paths, "--alone")
+    assert status == 1 and "n02 to n09 runs at 0.5" in printed

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from fabric_checks.matrices.model import End, Row, of_rows
+from fabric_checks.matrices.model import End, PairTable, Row
 
 
 def matrix(nodes, seed, node=(), pair=(), sender=(), noise=0.01, usual=12.3):
@@ -51,10 +51,10 @@ def table(values, *, alone=True, both_ways=False, metric="bandwidth", devices=No
         End(f"n{rank // devices}", f"gpu {rank % devices}") if devices else End(f"n{rank}")
         for rank in range(len(values))
     ]
-    rows = [
+    rows = tuple(
         Row(one, other, float(values[at, to]))
         for at, one in enumerate(ends)
         for to, other in enumerate(ends)
         if at != to and (at < to or not both_ways)
-    ]
-    return of_rows("Tool", metric, rows, alone=alone, both_ways=both_ways, title=title)
+    )
+    return PairTable("Tool", metric, rows, alone, both_ways, kind=title)

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read tables of pairs in tests."""
 
+from collections import Counter
+
 import pytest
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.matrices import formats
 
 
 def cells(table):
     """Return the values of a table by sender, receiver and repeat."""
-    columns = zip(table.sender, table.receiver, table.repeat, table.value, strict=True)
-    return {
-        (str(table.ends[one]), str(table.ends[other]), int(repeat)): round(float(value), 6)
-        for one, other, repeat, value in columns
-    }
+    found, seen = {}, Counter()
+    for sender, receiver, value, *_ in table.rows:
+        found[str(sender), str(receiver), seen[sender, receiver]] = round(value, 6)
+        seen[sender, receiver] += 1
+    return found
 
 
-def refusal(reader, text):
-    """Return the message with which a reader refuses a text; fail if it does not, or in several lines."""
+def refusal(text):
+    """Return the message with which a text is refused; fail if it is not, or in several lines."""
     with pytest.raises(OutputError) as caught:
-        reader.parse(text)
+        formats.parse(text)
     assert "\n" not in str(caught.value)
     return str(caught.value)

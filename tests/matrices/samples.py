@@ -10,6 +10,19 @@ nccl-tests 2.19.6 (a0b82b22), LinkTest 1.2 (pramodk, 3c87a7e5), superbench (micr
 
 import json
 
+from tests.matrices.made import clusterkit_text, csv_text, matrix
+
+CSV_ROWS = """\
+# unit: GB/s, larger is better
+# pairs: alone
+# made by hand
+from,to,value
+a,b,12.5
+b,a,12.1
+a,b,12.4
+"""
+CSV_MATRIX = csv_text(matrix(4, 1), "pairs: alone")
+CLUSTERKIT = clusterkit_text(matrix(6, 1, usual=42000.0))
 NCCL_HEAD = """\
 # nccl-tests version 2.17.8 nccl-headers=22902 nccl-library=22902
 # Collective test starting: sendrecv_perf
@@ -125,17 +138,14 @@ dgnettest has FAILED
 """
 
 
-def nccl_json(times_us=((98000.5, 98100.0, 98200.25), (97000.0, 97500.0, 98200.0)), skipped=1, **changes):
-    """Return JSON of nccl-tests between two GPUs; the first times are the greatest of each iteration."""
-    out = {"time": 98106.0, "alg_bw": 43.778, "bus_bw": 43.778, "nwrong": 0.0}
-    kept = times_us[0][skipped:]
-    summary = {"min_us": min(kept), "max_us": max(kept), "avg_us": sum(kept) / len(kept)}
-    timed = {"skipped_iterations": skipped, **summary, "times_us": times_us[0], "per_process_max_times_us": times_us}
+def nccl_json(**changes):
+    """Return JSON of nccl-tests between two GPUs."""
+    out = {"time": 98106.0, "alg_bw": 43.778844, "bus_bw": 43.778844, "nwrong": 0.0}
     devices = [{"rank": rank, "group": 0, "hostname": f"node{rank + 1}", "device": 0} for rank in range(2)]
-    result = {"size": 4294967296, "out_of_place": out, "out_of_place_per_iter": timed, "experiment_name": "SendRecv"}
-    config = {"nthreads": 1, "ngpus": 1, "iterations": len(times_us[0]), "per_iter_timing": "true", "devices": devices}
-    document = {"version": 3, "nccl_version": 22902, "config": config}
-    document |= {"results": [result], "out_of_bounds": {"count": 0}, "average_bus_bandwidth": {"bandwidth": 43.778}}
+    document = {"version": 3, "args": ["/opt/sendrecv_perf", "-J", "a"], "nccl_version": 22902}
+    document |= {"config": {"nthreads": 1, "ngpus": 1, "devices": devices}}
+    document |= {"results": [{"size": 4294967296, "out_of_place": out, "in_place": None, "experiment_name": ""}]}
+    document |= {"out_of_bounds": {"count": 0}, "average_bus_bandwidth": {"bandwidth": 43.778844}}
     return json.dumps(document | changes)
 
 

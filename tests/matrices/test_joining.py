@@ -8,7 +8,7 @@ from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices import again, joining
-from fabric_checks.matrices.model import End, Row, of_rows
+from fabric_checks.matrices.model import End, PairTable, Row
 from tests.matrices.made import matrix, table
 
 
@@ -114,8 +114,8 @@ def test_suspects_measured_again_are_certain():
 def _table_of(values):
     """Return the table of the pairs that have a value, measured alone."""
     there = np.argwhere(~np.isnan(values)).tolist()
-    rows = [Row(End(f"n{one}"), End(f"n{other}"), float(values[one, other])) for one, other in there]
-    return of_rows("Tool", "bandwidth", rows, alone=True)
+    rows = tuple(Row(End(f"n{one}"), End(f"n{other}"), float(values[one, other])) for one, other in there)
+    return PairTable("Tool", "bandwidth", rows, alone=True)
 
 
 def of_devices(seed, slow=(), share=0.6, rail=None, alone=True):

@@ -3,44 +3,47 @@
 
 import pytest
 
-from fabric_checks.matrices import mpigraph
+from fabric_checks.matrices import formats
 from tests.matrices import samples
 from tests.matrices.reading import cells, refusal
 
 
 def test_both_matrices_are_from_sender_to_receiver():
-    send, receive = mpigraph.parse(samples.MPIGRAPH)
-    assert (send.title, receive.title) == ("4 KiB, clock of the sender", "4 KiB, clock of the receiver")
+    send, receive = formats.parse(samples.MPIGRAPH)
+    assert (send.title, receive.title) == ("(clock of the sender) 4 KiB", "(clock of the receiver) 4 KiB")
     assert cells(send)["n0", "n1", 0] == pytest.approx(392.922 * 1.048576)
     assert cells(receive)["n1", "n0", 0] == pytest.approx(3.358 * 1.048576)
-    assert len(send) == len(receive) == 6
-    assert not send.alone
+    assert len(send.rows) == len(receive.rows) == 6 and not send.alone
 
 
 def test_a_step_of_the_ring_is_a_round():
-    send, _ = mpigraph.parse(samples.MPIGRAPH)
-    assert sorted(zip(send.round, send.sender, send.receiver, strict=True))[:3] == [(0, 0, 1), (0, 1, 2), (0, 2, 0)]
+    send, _ = formats.parse(samples.MPIGRAPH)
+    found = sorted((row.round, row.sender.host, row.receiver.host) for row in send.rows)
+    assert found[:3] == [(0, "n0", "n1"), (0, "n1", "n2"), (0, "n2", "n0")]
 
 
 def test_several_tasks_of_a_host_are_kept_apart():
-    text = samples.MPIGRAPH.replace("n1:1", "n0:1")
-    assert ("n0 task 0", "n0 task 1", 0) in cells(mpigraph.parse(text)[0])
+    assert ("n0 task 0", "n0 task 1", 0) in cells(formats.parse(samples.MPIGRAPH.replace("n1:1", "n0:1"))[0])
 
 
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("END mpiGraph", "", "one header and one last line 'END mpiGraph' were expected"),
-        ("Procs\t3", "Procs\t4", "one matrix 'Send' of 4 tasks after its greatest and mean value was expected"),
+        ("END mpiGraph", "", "no line 'END mpiGraph': the run did not end"),
+        ("START", "ST", "no header 'START mpiGraph'"),
+        ("Send avg", "Send mean", "no matrix 'Send' after its greatest and mean value"),
+        ("Procs\t3", "Procs\t4", "4 tasks ran, but the columns of 'Send' are"),
         ("n1:1 to\t2757.658", "n1:1 to\t2767.658", "by the matrix 'Send' '2767.445993' should be 2767.658"),
         ("avg\t6.804284", "avg\t6.814284", "by the matrix 'Recv' '6.814284' should be 6.804"),
-        ("\t434.168", "\t434.17", "'434.17' of 'n1:1 to' is not a bandwidth with three decimals"),
-        ("n0:0 to\t0.000", "n0:0 to\t7.000", "'7.000' of 'n0:0 to' is not a bandwidth"),
-        ("n2:2 to\t", "n9:2 to\t", "the matrix 'Send' has other rows than columns"),
-        ("\t434.168\t", "\t", "the matrix 'Send' has other rows than columns, or a row of another length"),
+        ("\t434.168", "\t434.17", "'434.17' is not a bandwidth with three decimals"),
+        ("n0:0 to\t0.000", "n0:0 to\t7.000", "'7.000' is not a bandwidth with three decimals, or not where"),
+        ("n2:2 to\t", "n9:2 to\t", "row 'n2:2' with 3 values was expected, found 'n9:2'"),
+        ("\t434.168\t", "\t", "row 'n1:1' with 3 values was expected, found 'n1:1' with 2"),
         ("Send\tn0:0\tn1:1", "Send\tn1:1\tn0:0", "3 tasks ran, but the columns of 'Send' are"),
+        ("n2:2 to", "n2 :2 to", "row 'n2:2' with 3 values was expected"),
+        ("END mpiGraph", "n9:9 to\t1.000\nEND mpiGraph", "the matrix 'Send' has not one row for each of 3 tasks"),
     ],
 )
 def test_what_is_cut_or_contradicts_itself_is_refused(old, new, cause):
     assert old in samples.MPIGRAPH
-    assert cause in refusal(mpigraph, samples.MPIGRAPH.replace(old, new))
+    assert cause in refusal(samples.MPIGRAPH.replace(old, new))

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of nccl-tests between two ends at a time, and what it is refused for."""
+"""Text and JSON of nccl-tests between two ends at a time, and what they are refused for."""
 
 import pytest
 
-from fabric_checks.core.errors import OutputError
-from fabric_checks.matrices import nccl_tests
+from fabric_checks.matrices import formats
 from tests.matrices import samples
 from tests.matrices.reading import cells, refusal
 
-RANKS = (
-    "#  Rank  {0} Group  0 Pid 1 on hosta device  {0} [0x0{0}] V100\n",
-    "#  Rank  {0} Group  0 Pid 1 on hostb device  {1} [0x0{0}] V100\n",
-)
 #: A run of an older release, four ranks on two hosts, from 8 to 32 B.
 SMALL = """\
 # nThread 1 nGpus 1 minBytes 8 maxBytes 32 step: 2(factor) warmup iters: 5 iters: 20 validation: 1
@@ -20,7 +15,7 @@ SMALL = """\
 #   Rank  0 Pid  14926 on v100-gpu-1 device  0 [0x00] Tesla V100-PCIE-16GB
 #   Rank  1 Pid  14927 on v100-gpu-1 device  1 [0x00] Tesla V100-PCIE-16GB
 #   Rank  2 Pid   9210 on v100-gpu-5 device  0 [0x00] Tesla V100-PCIE-16GB
-#   Rank  3 Pid   9211 on v100-gpu-5 device  1 [0x00] Tesla V100-PCIE-16GB
+#   Rank  3 Pid   9211 on v100-gpu-5 device  1 [0x00]
 v100-gpu-1:14926:14926 [0] NCCL INFO Bootstrap : Using eno1:192.168.160.111<0>
 #
 #                                                     out-of-place                       in-place
@@ -33,87 +28,108 @@ v100-gpu-1:14926:14926 [0] NCCL INFO Bootstrap : Using eno1:192.168.160.111<0>
 # Avg bus bandwidth    : 0.0003
 #
 """
+PAIRS = [("cnode3-002 gpu 0", f"cnode3-00{at} gpu 0") for at in (3, 4)]
+JSON = samples.nccl_json()
+LINES = samples.NCCL.splitlines(keepends=True)
 
 
-def test_each_run_gives_the_bandwidth_of_its_pair():
-    (table,) = nccl_tests.parse(samples.NCCL)
-    assert cells(table) == {
-        ("cnode3-002 gpu 0", "cnode3-003 gpu 0", 0): 43780.0,
-        ("cnode3-002 gpu 0", "cnode3-004 gpu 0", 0): 39570.0,
-    }
-    assert (table.metric, table.title, table.alone, table.both_ways) == (
-        "bandwidth",
-        "sendrecv_perf 16 GiB",
-        None,
-        True,
-    )
+def test_each_run_gives_the_bandwidth_of_its_pair_and_again_a_repeat():
+    (table,) = formats.parse(samples.NCCL * 2)
+    assert cells(table) == {(*pair, at): v for pair, v in zip(PAIRS, (43780.0, 39570.0), strict=True) for at in (0, 1)}
+    assert (table.metric, table.alone, table.both_ways) == ("bandwidth", None, True)
+    assert table.title == "sendrecv_perf 16 GiB"
+
+
+def test_cycles_of_one_launch_are_no_repeats():
+    start, end = samples.NCCL.index("  4294967296"), samples.NCCL.index("# Out of")
+    cycle = samples.NCCL[start:end]
+    other = cycle.replace("392397   43.78   43.78", "387917   44.29   44.29")
+    text = samples.NCCL[:start] + cycle + other + cycle + samples.NCCL[end:]
+    assert cells(formats.parse(text.replace("43.7587", "43.815"))[0])[(*PAIRS[0], 0)] == 43780.0
 
 
 def test_small_messages_give_latencies_of_hosts():
-    bandwidth, latency = nccl_tests.parse(SMALL)
+    bandwidth, latency = formats.parse(SMALL)
     assert cells(bandwidth) == {("v100-gpu-1", "v100-gpu-5", 0): 10.0}
     assert cells(latency) == {("v100-gpu-1", "v100-gpu-5", 0): 45.82}
     assert latency.title == "8 B"
 
 
-def test_the_same_pair_again_is_a_repeat():
-    (table,) = nccl_tests.parse(samples.NCCL * 2)
-    assert sorted(zip(table.repeat, table.value, strict=True))[2:] == [(1, 39570.0), (1, 43780.0)]
-
-
 def test_programs_in_one_file_have_tables_of_their_own():
-    other = samples.NCCL.replace("sendrecv_perf", "alltoall_perf")
-    assert [table.title.split()[0] for table in nccl_tests.parse(samples.NCCL + other)] == [
-        "sendrecv_perf",
-        "alltoall_perf",
-    ]
+    other = samples.NCCL.replace("sendrecv_perf", "broadcast_perf")
+    assert [table.kind for table in formats.parse(samples.NCCL + other)] == ["sendrecv_perf", "broadcast_perf"]
 
 
-def test_a_run_that_did_not_end_is_named_beside_the_others():
-    cut = samples.NCCL[: samples.NCCL.rindex("# Out of bounds")]
-    (table,) = nccl_tests.parse(cut)
-    assert len(table) == 1
-    assert (
-        "'cnode3-002 gpu 0 and cnode3-004 gpu 0': the run has no '# Avg bus bandwidth', so it did not end"
-        in table.cannot_tell[-1]
-    )
-    assert not any("did not end" in sentence for sentence in nccl_tests.parse(samples.NCCL)[0].cannot_tell)
+def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
+    (table,) = formats.parse(samples.NCCL[: samples.NCCL.rindex("# Out of bounds")])
+    cause = "'cnode3-002 gpu 0 and cnode3-004 gpu 0': the run has no '# Avg bus bandwidth', so it did not end"
+    assert len(table.rows) == 1 and table.cannot_tell == (cause,)
+    assert formats.parse(samples.NCCL)[0].cannot_tell == ()
+    neither = samples.NCCL[: samples.NCCL.index("# Out of bounds")]
+    assert "'cnode3-002 gpu 0 and cnode3-003 gpu 0': the run has no" in refusal(neither)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("#  Rank  1", "#  Rank  2", "the list of ranks has gaps"),
+        ("#  Rank  1", "#  Rank  2", "the list of 2 ranks has gaps"),
         ("#  Rank  1 Group  0", "#  Rank  1 Group  1", "several groups"),
         ("on cnode3-004 device", "on cnode3-004 Device", "a line '#  Rank ... on HOST device' is damaged"),
-        ("# Using devices", "", "one list '# Using devices' was expected"),
-        ("busbw  #wrong     time", "busbw  wrong     time", "ranks, one table and '# Avg bus bandwidth'"),
+        ("# Using devices", "", "one list '# Using devices' of hosts was expected, found 0"),
+        ("busbw  #wrong     time", "busbw  wrong     time", "no whole line of titles 'size count type ...'"),
+        (LINES[5], "", "the list of 1 ranks has gaps"),
+        (LINES[5] + LINES[6], "", "0 ranks on 0 hosts took part in one run"),
         ("   39.57       0", "   39.57", "a row of 13 columns was expected, found ' 17179869184"),
         ("434164   39.57", "434164   35.57", "17179869184 B in 434164 us are not 35.57 GB/s"),
-        ("39.2605", "39.3605", "the average '39.3605' is not that of the 6 values"),
+        ("434164   39.57   39.57", "434164   39.57   39.97", "a bus bandwidth of 39.97 GB/s is not 1 times 39.57"),
+        ("39.2605", "39.3605", "the average bus bandwidth, 39.3605 GB/s, is not that of the 6 values"),
         (" 8589934592    1073741824", "# 8589934592    1073741824", "3 sizes were asked for, but 2 rows are there"),
-        ("  4294967296     536870912", " 34359738368     536870912", "the sizes of a run do not grow"),
-        (
-            samples.NCCL.splitlines()[11],
-            samples.NCCL.splitlines()[13],
-            "the sizes of a run do not grow from row to row",
-        ),
-        ("values : 0 OK", "values : 7 FAILED", "wrong data arrived, so that no time counts: '# Out of bounds values"),
+        (LINES[11], LINES[13], "the sizes of a run do not grow from row to row"),
+        ("values : 0 OK", "values : 7 FAILED", "wrong data arrived: '7' values are out of bounds ('FAILED')"),
+        (LINES[8], LINES[11] + LINES[8], "are not in this order"),
+        ("cnode3-002", "cnode3-003", "'cnode3-003 gpu 0' is paired with itself"),
     ],
 )
 def test_what_contradicts_itself_is_refused(old, new, cause):
     assert old in samples.NCCL
-    assert cause in refusal(nccl_tests, samples.NCCL.replace(old, new))
+    assert cause in refusal(samples.NCCL.replace(old, new))
 
 
 @pytest.mark.parametrize("hosts", [1, 3])
 def test_a_run_of_more_or_fewer_hosts_is_refused(hosts):
-    ranks = "".join(RANKS[0].format(rank).replace("hosta", f"host{rank % hosts}") for rank in range(6))
-    start = samples.NCCL.index("#  Rank")
-    text = samples.NCCL[:start] + ranks + samples.NCCL[samples.NCCL.index(samples.NCCL_TITLES) :]
-    assert f"line 1: 6 ranks on {hosts} hosts took part in one run" in refusal(nccl_tests, text)
+    ranks = "".join(f"#  Rank  {rank} Group  0 Pid 1 on n{rank % hosts} device  0 [0x00] V100\n" for rank in range(6))
+    text = "".join(LINES[:5]) + ranks + "".join(LINES[7:])
+    assert f"line 1: 6 ranks on {hosts} hosts took part in one run" in refusal(text)
 
 
-def test_no_run_to_its_end_is_refused_with_the_pair():
-    with pytest.raises(OutputError, match=r"'cnode3-002 gpu 0 and cnode3-003 gpu 0': the run has no"):
-        nccl_tests.parse(samples.NCCL[: samples.NCCL.index("# Out of bounds")])
+def test_a_launch_in_json_has_one_value_and_another_is_a_repeat():
+    (table,) = formats.parse(JSON + "\n" + JSON)
+    pair = ("node1 gpu 0", "node2 gpu 0")
+    assert cells(table) == {(*pair, 0): 43778.844, (*pair, 1): 43778.844}
+    assert (table.title, table.metric, table.both_ways) == ("sendrecv_perf 4 GiB", "bandwidth", True)
+
+
+def test_processes_with_several_gpus_list_the_first():
+    text = JSON.replace('"ngpus": 1', '"ngpus": 8').replace('"rank": 1', '"rank": 8')
+    assert list(cells(formats.parse(text)[0])) == [("node1", "node2", 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (JSON[:-2], "line 1: the JSON that begins here is damaged or cut off"),
+        (JSON + "3", "line 1: the JSON that begins here is damaged"),
+        ('{"nccl_version"' + "[" * 100_000, "line 1: the JSON that begins here is damaged"),
+        ('{"nccl_version": 1, "nccl_version": 2}', "a JSON object has the same key twice"),
+        (samples.nccl_json(config={}), "the JSON is not as nccl-tests writes it: \"KeyError('nthreads')\""),
+        (samples.nccl_json(results=[]), "the JSON is not as nccl-tests writes it"),
+        (samples.nccl_json(out_of_bounds={"count": 3}), "wrong data arrived, so that no time counts"),
+        (samples.nccl_json(average_bus_bandwidth={"bandwidth": 43.9}), "the average bus bandwidth is not that of the"),
+        (JSON.replace("98106", "98107"), "4294967296 B in 98107 us are not 43.7788 GB/s"),
+        (JSON.replace('"ngpus": 1', '"ngpus": 999999999999'), "a process has '999999999999' GPUs"),
+        (JSON.replace("node2", "a\\nb"), "a host has no name"),
+        (JSON.replace('"rank": 1', '"rank": 2'), "the list of ranks has gaps"),
+    ],
+)
+def test_json_that_is_damaged_or_contradicts_itself_is_refused(text, cause):
+    assert cause in refusal(text)

@@ -3,35 +3,29 @@
 
 import pytest
 
-from fabric_checks.matrices import superbench
+from fabric_checks.matrices import formats
 from tests.matrices import samples
 from tests.matrices.reading import cells, refusal
 
 
 def test_the_client_sends_and_what_failed_is_named():
-    (table,) = superbench.parse(samples.superbench())
-    assert cells(table) == {
-        ("node3", "node0", 0): 24500.0,
-        ("node2", "node1", 0): 24250.0,
-        ("node1", "node0", 0): 12125.0,
-    }
-    assert list(table.round) == [0, 0, 1]
-    assert table.alone is False
-    assert table.title == "ib_write_bw 8 MiB gpu-to-gpu"
-    assert ": -1 in place of a value" in table.cannot_tell[-1]
-    assert "node3 to node2" in table.cannot_tell[-1]
+    (table,) = formats.parse(samples.superbench())
+    expected = {("node3", "node0", 0): 24500.0, ("node2", "node1", 0): 24250.0, ("node1", "node0", 0): 12125.0}
+    assert cells(table) == expected
+    assert [row.round for row in table.rows] == [0, 0, 1] and table.alone is False
+    assert table.title == "ib_write_bw gpu-to-gpu 8 MiB"
+    assert "'node3 to node2': -1 in place of a value" in table.cannot_tell[-1]
 
 
 def test_lines_of_one_pair_ran_alone():
-    (table,) = superbench.parse(samples.superbench((("0_0", 24.5), ("1_0", 24.0))))
-    assert table.alone is True
-    assert len(table.cannot_tell) == 1
+    (table,) = formats.parse(samples.superbench((("0_0", 24.5), ("1_0", 24.0))))
+    assert table.alone is True and len(table.cannot_tell) == 1
 
 
 def test_reads_go_from_the_server_and_adapters_are_kept_apart():
     text = samples.superbench().replace("ib_write_bw", "ib_read_lat")
     text += text.replace(':0": 24.5', ':1": 30.5').replace("-1.0", "2.5")
-    (table,) = superbench.parse(text)
+    (table,) = formats.parse(text)
     assert table.metric == "latency"
     assert cells(table)["node0 rank 1", "node3 rank 1", 0] == 30.5
     assert cells(table)["node2 rank 0", "node3 rank 0", 0] == 2.5
@@ -50,4 +44,4 @@ def test_reads_go_from_the_server_and_adapters_are_kept_apart():
     ],
 )
 def test_what_names_no_pair_or_has_no_number_is_refused(old, new, cause):
-    assert cause in refusal(superbench, samples.superbench().replace(old, new))
+    assert cause in refusal(samples.superbench().replace(old, new))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from fabric_checks.core.metrics import half_octaves
-from fabric_checks.matrices import linktest, mpigraph, nccl_json, nccl_tests, perftest, superbench
+from fabric_checks.matrices import clusterkit, linktest, mpigraph, nccl_tests, perftest, superbench
+from fabric_checks.matrices import plain as csv
 from fabric_checks.parsers import (
     buffer_reuse,
     hot_spot,
@@ -20,6 +21,7 @@ from fabric_checks.parsers import (
     osu,
     overlap,
     placement,
+    plain,
     rotate,
     streaming,
 )
@@ -151,7 +153,13 @@ def one_output(program, parse):
 
 def pair_outputs(reader, *texts):
     """Return a function that gives the samples of a format of pair tables."""
-    return lambda: [Whole(f"{reader.NAME}-{number}", text, partial(reader.parse)) for number, text in enumerate(texts)]
+    return lambda: [
+        Whole(f"{reader.NAME}-{number}", text, partial(_cleaned, reader)) for number, text in enumerate(texts)
+    ]
+
+
+def _cleaned(reader, text):
+    return reader.parse(plain.cleaned(text))
 
 
 #: The outputs, by parser.
@@ -172,11 +180,13 @@ OUTPUTS = {
     "rotate": rotate_outputs,
     "placement": lambda: [Whole("placement", PLACEMENT, partial(placement.parse))],
     "nccl-tests": pair_outputs(nccl_tests, samples.NCCL),
-    "nccl-tests-json": pair_outputs(nccl_json, samples.nccl_json()),
+    "nccl-tests-json": pair_outputs(nccl_tests, samples.nccl_json()),
     "mpigraph": pair_outputs(mpigraph, samples.MPIGRAPH),
     "linktest": pair_outputs(linktest, samples.linktest()),
     "superbench": pair_outputs(superbench, samples.superbench()),
     "perftest": pair_outputs(perftest, samples.PERFTEST, samples.PERFTEST_LATENCY),
+    "clusterkit": pair_outputs(clusterkit, samples.CLUSTERKIT),
+    "csv": pair_outputs(csv, samples.CSV_ROWS, samples.CSV_MATRIX),
 }
 
 

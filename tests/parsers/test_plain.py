@@ -43,8 +43,8 @@ MARKS = {
 
 #: Matrices of other programs, whose labels :func:`fabric_checks.matrices.formats.parse` names; and of these the files
 #: that a program writes, which no launcher adds lines to.
-MATRICES = ("nccl-tests", "nccl-tests-json", "mpigraph", "linktest", "superbench", "perftest")
-FILES = ("nccl-tests-json", "linktest", "superbench")
+FILES = ("nccl-tests-json", "linktest", "superbench", "csv")
+MATRICES = ("nccl-tests", "mpigraph", "perftest", "clusterkit", *FILES)
 
 
 @pytest.mark.parametrize(

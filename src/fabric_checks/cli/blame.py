@@ -72,13 +72,18 @@ def command(
     The format (rotate, latency_map, ClusterKit and others, CSV) is recognized by content. Several of one
     program are joined as repeats, in the order given.
 
-    Exit status 1 if one is slow for certain, if nodes are of several kinds, or if all are far below --link-MBps.
+    Exit status 1 if one is slow for certain, if nodes are of several kinds, if all are far below --link-MBps, or if a
+    file cannot be read: it is named, and the others are judged.
     With the topology, switches are named; with the forwarding tables too, cables, if routing is static.
     """
     known = topology_files.read(topology) if topology else None
     if known and routing:
         known = replace(known, routing=routing)
-    judged = blame.load(paths, link_MBps, known, alone=alone)
+    judged, refused = blame.load(paths, link_MBps, known, alone=alone)
+    for line in refused:
+        console.error(f"error: {line}{'; the others are judged without it' if judged else ''}")
+    if not judged:
+        raise SystemExit(1)
     if known and not as_json:
         console.print(*(topology_files.age_text(topology, path.stat().st_mtime) for path in paths[:1]))
     if pictures:
@@ -86,8 +91,8 @@ def command(
     if next_file:
         files.write_text(next_file, blame.next_text(judged, str(next_file)))
     if as_json:
-        console.print_json(blame.as_json(judged))
+        console.print_json(blame.as_json(judged, refused))
     else:
         console.print(*blame.as_lines(judged, str(next_file or "next.txt")))
-    if not all(found.report.is_quiet for found in judged):
+    if refused or not all(found.report.is_quiet for found in judged):
         raise SystemExit(1)

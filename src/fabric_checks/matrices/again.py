@@ -22,17 +22,11 @@ LEAST, ERRORS = float(-np.log(0.9)), 4.0
 
 def pairs(run: Run, report: Report | latency.Report) -> list[Pair]:
     """Return the pairs to measure again; none if nothing is suspect."""
-    named = [found.ranks for found in report.findings if found.ranks and found.kind not in ("past", "slowest pair")]
+    named = [found.ranks for found in report.findings if found.ranks and found.kind != "past"]
     of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
     nodes = list(dict.fromkeys(rank for ranks in of_nodes for rank in ranks))
     chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes]
-    if isinstance(report, Report):
-        evidence = report.mapped.evidence
-        rate = np.fmax(evidence.alone, evidence.scan)
-        left = ~np.isin(evidence.sender, nodes) & ~np.isin(evidence.receiver, nodes)
-        slow = np.flatnonzero(left & (rate < -max(LEAST, ERRORS * evidence.noise.scan)))
-        lowest = slow[np.argsort(rate[slow], kind="stable")][:MOST_SLOW]
-        chosen += [(int(evidence.sender[pair]), int(evidence.receiver[pair])) for pair in lowest]
+    chosen += _slow(report, nodes)[:MOST_SLOW]
     if not nodes and not chosen:
         return []
     suspect = {run.ends[rank].host for rank in {*nodes, *(rank for pair in chosen for rank in pair)}}
@@ -40,11 +34,28 @@ def pairs(run: Run, report: Report | latency.Report) -> list[Pair]:
     chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + chosen
     for rank in healthy[:: max(len(healthy) // HEALTHY_PAIRS, 1)][:HEALTHY_PAIRS]:
         chosen += [(rank, other) for other in _nearest(run, rank, healthy)[:1]]
-    if run.both_ways:
-        unique = dict.fromkeys((min(pair), max(pair)) for pair in chosen)
-    else:
-        unique = dict.fromkeys(pair for one, other in chosen for pair in ((one, other), (other, one)))
+    ways = [(tuple(sorted(pair)),) if run.both_ways else (pair, pair[::-1]) for pair in chosen]
+    unique = dict.fromkeys(pair for both in ways for pair in both)
     return [(run.ends[one], run.ends[other]) for one, other in unique]
+
+
+def unexplained(run: Run, report: Report | latency.Report) -> int:
+    """Return the number of slow pairs if nothing that was found explains any."""
+    if any(found.ranks and found.kind != "past" for found in report.findings):
+        return 0
+    return len(_slow(report, [])) // (2 if run.both_ways else 1)
+
+
+def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs whose rate is low, the slowest first, without those of some nodes that explain theirs."""
+    if not isinstance(report, Report):
+        return []
+    evidence = report.mapped.evidence
+    rate = np.fmax(evidence.alone, evidence.scan)
+    left = ~np.isin(evidence.sender, nodes) & ~np.isin(evidence.receiver, nodes)
+    slow = np.flatnonzero(left & (rate < -max(LEAST, ERRORS * evidence.noise.scan)))
+    slow = slow[np.argsort(rate[slow], kind="stable")]
+    return list(zip(evidence.sender[slow].tolist(), evidence.receiver[slow].tolist(), strict=True))
 
 
 def _nearest(run: Run, rank: int, healthy: Sequence[int]) -> list[int]:

@@ -25,28 +25,30 @@ NOTED = 0.10
 #: Pairs within so many deviations of the usual rate show how healthy pairs differ.
 HEALTHY = 4.0
 
+Output = RotateOutput | LatencyOutput
+
 
 @dataclass(frozen=True)
 class Run:
-    """The tables of one format, metric and title, joined.
+    """The tables of one program, metric, test and size, joined.
 
-    :param program: that measured it; :param files: their names.
+    :param table: the first of them; :param files: their names.
     :param ends: of the pairs, by rank; :param output: the measurements as those of ``rotate`` or ``latency_map``.
     :param cannot_tell: what was not measured, a sentence each; :param findings: what only the joining shows.
     :param both_ways: whether a value is that of both directions of a pair.
     """
 
-    program: str
+    table: PairTable
     files: tuple[str, ...]
     ends: tuple[End, ...]
-    output: RotateOutput | LatencyOutput
+    output: Output
     cannot_tell: tuple[str, ...]
     findings: tuple[Finding, ...]
     both_ways: bool
 
 
 def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
-    """Join tables of one format, metric and title; others are runs of their own.
+    """Join tables of one program, metric, test and size; others are runs of their own.
 
     :param tables: the name of the file of each, in the order of time.
     :raises OutputError: if there are too many ends to be analysed.
@@ -54,78 +56,74 @@ def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
     groups: dict[tuple[str, str, str], list[tuple[str, PairTable]]] = {}
     for name, table in tables:
         groups.setdefault((table.format, table.metric, table.title), []).append((name, table))
-    return [_run(each) for each in groups.values()]
+    return [_run([name for name, _ in each], [table for _, table in each]) for each in groups.values()]
 
 
-def _run(tables: Sequence[tuple[str, PairTable]]) -> Run:
-    first = tables[0][1]
-    ends = tuple(dict.fromkeys(end for _, table in tables for end in table.ends))
+def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
+    first, files = tables[0], tuple(dict.fromkeys(names))
+    ends = tuple(dict.fromkeys(end for table in tables for end in table.ends))
     if len(ends) ** 2 > MOST_PAIRS:
         raise OutputError(f"{len(ends)} ends have too many pairs to be analysed; give a part of them")
-    both_ways = any(table.both_ways for _, table in tables)
-    files = tuple(dict.fromkeys(name for name, _ in tables))
+    both_ways = any(table.both_ways for table in tables)
+    frame = _rows(tables, [files.index(name) for name in names], ends)
     hosts, host = np.unique([end.host for end in ends], return_inverse=True)
-    frame = _rows(tables, ends, both_ways=both_ways)
-    within = host[frame["sender"].to_numpy()] == host[frame["receiver"].to_numpy()]
-    is_between = len(hosts) > 1
-    lines = _lines([table for _, table in tables], frame, ends, int(within.sum()) if is_between else 0)
-    title = " ".join(filter(None, (first.format, first.title)))
-    names = tuple(map(str, ends))
+    within = (host[frame["sender"].to_numpy()] == host[frame["receiver"].to_numpy()]) & (len(hosts) > 1)
+    lines = _lines(tables, frame, ends, int(within.sum()))
+    labels = tuple(map(str, ends))
     if first.metric == LATENCY:
-        frame = frame.filter(~within) if is_between else frame
+        frame = frame.filter(pl.Series(~within))
         frame = frame.filter(pl.col("sender") < pl.col("receiver")) if both_ways else frame
-        return Run(first.format, files, ends, _as_latency_map(frame, names), lines, (), both_ways)
-    frame, findings = _levelled(frame, ends, within) if is_between else (frame, [])
-    findings += _in_one_file(frame, files, names)
-    at_once = not any(table.alone for _, table in tables)
+        return Run(first, files, ends, _as_latency_map(frame, labels), lines, (), both_ways)
+    frame, findings = _levelled(frame, ends, within) if len(hosts) > 1 else (frame, [])
+    findings += _in_one_file(frame, files, labels)
+    at_once = not any(table.alone for table in tables)
     frame = frame.with_columns(healthy=_healthy(frame, len(ends), at_once=not frame["alone"].all()))
     alone = frame if at_once else frame.filter("alone")
+    phases = {
+        "scan": frame.filter(pl.col("repeat") == 0),
+        "together": frame.clear(),
+        "control": alone.filter("healthy"),
+        "alone": alone.filter(~pl.col("healthy")),
+    }
     output = RotateOutput(
-        {},
-        title,
-        names,
-        0,
-        0.0,
-        bool((alone["repeat"] > 0).any()),
-        np.nan,
-        np.nan,
-        {
-            "scan": _transfers(frame.filter(pl.col("repeat") == 0)),
-            "together": _transfers(frame.clear()),
-            "control": _transfers(alone.filter("healthy")),
-            "alone": _transfers(alone.filter(~pl.col("healthy"))),
-        },
+        header={},
+        pattern=f"{first.format} {first.title}".strip(),
+        hosts=labels,
+        pairs=0,
+        suspect_share=0.0,
+        confirmed=bool((alone["repeat"] > 0).any()),
+        transfers_s=np.nan,
+        elapsed_s=np.nan,
+        phases={phase: _transfers(rows) for phase, rows in phases.items()},
         program=first.format,
         nodes=tuple(end.host for end in ends),
         both_ways=both_ways,
         at_once=at_once,
     )
-    return Run(first.format, files, ends, output, lines, tuple(findings), both_ways)
+    return Run(first, files, ends, output, lines, tuple(findings), both_ways)
 
 
-def _rows(tables: Sequence[tuple[str, PairTable]], ends: tuple[End, ...], *, both_ways: bool) -> pl.DataFrame:
-    """Return all measurements in the order of time, with the logarithms of their values.
+def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]) -> pl.DataFrame:
+    """Return all measurements in the order of time: of both directions for each.
 
-    :param both_ways: the value of both directions of a pair then stands for each.
+    :param files: the number of each table's file.
     """
     rank = {end: number for number, end in enumerate(ends)}
-    files = list(dict.fromkeys(name for name, _ in tables))
-    parts = []
-    for name, table in tables:
-        own = np.array([rank[end] for end in table.ends])
-        columns = {"sender": own[table.sender], "receiver": own[table.receiver], "rate": np.log(table.value)}
-        part = pl.DataFrame(columns | {"round": table.round}).with_columns(
-            file=pl.lit(files.index(name)), alone=pl.lit(bool(table.alone))
-        )
-        turned = part.rename({"sender": "receiver", "receiver": "sender"}).select(part.columns)
-        parts.append(pl.concat((part, turned)) if both_ways and table.both_ways else part)
-    pair = pl.struct("sender", "receiver")
-    rows = pl.concat(parts).with_columns(
-        repeat=pl.int_range(pl.len()).over("sender", "receiver"), at=pl.int_range(pl.len())
+    rows = pl.DataFrame(
+        [
+            (*pair, np.log(value), number, file, bool(table.alone))
+            for file, table in zip(files, tables, strict=True)
+            for sender, receiver, value, _, number in table.rows
+            for pair in ((rank[sender], rank[receiver]), (rank[receiver], rank[sender]))[: 1 + table.both_ways]
+        ],
+        schema=("sender", "receiver", "rate", "round", "file", "alone"),
+        orient="row",
     )
+    pair = pl.struct("sender", "receiver")
+    rows = rows.with_columns(repeat=pl.int_range(pl.len()).over("sender", "receiver"), at=pl.int_range(pl.len()))
     shift = rows.filter(pl.len().over(pair) > 1).with_columns(off=pl.col("rate") - pl.col("rate").mean().over(pair))
     # Whole nights differ: with other versions, or other work on the machine.
-    if len({table.alone for _, table in tables}) == 1 and len(shift):
+    if len({table.alone for table in tables}) == 1 and len(shift):
         of_file = shift.group_by("file").agg(pl.col("off").median())
         rows = rows.join(of_file, on="file", how="left", maintain_order="left")
         rows = rows.with_columns(rate=pl.col("rate") - pl.col("off").fill_null(0.0)).drop("off")

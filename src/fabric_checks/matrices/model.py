@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fabric_checks.core.errors import OutputError, quoted
 
-Numbers = NDArray[np.int64]
-
 BANDWIDTH, LATENCY = "bandwidth", "latency"
+#: Messages up to this size, in bytes, measure latency rather than bandwidth.
+LATENCY_B = 1024
 _PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 #: The metric of each unit, and what one of it is in MB/s (10^6 B/s) or in us.
 UNITS: Mapping[str, tuple[str, float]] = {
@@ -41,7 +39,7 @@ class End(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One measurement, as a reader finds it.
+    """One measurement.
 
     :param value: in MB/s or us. :param line: its number in the file, if there is one, for messages.
     :param round: what ran at once has the same number; -1 where that is not known.
@@ -56,101 +54,63 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class PairTable:
-    """The measurements of one kind in one file: arrays of the same length, in the order in which they were made.
+    """The measurements of one kind in one file, in the order in which they were made; a pair again is a repeat.
 
     :param format: the program, as its users call it.
     :param metric: :data:`BANDWIDTH` in MB/s (10^6 B/s) or :data:`LATENCY` in us.
-    :param ends: all ends that occur, none twice; :param sender: a position in it; :param receiver: another one.
-    :param value: finite and above 0; :param repeat: the number of the measurement of this pair, from 0.
-    :param round: what ran at once has the same number; -1 where the format does not say.
     :param alone: whether no other pair ran at the same time; None where the format does not say.
     :param both_ways: whether a value is that of both directions.
     :param cannot_tell: what the format cannot tell, a sentence each.
-    :param title: what distinguishes it from other tables of this metric in the same file, such as ``8 MiB``.
+    :param kind: the test, where a program has several; :param size_B: of its messages, 0 where that is not known.
+    :raises OutputError: for a pair of an end with itself, a value not above 0, pairs of one round that contradict
+        ``alone``, an end without a name, a host with and without devices, and no rows.
     """
 
     format: str
     metric: str
-    ends: tuple[End, ...]
-    sender: Numbers
-    receiver: Numbers
-    value: NDArray[np.float64]
-    repeat: Numbers
-    round: Numbers
+    rows: tuple[Row, ...]
     alone: bool | None
-    both_ways: bool
+    both_ways: bool = False
     cannot_tell: tuple[str, ...] = ()
-    title: str = ""
+    kind: str = ""
+    size_B: int = 0
 
-    def __len__(self) -> int:
-        """Return the number of measurements."""
-        return len(self.value)
+    def __post_init__(self) -> None:
+        """Check the rules above."""
+        for sender, receiver, value, line, _ in self.rows:
+            if sender == receiver:
+                raise OutputError(f"{quoted(str(sender))} is paired with itself", line)
+            if not (math.isfinite(value) and value > 0):
+                raise OutputError(f"{sender} to {receiver} is {value:g}; a value above 0 was expected", line)
+        if not self.rows:
+            raise OutputError(f"no pair with a value is in this output of {self.format}: give one that ran to its end")
+        whole = {end.host for end in self.ends if not end.device}
+        for end in self.ends:
+            if not end.host.strip() or not str(end).isprintable():
+                raise OutputError(f"an end of a pair has no name that can be printed: {quoted(str(end))}")
+            if end.device and end.host in whole:
+                raise OutputError(f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one")
+        pairs_of_rounds = {(row.round, *row[:2]) for row in self.rows if row.round >= 0}
+        if self.alone and len({number for number, *_ in pairs_of_rounds}) < len(pairs_of_rounds):
+            raise OutputError("pairs that were measured alone have the same round")
 
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """All ends, in the order in which they occur."""
+        return tuple(dict.fromkeys(end for row in self.rows for end in row[:2]))
 
-def of_rows(
-    format_name: str,
-    metric: str,
-    rows: Iterable[Row],
-    *,
-    alone: bool | None,
-    both_ways: bool = False,
-    most_repeats: int | None = None,
-    cannot_tell: Sequence[str] = (),
-    title: str = "",
-) -> PairTable:
-    """Return the table of some rows; the same pair again is its next repeat.
-
-    :param most_repeats: how often a pair may occur, where the format says it. With ``both_ways`` the two directions of
-        a pair are one pair.
-    :raises OutputError: for a pair of an end with itself, a value not above 0, a pair that occurs too often, two
-        pairs of one round that contradict ``alone``, ends of a host with and without a device, and no rows.
-    """
-    numbers: dict[End, int] = {}
-    counts: dict[tuple[int, int], int] = {}
-    found: list[tuple[int, int, float, int, int]] = []
-    for sender, receiver, value, line, round_number in rows:
-        if sender == receiver:
-            raise OutputError(f"{quoted(str(sender))} is paired with itself", line)
-        if not (np.isfinite(value) and value > 0):
-            raise OutputError(f"{sender} to {receiver} is {value:g}; a value above 0 was expected", line)
-        one, other = (numbers.setdefault(end, len(numbers)) for end in (sender, receiver))
-        pair = (min(one, other), max(one, other)) if both_ways else (one, other)
-        repeat = counts.get(pair, 0)
-        counts[pair] = repeat + 1
-        if most_repeats is not None and repeat >= most_repeats:
-            raise OutputError(f"{sender} to {receiver} is there more than {most_repeats} times", line)
-        found.append((one, other, value, repeat, round_number))
-    if not found:
-        raise OutputError(f"no pair with a value is in this output of {format_name}: give one that ran to its end")
-    _require_ends(tuple(numbers))
-    sender_column, receiver_column, values, repeats, rounds = zip(*found, strict=True)
-    of_round = np.array(rounds, dtype=np.int64)
-    if alone and len(np.unique(of_round[of_round >= 0])) < (of_round >= 0).sum():
-        raise OutputError("pairs that were measured alone have the same round")
-    return PairTable(
-        format_name,
-        metric,
-        tuple(numbers),
-        np.array(sender_column, dtype=np.int64),
-        np.array(receiver_column, dtype=np.int64),
-        np.array(values, dtype=np.float64),
-        np.array(repeats, dtype=np.int64),
-        of_round,
-        alone,
-        both_ways,
-        tuple(cannot_tell),
-        title,
-    )
+    @property
+    def title(self) -> str:
+        """What distinguishes it from other tables of this format and metric, such as ``sendrecv_perf 8 MiB``."""
+        return f"{self.kind} {size_text(self.size_B) if self.size_B else ''}".strip()
 
 
-def _require_ends(ends: tuple[End, ...]) -> None:
-    """Raise :class:`OutputError` if an end has no name, or a host occurs with and without a device."""
-    whole = {end.host for end in ends if not end.device}
-    for end in ends:
-        if not end.host.strip():
-            raise OutputError("an end of a pair has no name")
-        if end.device and end.host in whole:
-            raise OutputError(f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one")
+def size_text(size_B: int) -> str:
+    """Return a message size with its unit, such as ``8 MiB``."""
+    for unit_, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size_B % factor == 0:
+            return f"{size_B // factor} {unit_}"
+    return f"{size_B} B"
 
 
 def unit(text: str, line: int | None = None) -> tuple[str, float]:

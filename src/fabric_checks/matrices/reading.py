@@ -1,82 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What several formats of pair tables share: JSON documents, numbered tasks of hosts, several message sizes."""
+"""Readings that several formats share: matrices, JSON documents, numbered tasks of hosts, several message sizes."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row, of_rows
-from fabric_checks.parsers import plain
+from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row
 
-#: The beginning of a line without the label that some launchers put before each, such as the rank.
-_UNLABELLED = re.compile(r"^(?!\s*\d+: |\s*$)", re.MULTILINE)
-
-
-class Measurement(NamedTuple):
-    """One value of a program that measures several message sizes; ``kind`` is the test, ``metric`` as in a table."""
-
-    kind: str
-    metric: str
-    size_B: int
-    row: Row
+#: Rows by test, metric and message size in bytes.
+BySize = Mapping[tuple[str, str, int], Sequence[Row]]
 
 
-def cleaned(text: str) -> str:
-    """Return an output without what :func:`plain.cleaned` removes.
+def cells_of(
+    titles: Sequence[str], rows: Iterable[tuple[int, str, Sequence[str]]]
+) -> Iterator[tuple[int, int, int, str]]:
+    """Yield line, row, column and text of each cell of a matrix.
 
-    :raises OutputError: as that, and if each line has a label before it.
+    :param titles: of the columns; :param rows: the line of each, its title and its cells.
+    :raises OutputError: unless there is a row for each column, in the same order, with a cell for each column.
     """
-    text = plain.cleaned(text)
-    if text.strip() and not _UNLABELLED.search(text):
-        label = quoted(text.lstrip().partition(" ")[0] + " ")
-        raise OutputError(f"each line comes after {label}: the launcher must print lines unchanged, without rank")
-    return text
+    count, line = 0, None
+    for count, (line, title, cells) in enumerate(rows, 1):
+        expected = titles[count - 1] if count <= len(titles) else None
+        if title != expected or len(cells) != len(titles):
+            wanted = "no further row" if expected is None else f"row {quoted(expected)} with {len(titles)} values"
+            raise OutputError(f"{wanted} was expected, found {quoted(title)} with {len(cells)}", line)
+        yield from ((line, count - 1, at, cell) for at, cell in enumerate(cells))
+    if count < len(titles):
+        raise OutputError(f"the matrix has {count} of {len(titles)} rows: the file is cut", line)
 
 
 def of_sizes(
-    format_name: str, measured: Sequence[Measurement], *, both_ways: bool = False, cannot_tell: Sequence[str] = ()
+    name: str, measured: BySize, *, both_ways: bool = False, cannot_tell: Sequence[str] = ()
 ) -> list[PairTable]:
-    """Return a table for each kind and metric, of one size: the largest of all pairs, but the smallest for latencies.
+    """Return a table for each test and metric, of one size: the largest of all pairs, but the smallest for latencies.
 
-    :param both_ways: whether a value is that of both directions, which it is for a kind called bidirectional anyway.
-    :raises OutputError: if no size is common to all pairs, or as :func:`of_rows`.
+    :param both_ways: whether a value is that of both directions, which it is for a bidirectional test anyway.
+    :raises OutputError: if no size is common to all pairs, and as :class:`PairTable`.
     """
     tables = []
-    for kind, metric in dict.fromkeys(each[:2] for each in measured):
-        sizes: dict[int, set[tuple[End, End]]] = {}
-        for each in measured:
-            if each[:2] == (kind, metric):
-                sizes.setdefault(each.size_B, set()).add(each.row[:2])
-        pairs = set[tuple[End, End]]().union(*sizes.values())
-        common = [size for size, of_size in sizes.items() if of_size == pairs]
+    for test in dict.fromkeys(key[:2] for key in measured):
+        kind, metric = test
+        pairs = {size: {row[:2] for row in rows} for (*key, size), rows in measured.items() if tuple(key) == test}
+        everyone = set().union(*pairs.values())
+        common = [size for size, of_size in pairs.items() if of_size == everyone]
         if not common:
-            raise OutputError(f"no message size was measured between all {len(pairs)} pairs: give a file for each size")
-        size = max(common) if metric == BANDWIDTH else min(common)
-        rows = [each.row for each in measured if each[:3] == (kind, metric, size)]
-        both = both_ways or "Bidirectional" in kind
-        of = of_rows(format_name, metric, rows, alone=None, both_ways=both, cannot_tell=cannot_tell)
-        tables.append(replace(of, title=f"{kind} {size_title(size)}".lstrip()))
-    return tables or [of_rows(format_name, BANDWIDTH, (), alone=None)]
-
-
-def size_title(size_B: int) -> str:
-    """Return a message size with its unit, such as ``8 MiB``."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size_B >= factor and size_B % factor == 0:
-            return f"{size_B // factor} {unit}"
-    return f"{size_B} B"
+            raise OutputError(
+                f"no message size was measured between all {len(everyone)} pairs: give a file for each size"
+            )
+        size_B = max(common) if metric == BANDWIDTH else min(common)
+        rows, both = tuple(measured[kind, metric, size_B]), both_ways or kind.endswith(" -b")
+        tables.append(PairTable(name, metric, rows, None, both, tuple(cannot_tell), kind, size_B))
+    return tables or [PairTable(name, BANDWIDTH, (), None)]
 
 
 def task_ends(hosts: Sequence[str]) -> list[End]:
     """Return the end of each task, given their hosts: with its number on that host if any host has several."""
-    several, seen = len(set(hosts)) < len(hosts), Counter[str]()
-    ends = []
+    several, seen, ends = len(set(hosts)) < len(hosts), Counter[str](), []
     for host in hosts:
         ends.append(End(host, f"task {seen[host]}" if several else ""))
         seen[host] += 1
@@ -88,7 +72,7 @@ def json_documents(text: str) -> Iterator[dict[str, Any]]:
 
     :raises OutputError: for anything else, and for an object with the same key twice.
     """
-    text, decoder, at = cleaned(text), json.JSONDecoder(object_pairs_hook=_object), 0
+    decoder, at = json.JSONDecoder(object_pairs_hook=_object), 0
     while rest := text[at:].lstrip():
         at = len(text) - len(rest)
         try:

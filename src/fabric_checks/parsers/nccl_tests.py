@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import count_text
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import number, only, whole
+from fabric_checks.parsers.table import half_digit, number, only, whole
 
 #: The share of the bytes of a collective that a rank sends, given the number of ranks.
 BUS_FACTOR: dict[str, Callable[[int], float]] = {
@@ -26,18 +28,23 @@ BUS_FACTOR: dict[str, Callable[[int], float]] = {
     "sendrecv": lambda ranks: 1.0,
 }
 
-_RELEASE = re.compile(r"^# nccl-tests version (\S+) nccl-headers=\d+ nccl-library=(\d+)", re.MULTILINE)
-_RCCL = re.compile(r"^rccl-tests: Version (\S+)", re.MULTILINE)
+_LINES = re.MULTILINE | re.ASCII
+_RELEASE = re.compile(r"^# nccl-tests version (\S+) nccl-headers=\d+ nccl-library=(\d+)", _LINES)
+_RCCL = re.compile(r"^rccl-tests: Version (\S+)", _LINES)
 _LIBRARY = re.compile(r"\b(?:NCCL|RCCL) version\s*:?\s*(\d+\.\d+[\w.+:-]*)")
+_DEVICES = re.compile(r"^# Using devices", _LINES)
 _RANK = re.compile(
-    r"^#\s+Rank\s+(\d+) (?:Group\s+\d+ )?Pid\s+\d+ on\s+(\S+) device\s+(\d+) \[([^\]\n]*)\] (\S[^\n]*?)\s*$", re.M
+    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[(.*?)\](?: (\S.*?))? *$",
+    _LINES,
 )
-_TITLES = re.compile(r"^#?\s*(size\s+count\s+type\s.*\balgbw\s+busbw\b.*)$", re.MULTILINE)
-_ROW = re.compile(r"^\s*\d+\s+\d+\s+(?:u?int\d+|float\d*|half|double|b?fl?oat16|f(?:p|loat)8\w*)\s.*$", re.MULTILINE)
-_BOUNDS = re.compile(r"^# Out of bounds values\s*: (\S+) (\w+)", re.MULTILINE)
-_MEAN = re.compile(r"^# Avg bus bandwidth\s*: (\S+)", re.MULTILINE)
+_TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
+_TITLES = re.compile(rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$", _LINES)
+#: A row; damaged ones still have bandwidths with two decimals.
+_ROW = re.compile(r"^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .*)", _LINES)
+_BOUNDS = re.compile(r"^# Out of bounds values *: (\S+) (\w+)", _LINES)
+_MEAN = re.compile(r"^# Avg bus bandwidth *: (\S+)", _LINES)
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
-_LABELLED = re.compile(r"^ *\d+: ?# Using devices", re.MULTILINE)
+_LABELLED = re.compile(r"^ *\d+: ?# Using devices", _LINES)
 #: A bandwidth is computed from the time before it is rounded; floating point adds this share.
 _ROUNDING = 1e-4
 
@@ -60,6 +67,15 @@ class Timing:
     time_us: float
     algorithm_MBps: float
     bus_MBps: float
+
+
+class SizeRow(NamedTuple):
+    """One row of the table: its line, its size, and what was measured out of place and in place."""
+
+    line: int
+    size_B: int
+    out_of_place: Timing
+    in_place: Timing
 
 
 @dataclass(frozen=True)
@@ -89,70 +105,99 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> Nccl
     text = plain.cleaned(text)
     if _LABELLED.search(text):
         text = re.sub(r"(?m)^ *\d+: ?", "", text)
-    devices = _devices(text, ranks)
-    titles = only(_TITLES.findall(text), "line of titles 'size count type ...'", "the program did not get so far")
-    groups = _columns(titles.split())
-    cut = "the output is cut off"
-    wrong, verdict = only(_BOUNDS.findall(text), "line '# Out of bounds values'", cut)
-    mean = number(only(_MEAN.findall(text), "line '# Avg bus bandwidth'", cut), None)
-    if (wrong, verdict) != ("0", "OK"):
-        raise OutputError(f"wrong data arrived: {quoted(wrong)} values are out of bounds ({quoted(verdict)})")
-    factor = BUS_FACTOR[benchmark](ranks)
-    found: tuple[dict[int, Timing], dict[int, Timing]] = ({}, {})
-    rows, width, printed = list(_ROW.finditer(text)), len(titles.split()), []
-    if len(rows) != len(sizes_B):
+    of_ranks = devices(text)
+    if len(of_ranks) != ranks:
+        raise OutputError(f"{ranks} ranks were asked for, but '# Using devices' lists {len(of_ranks)}")
+    found = rows(text, BUS_FACTOR[benchmark](ranks))
+    if len(found) != len(sizes_B):
         raise OutputError(
-            f"{count_text(len(sizes_B), 'size')} were asked for, but {count_text(len(rows), 'row')} found"
+            f"{count_text(len(sizes_B), 'size')} were asked for, but {count_text(len(found), 'row')} found"
         )
-    for asked_B, row in zip(sizes_B, rows, strict=True):
-        line, cells = text.count("\n", 0, row.start()) + 1, row[0].split()
-        # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its name.
-        missing = width + titles.split().count("timestamp") - len(cells)
-        if missing not in (0, 1) or (missing and "root" in titles):
-            raise OutputError(f"a row of {width} columns was expected, found {quoted(row[0])}", line)
-        size_B = whole(cells[0], line, "a message size")
+    for asked_B, row in zip(sizes_B, found, strict=True):
         # Each rank has the same number of whole 16 bytes, so the size may be a little less.
-        if not asked_B - 16 * ranks < size_B <= asked_B:
-            raise OutputError(f"the row of {asked_B} B was expected, found that of {size_B} B", line)
-        for table, at in zip(found, groups, strict=True):
-            table[asked_B] = _timing(cells[at - missing : at - missing + 4], size_B, factor, line)
-            printed.append(table[asked_B].bus_MBps)
-    if not printed or abs(sum(printed) / len(printed) - 1e3 * mean) > 6 + 1e-3 * max(printed):
-        raise OutputError(f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values")
-    release, library = _RELEASE.search(text), _LIBRARY.search(text)
-    rccl = _RCCL.search(text)
+        if not asked_B - 16 * ranks < row.size_B <= asked_B:
+            raise OutputError(f"the row of {asked_B} B was expected, found that of {row.size_B} B", row.line)
+    release, rccl, library = _RELEASE.search(text), _RCCL.search(text), _LIBRARY.search(text)
     version = release[1] if release else rccl[1] if rccl else ""
     number_of_library = library[1] if library else _release(release[2]) if release else ""
-    return NcclOutput(version, number_of_library, devices, *found)
+    by_size = dict(zip(sizes_B, found, strict=True))
+    return NcclOutput(
+        version,
+        number_of_library,
+        of_ranks,
+        {size_B: row.out_of_place for size_B, row in by_size.items()},
+        {size_B: row.in_place for size_B, row in by_size.items()},
+    )
 
 
-def _devices(text: str, ranks: int) -> tuple[Device, ...]:
-    """Return the devices of the ranks; each process of a build without MPI runs by itself."""
-    found = [Device(int(rank), host, int(at), bus, model) for rank, host, at, bus, model in _RANK.findall(text)]
-    lists = text.count("# Using devices")
-    if lists > 1 and all(each.rank == 0 for each in found):
+def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
+    """Return the devices of the ranks of one run.
+
+    :param first: the number of the first line, for messages.
+    :raises OutputError: if there is not one whole list of one group of ranks.
+    """
+    found = [
+        (group, Device(int(rank), host, int(at), bus, model))
+        for rank, group, host, at, bus, model in _RANK.findall(text)
+    ]
+    lists = len(_DEVICES.findall(text))
+    # Each process of a build without MPI runs by itself.
+    if lists > 1 and all(each.rank == 0 for _, each in found):
         raise OutputError(
-            f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1"
+            f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1", first
         )
     if lists != 1:
-        why = "several programs printed this" if lists else "the program did not start"
-        raise OutputError(f"one list '# Using devices' was expected, found {lists}: {why}")
-    if sorted(each.rank for each in found) != list(range(ranks)):
-        raise OutputError(f"{ranks} ranks were asked for, but '# Using devices' lists {len(found)}")
-    return tuple(sorted(found, key=lambda each: each.rank))
+        why = "several programs printed this" if lists else "the program did not start, or its first lines are missing"
+        raise OutputError(f"one list '# Using devices' of hosts was expected, found {lists}: {why}", first)
+    if len(found) != len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)):
+        raise OutputError("a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known", first)
+    if [each.rank for _, each in found] != list(range(len(found))) or len({group for group, _ in found}) > 1:
+        raise OutputError(f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first)
+    return tuple(each for _, each in found)
 
 
-def _columns(titles: Sequence[str]) -> list[int]:
-    """Return the position of each group of columns, out of place and in place; a group begins with a time."""
-    starts = [at for at, title in enumerate(titles) if title in ("time", "cputime")]
-    groups = [(*titles[start + 1 : start + 3], *titles[start + 3 : start + 4]) for start in starts]
-    if len(starts) != 2 or {*groups} - {("algbw", "busbw", last) for last in ("#wrong", "error")}:
-        what = "two groups of columns time, algbw, busbw and #wrong, out of place and in place,"
-        raise OutputError(f"{what} were expected, found {quoted(' '.join(titles))}")
-    return starts
+def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow]:
+    """Read the table of one run, between its list of devices and its average.
+
+    :param factor: of bus bandwidth to algorithm bandwidth, if it is known (:data:`BUS_FACTOR`).
+    :param first: the number of the first line, for messages.
+    :raises OutputError: if the table is not whole, data were wrong, or values contradict each other.
+    """
+    titles, bounds, last = (
+        only(list(pattern.finditer(text)), f"whole line {what}", "the program did not get so far, or it is damaged")
+        for pattern, what in (
+            (_TITLES, "of titles 'size count type ...'"),
+            (_BOUNDS, "'# Out of bounds values'"),
+            (_MEAN, "'# Avg bus bandwidth'"),
+        )
+    )
+    if bounds.groups() != ("0", "OK"):
+        wrong, verdict = map(quoted, bounds.groups())
+        raise OutputError(f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first)
+    found = list(_ROW.finditer(text))
+    order = [match.start() for match in (*_DEVICES.finditer(text), *_RANK.finditer(text), titles, *found, bounds, last)]
+    if order != sorted(order):
+        raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
+    names = titles[1].split()
+    starts = [at for at, name in enumerate(names) if name in ("time", "cputime")]
+    table = []
+    for row in found:
+        line, cells = first + text.count("\n", 0, row.start()), row[0].split()
+        # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its name.
+        missing = len(names) + names.count("timestamp") - len(cells)
+        if missing not in (0, 1) or (missing and "root" in names) or not re.match(r" *\d+ +\d+ +[a-z]", row[0]):
+            raise OutputError(f"a row of {len(names)} columns was expected, found {quoted(row[0])}", line)
+        size_B = whole(cells[0], line, "a message size")
+        timings = (_timing(cells[at - missing : at - missing + 4], size_B, factor, line) for at in starts)
+        table.append(SizeRow(line, size_B, *timings))
+    printed = [timing.bus_MBps for row in table for timing in row[2:]]
+    mean = number(last[1], None)
+    if not printed or abs(fmean(printed) - 1e3 * mean) > 6 + 1e-3 * max(printed):
+        raise OutputError(f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first)
+    return table
 
 
-def _timing(cells: Sequence[str], size_B: int, factor: float, line: int) -> Timing:
+def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) -> Timing:
     """Return the values of one group; time and both bandwidths say the same, within their last digits.
 
     :param cells: time in us, algorithm and bus bandwidth in GB/s, and the number of wrong values, N/A if not counted;
@@ -161,27 +206,16 @@ def _timing(cells: Sequence[str], size_B: int, factor: float, line: int) -> Timi
     time_us, algorithm, bus = (number(cell, line) for cell in cells[:3])
     if cells[3] != "N/A" and number(cells[3], line) >= 1:
         raise OutputError(f"{cells[3]} wrong values at {size_B} B", line)
-    halves = [_half_digit(cell) for cell in cells[:3]]
+    halves = [half_digit(cell) for cell in cells[:3]]
     if time_us <= 0:
         raise OutputError(f"a time of {time_us:g} us at {size_B} B", line)
     rate = size_B / time_us / 1e3
     slack = halves[1] + rate * halves[0] / max(time_us - halves[0], halves[0]) + _ROUNDING * rate
     if abs(algorithm - rate) > slack:
         raise OutputError(f"{size_B} B in {cells[0]} us are not {cells[1]} GB/s", line)
-    if abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus:
+    if factor is not None and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus:
         raise OutputError(f"a bus bandwidth of {cells[2]} GB/s is not {factor:.4g} times {cells[1]} GB/s", line)
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)
-
-
-def _half_digit(text: str) -> float:
-    """Return half of the last digit of a printed number.
-
-    >>> _half_digit("28.15"), _half_digit("375880"), _half_digit("1.9e+05")
-    (0.005, 0.5, 5000.0)
-    """
-    mantissa, _, exponent = text.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return 0.5 * 10.0 ** (int(exponent or 0) - decimals)
 
 
 def _release(code: str) -> str:

@@ -31,25 +31,30 @@ _MOST = 6
 class Judged:
     """One run, or several joined.
 
-    :param label: its files; :param report: what was found; :param run: the joined tables of another program.
+    :param files: its files; :param report: what was found; :param run: the joined tables of another program.
     """
 
-    label: str
+    files: tuple[str, ...]
     report: evaluation.Report | latency.Report
     run: joining.Run | None = None
 
     @property
+    def label(self) -> str:
+        """The files, of many the first and the last."""
+        shown = f"{len(self.files)} files, {self.files[0]} .. {self.files[-1]}"
+        return shown if len(self.files) > 3 else ", ".join(self.files)
+
+    @property
     def title(self) -> str:
         """The program, and how much it measured."""
-        output = self.report.output
-        name, ends = "latencies", count_text(len(output.hosts), "node")
-        count = len(output.starter) if not isinstance(output, RotateOutput) else len(output.scan)
-        if isinstance(output, RotateOutput):
-            name = output.pattern
+        output, ends = self.report.output, count_text(len(self.report.output.hosts), "node")
         if self.run and any(end.device for end in self.run.ends):
             hosts = count_text(len({end.host for end in self.run.ends}), "node")
-            ends = f"{len(output.hosts)} GPUs or adapters of {hosts}"
-        return f"{name}, {ends}, {count_text(count, 'pair')}"
+            ends = f"{len(self.run.ends)} GPUs or adapters of {hosts}"
+        if isinstance(output, RotateOutput):  # a value of both directions stands for each
+            pairs = len(output.scan) // (2 if output.both_ways else 1)
+            return f"{output.pattern}, {ends}, {count_text(pairs, 'pair')}"
+        return f"latencies, {ends}, {count_text(len(output.starter), 'pair')}"
 
     @property
     def again(self) -> list[again.Pair]:
@@ -60,6 +65,13 @@ class Judged:
     def notes(self) -> list[dict[str, object]]:
         """What was found, as plain data, each with a ``text``."""
         found = self.report.notes()
+        if slow := again.unexplained(self.run, self.report) if self.run else 0:
+            text = (
+                f"far below the rate of others: {count_text(slow, 'pair')}; what is slow is not certain, measure again"
+            )
+            found.insert(0, {"kind": "suspects", "text": text})
+        elif not self.report.findings:
+            found.append({"kind": "nothing", "text": "nothing stands out in what was measured"})
         if self.run and isinstance(self.report, latency.Report):
             found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.run.cannot_tell]
         return found
@@ -67,38 +79,40 @@ class Judged:
 
 def load(
     paths: Sequence[Path], link_MBps: float | None, known: FabricMap | None = None, *, alone: bool = False
-) -> list[Judged]:
+) -> tuple[list[Judged], list[str]]:
     """Read and judge saved outputs; those of our own programs each by itself, the tables of others joined.
 
     :param link_MBps: the rate of a link in MB/s, if it is known; :param known: the map of the fabric, likewise.
     :param alone: whether pairs were measured one after the other, where a format does not say so.
-    :raises OutputError: for a file that is not the whole output of a known program; the file is named.
+    :returns: the runs, and why files were left out, a line each.
     """
     judged: list[Judged] = []
     tables: list[tuple[str, PairTable]] = []
+    refused: list[str] = []
     for path in paths:
         try:
             found = formats.parse(files.read_text(path))
             if isinstance(found, list):
-                tables += [
-                    (str(path), replace(table, alone=True) if alone and table.alone is None else table)
-                    for table in found
-                ]
-            elif isinstance(found, RotateOutput):
-                judged.append(Judged(str(path), evaluation.of_run(found, link_MBps, known)))
+                alike = [replace(each, alone=True) if alone and each.alone is None else each for each in found]
+                tables += [(str(path), table) for table in alike]
             else:
-                judged.append(Judged(str(path), latency.of_run(found, known)))
+                judged.append(Judged((str(path),), _report(found, link_MBps, known)))
         except OutputError as error:
-            raise OutputError(f"{path}: {error}") from None
+            refused.append(f"{path}: {error}")
     for run in joining.join(tables):
-        report: evaluation.Report | latency.Report
-        if isinstance(run.output, RotateOutput):
-            own = evaluation.of_run(run.output, link_MBps, known, run.cannot_tell)
-            report = replace(own, findings=(*own.findings, *run.findings))
-        else:
-            report = latency.of_run(run.output, known)
-        judged.append(Judged(", ".join(run.files), report, run))
-    return judged
+        report = _report(run.output, link_MBps, known, run.cannot_tell)
+        if isinstance(report, evaluation.Report):
+            report = replace(report, findings=(*report.findings, *run.findings))
+        judged.append(Judged(run.files, report, run))
+    return judged, refused
+
+
+def _report(
+    output: joining.Output, link_MBps: float | None, known: FabricMap | None, cannot_tell: Sequence[str] = ()
+) -> evaluation.Report | latency.Report:
+    if isinstance(output, RotateOutput):
+        return evaluation.of_run(output, link_MBps, known, cannot_tell)
+    return latency.of_run(output, known)
 
 
 def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
@@ -110,22 +124,18 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
     for found in judged:
         lines.append(f"{found.label}: {found.title}")
         values = found.report.metrics()
-        lines += [
-            f"  {metric.name:30} {value_text(values[metric.name]):>10} {_unit(metric)}".rstrip()
-            for metric in _metrics(found)
-            if metric.name in values
-        ]
+        for metric in _metrics(found):
+            if metric.name in values:
+                unit = "" if metric.unit == "1" else metric.unit
+                lines.append(f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip())
         for note in found.notes:
             more = note.get("details", ())
             lines += [f"  {one_line(str(note['text']))}"]
             lines += [f"    {one_line(line)}" for line in (more if isinstance(more, (list, tuple)) else ())]
-        if not found.report.findings:
-            lines.append("  nothing stands out in what was measured")
-        pairs = found.again
-        if pairs:
+        if found.run and (pairs := found.again):
             names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
             lines.append(f"  measure next, twice at least and one pair after the other: {one_line(names)}")
-            commands = formats.again(_program(found), pairs, file)[1]
+            commands = formats.again(found.run.table, pairs, file)[1]
             lines += [f"    {one_line(line)}" for line in commands[:_MOST]]
     return lines
 
@@ -136,23 +146,27 @@ def next_text(judged: Sequence[Judged], file: str) -> str:
     :param file: the name of the file that the text is for.
     :raises OutputError: if several programs did.
     """
-    programs = list(dict.fromkeys(_program(found) for found in judged if found.again))
-    if len(programs) > 1:
-        raise OutputError(f"what {' and '.join(programs)} should measure again is not one file: give those of one")
+    tables = {found.run.table.format: found.run.table for found in judged if found.run and found.again}
+    if len(tables) > 1:
+        raise OutputError(f"what {' and '.join(tables)} should measure again is not one file: give those of one")
     pairs = dict.fromkeys(pair for found in judged for pair in found.again)
-    return formats.again(programs[0], list(pairs), file)[0] if pairs else ""
+    return "".join(formats.again(table, list(pairs), file)[0] for table in tables.values())
 
 
-def as_json(judged: Sequence[Judged]) -> str:
-    """Return the same as JSON."""
-    runs = {}
+def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
+    """Return the same as JSON.
+
+    :param refused: why files were left out.
+    """
+    runs: dict[str, object] = {}
+    units: dict[str, str] = {}
     for found in judged:
-        label = found.label if found.label not in runs else f"{found.label}: {found.title}"
+        label = ", ".join(found.files)
         again_ = {"measure_next": [[list(end) for end in pair] for pair in found.again]} if found.run else {}
-        runs[label] = {"metrics": found.report.metrics(), "notes": found.notes, **again_}
-    named = {name for found in judged for name in found.report.metrics()}
-    units = {metric.name: metric.unit for found in judged for metric in _metrics(found) if metric.name in named}
-    return json.dumps({"units": units, "runs": runs}, indent=1)
+        of_run = {"metrics": found.report.metrics(), "notes": found.notes, **again_}
+        runs[label if label not in runs else f"{label}: {found.title}"] = of_run
+        units |= {metric.name: metric.unit for metric in _metrics(found) if metric.name in found.report.metrics()}
+    return json.dumps({"units": units, "runs": runs, "refused": list(refused)}, indent=1)
 
 
 def draw(judged: Sequence[Judged], folder: Path) -> None:
@@ -160,7 +174,7 @@ def draw(judged: Sequence[Judged], folder: Path) -> None:
     for number, found in enumerate(judged, 1):
         own = folder
         if len(judged) > 1:
-            own = folder / Path(found.label).stem if found.run is None else folder / f"{number}-{_program(found)}"
+            own /= f"{number}-{found.run.table.format}" if found.run else Path(found.label).stem
         own.mkdir(parents=True, exist_ok=True)
         if isinstance(found.report, evaluation.Report):
             picture = pair_bandwidths(found.title, found.report.matrix, found.report.link_MBps)
@@ -173,11 +187,3 @@ def draw(judged: Sequence[Judged], folder: Path) -> None:
 
 def _metrics(found: Judged) -> tuple[Metric, ...]:
     return (*METRICS, *OF_SWITCHES) if isinstance(found.report, evaluation.Report) else OF_LATENCY
-
-
-def _program(found: Judged) -> str:
-    return found.run.program if found.run else ""
-
-
-def _unit(metric: Metric) -> str:
-    return "" if metric.unit == "1" else metric.unit
