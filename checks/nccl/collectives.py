@@ -134,7 +134,7 @@ class GpuCollective(ProgramMixin, FabricCheck):
 
         :raises SanityError: if NCCL did not use the network that the system's file names.
         """
-        from fabric_checks.ports import gpu_paths  # noqa: PLC0415  (a listing needs none)
+        from fabric_checks.ports import gpu_paths, pcie  # noqa: PLC0415  (a listing needs none)
 
         if self.current_layout.nodes == 1:
             return
@@ -145,6 +145,8 @@ class GpuCollective(ProgramMixin, FabricCheck):
             found = [{"kind": "gpu", "hosts": [], "fault": False, "text": text}]
         else:
             found = gpu_paths.findings(ranks)
+            gpus = {rank: of.address for rank, of in ranks.items()}
+            found += pcie.far_ranks(self._nodes()[0], self.ranks, self.names_of("fabric"), gpus)
         self._add_findings({each["text"]: each for each in found})
         if why := gpu_paths.disproof(ranks, self.names_of("fabric")):
             raise SanityError(why)

@@ -18,6 +18,7 @@ from tests.conftest import TESTS
 from tests.fabric import builds
 from tests.fabric.builds import MPIS, SOURCES, environment
 from tests.guard import ENDLESS_S, GUARD_S, wait_for
+from tests.ports import pcie
 
 GOLDEN = TESTS / "golden" / "ports"
 #: Trees of sysfs and procfs as public documents and threads show them, which each names, and what a program changes.
@@ -95,6 +96,24 @@ def test_a_tree_is_recorded_as_it_is(run, name):
         (GOLDEN / f"{name}.txt").write_text(text)
     assert text == (GOLDEN / f"{name}.txt").read_text()
     ports.parse(text)
+
+
+def test_gpus_and_adapters_are_recorded_with_the_bridges_above_them(run):
+    root, made = run.folder / "root", pcie.host(gpus=[0, 5], adapters=[0, 5], lanes={"0000:68:00.0": 8})
+    links = {path: target for path, target in made.items() if target.startswith("/sys/devices/")}
+    for path, target in links.items():
+        (root / target[1:]).mkdir(parents=True, exist_ok=True)
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (root / path[1:]).symlink_to(root / target[1:])
+    # What leads out of the tree, to no device or nowhere is none.
+    for name, target in {"out": "/sys/devices", "none": root / "missing", "class": root / "sys/class"}.items():
+        (root / f"sys/class/infiniband/{name}").mkdir()
+        (root / f"sys/class/infiniband/{name}/device").symlink_to(target)
+    grow(root, {path[1:]: value for path, value in made.items() if path not in links})
+    assert run("true", options=("--root", root)).returncode == 0
+    expected = ports.parse(pcie.text("n1", made, made))
+    assert (run.read().before.host, run.read().before.ports) == (expected.before.host, expected.before.ports)
+    assert run.file.read_text().count("/device\t") == 4  # two of each snapshot
 
 
 def test_this_machine_is_recorded(run):

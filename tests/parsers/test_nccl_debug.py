@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reader of what NCCL logs."""
 
+import re
+from dataclasses import replace
+
+import pytest
+
 from fabric_checks.parsers import nccl_debug
 from tests.parsers import nccl
 
@@ -25,5 +30,22 @@ def test_lines_of_others_and_of_split_communicators_change_nothing():
 
 
 def test_the_provider_of_libfabric_is_read():
-    line = "n1:1:2 [0] NCCL INFO NET/OFI Selected Provider is cxi (found 4 nics)\n"
+    line = "n1:4000:2 [0] NCCL INFO NET/OFI Selected Provider is cxi (found 4 nics)\n"
     assert nccl_debug.parse(line + nccl.log(HOSTS[:2], 1, network="AWS Libfabric"))[0].provider == "cxi"
+
+
+def test_ranks_that_see_one_gpu_each_are_numbered_by_address():
+    """Each calls its own number 0, as with one GPU a task under Slurm."""
+    text = re.sub(r"\[\d\](?= NCCL)", "[0]", nccl.log(HOSTS, 8, bus=lambda _host, gpu: 7 - gpu))
+    text = re.sub(r"cudaDev \d nvmlDev \d", "cudaDev 0 nvmlDev 0", text)
+    found = nccl_debug.parse(text)
+    assert len(found) == 64
+    assert [(found[rank].device, found[rank].bus) for rank in (8, 15)] == [(7, "8b000"), (0, "1b000")]
+
+
+@pytest.mark.parametrize(
+    ("bus", "address"),
+    [("1b000", "0000:1b:00.0"), ("170", "0000:00:17.0"), ("10001b001", "1000:1b:00.1"), ("901000", "0009:01:00.0")],
+)
+def test_the_address_of_a_gpu_is_that_of_linux(bus, address):
+    assert replace(ways()[0], bus=bus).address == address

@@ -55,21 +55,24 @@ static const char method[] =
     "  mpirun -np 4 ports --output FOLDER -- PROGRAM ARGUMENTS...\n"
     "The first process on a node that makes FOLDER/NODE.txt records: it reads the\n"
     "counters of InfiniBand, Omni-Path, Slingshot and Ethernet in /sys, those of TCP\n"
-    "in /proc, and speed and driver by ioctl; starts PROGRAM with what it has inherited\n"
-    "itself; reads them again when that ends; and ends as PROGRAM did. Every other\n"
-    "process becomes PROGRAM at once, and so does this one if it cannot write.\n"
-    "Lines: path, a tab, one line of the file; `!` and an error's name where a file may\n"
-    "not be read. A snapshot takes at most 2 s and 1 MiB; what is beyond is left out,\n"
-    "which the file records.\n"
+    "in /proc, speed and driver by ioctl, and the bridges of PCIe above each GPU and\n"
+    "adapter; starts PROGRAM with what it has inherited itself; reads them again when\n"
+    "that ends; and ends as PROGRAM did. Every other process becomes PROGRAM at once,\n"
+    "and so does this one if it cannot write.\n"
+    "Lines: path, a tab, one line of the file, or what a device's link resolves to; `!`\n"
+    "and an error's name where a file may not be read. A snapshot takes at most 2 s and\n"
+    "1 MiB; what is beyond is left out, which the file records.\n"
     "\n"
     "  --output FOLDER  where the files go; made if it is not there\n"
     "  --root DIR       read /sys and /proc below DIR, and ask nothing by ioctl\n"
     "  --help           this text\n"
     "  --version        the number of the format\n";
 
+/* All that their drivers have, whatever part of them a container or a job may use. */
+#define GPUS "/sys/bus/pci/drivers/{nvidia,amdgpu}/*:*"
 #define PCI_LINK "device/{numa_node,{current,max}_link_{speed,width}}"
 
-/* Patterns of the files that are read. */
+/* Patterns of the files that are read, and of the links that are resolved. */
 static const char *const files[] = {
     /* InfiniBand, RoCE, Omni-Path, EFA */
     "/sys/class/infiniband/*/{fw_ver,board_id,hca_type}",
@@ -92,6 +95,11 @@ static const char *const files[] = {
     "/proc/{loadavg,meminfo}",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/devices/system/cpu/cpu0/cpufreq/scaling_{governor,cur_freq,max_freq}",
+    "/sys/devices/system/node/node*/cpulist",
+    /* Links to devices on PCIe: what they resolve to names every bridge above */
+    "/sys/class/{infiniband,cxi,net}/*/device",
+    GPUS,
+    GPUS "/numa_node",
     "/sys/module/{mlx4_core,mlx5_core,hfi1,bnxt_re,cxi_ss1,efa,irdma,hns_roce,bnxt_en,ice}/version",
 };
 /* Of files with many lines, those that begin so; all of the others. */
@@ -214,6 +222,30 @@ static void append_file(struct text *text, const char *full, const char *path)
     fclose(lines);
 }
 
+/* Appends where a link to a device leads, and the lanes of the device and of each bridge above it. */
+static void append_device(struct text *text, const char *full, const char *path)
+{
+    char *const target = realpath(full, NULL);
+    char *const root = strndup(full, (size_t)(path - full));
+    char *const base = root == NULL || *root == '\0' ? NULL : realpath(root, NULL);
+    const size_t length = base == NULL ? 0 : strlen(base);
+    const char *const devices = "/sys/devices/";
+    if (target != NULL && (base == NULL || strncmp(target, base, length) == 0) &&
+        strncmp(target + length, devices, strlen(devices)) == 0) {
+        append_row(text, path, target + length);
+        for (char *end = target + strlen(target); end != NULL; end = strrchr(target + length, '/')) {
+            char lanes[4096];
+            *end = '\0';
+            if ((size_t)snprintf(lanes, sizeof lanes, "%s/current_link_width", target) < sizeof lanes) {
+                append_file(text, lanes, lanes + length);
+            }
+        }
+    }
+    free(base);
+    free(root);
+    free(target);
+}
+
 static void append_files(struct text *text, const char *root)
 {
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -224,7 +256,10 @@ static void append_files(struct text *text, const char *root)
             continue;
         }
         for (size_t k = 0; k < found.gl_pathc && k < most_matches; k++) {
-            append_file(text, found.gl_pathv[k], found.gl_pathv[k] + strlen(root));
+            const char *const full = found.gl_pathv[k];
+            struct stat about;
+            const bool is_link = lstat(full, &about) == 0 && S_ISLNK(about.st_mode);
+            (is_link ? append_device : append_file)(text, full, full + strlen(root));
         }
         globfree(&found);
     }

@@ -16,8 +16,8 @@ from fabric_checks.records import runs
 from fabric_checks.records.record import Record, case_name, never_began
 from fabric_checks.records.runs import Case, Session
 
-#: Kinds of findings that say why, or would: of ports, rails and hosts; see :mod:`fabric_checks.ports`.
-PORTS = ("port", "rail", "host")
+#: Kinds of findings that say why, or would: of ports, rails, hosts and GPUs; see :mod:`fabric_checks.ports`.
+PORTS = ("port", "rail", "host", "gpu")
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fabric_checks.ports.snapshots import Host, NodeFile, Port
+from fabric_checks.ports.snapshots import Host, NodeFile, Port, Snapshot
 
 #: The largest count of data on hardware with counters of 32 bits, where it stops: 4-byte words (InfiniBand Architecture
 #: Specification, volume 1, 16.1.3.5).
@@ -38,6 +38,8 @@ class NodeChange:
     :param ports: by name; :param tcp: by how much the counters of TCP grew.
     :param host: as it was at the end; :param load_before: its load before the program.
     :param slowest_ms: the time of the slower snapshot.
+    :param lost: the devices of PCIe that were there before the program and not after it, in words.
+    :param whole: whether both snapshots are, so that what is not in them is not there.
     """
 
     node: str
@@ -47,6 +49,8 @@ class NodeChange:
     host: Host = field(default_factory=Host)
     load_before: float | None = None
     slowest_ms: float = 0.0
+    lost: tuple[str, ...] = ()
+    whole: bool = True
 
 
 def of_node(file: NodeFile) -> NodeChange | str:
@@ -58,7 +62,7 @@ def of_node(file: NodeFile) -> NodeChange | str:
         if snapshot.uptime_s is None or snapshot.took_ms is None:
             return f"the snapshot {moment} the program was cut: {snapshot.cut}"
     assert before.uptime_s is not None and after.uptime_s is not None  # for the types
-    seconds = after.uptime_s - before.uptime_s
+    seconds, whole = after.uptime_s - before.uptime_s, before.cut is None and after.cut is None
     if seconds <= 0:
         return "the node rebooted in between"
     return NodeChange(
@@ -69,7 +73,14 @@ def of_node(file: NodeFile) -> NodeChange | str:
         after.host,
         before.host.load,
         max(before.took_ms or 0.0, after.took_ms or 0.0),
+        _lost(before, after) if whole else (),
+        whole,
     )
+
+
+def _lost(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    gpus = [f"GPU {address}" for address in before.host.gpus if address not in after.host.gpus]
+    return (*gpus, *(name for name, port in before.ports.items() if port.path and name not in after.ports))
 
 
 def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fabric_checks.ports import errors, states, tcp, transport
+from fabric_checks.parsers.placement import RankPlace
+from fabric_checks.ports import errors, pcie, states, tcp, transport
 from fabric_checks.ports.changes import NodeChange
 from fabric_checks.ports.outliers import finding, nodes_text
 
@@ -35,6 +37,7 @@ def evaluate(
     link_MBps: float | None = None,
     moved_B: int | None = None,
     bindings: Mapping[str, str] | None = None,
+    ranks: Sequence[RankPlace] = (),
     measured: str = "",
 ) -> Evaluation:
     """Evaluate the ports of a case.
@@ -42,23 +45,33 @@ def evaluate(
     :param nodes: those whose activity is known. :param unknown: why another node's is not, by its name.
     :param fabric: patterns of the ports that the system's file names. :param link_MBps: the rate of a link.
     :param moved_B: bytes that the nodes sent to each other, as the program states.
-    :param bindings: of ranks to CPUs, by node.
+    :param bindings: of ranks to CPUs, by node. :param ranks: with their nodes and CPUs.
     :param measured: the value that a disproof is about.
     """
     shares = transport.rails(nodes, fabric)
+    near = pcie.nearest(pcie.numbered(nodes), nodes, fabric)
+    # With fewer ranks than GPUs not all of their rails need to be in use.
+    ranks_of = Counter(rank.node.partition(".")[0] for rank in ranks)
+    used = {
+        node: of for node, of in shares.items() if not 0 < ranks_of[node.partition(".")[0]] < len(near.get(node, {}))
+    }
     findings = [
         *errors.port_errors(nodes),
         *tcp.lost_segments(nodes),
+        *pcie.findings(nodes, fabric),  # before the ports, whose NUMA nodes follow from it
         *states.port_outliers(nodes),
         *states.slow_links(nodes, link_MBps, lambda port: transport.is_of(port, fabric)),
-        *transport.idle_rails(shares),
+        *transport.idle_rails(used, {host: pcie.rails_of_gpus(of) for host, of in near.items()}),
+        *pcie.uneven_rails(used, near),
+        *pcie.far_ranks(nodes, ranks, fabric),
         *states.host_outliers(nodes, bindings or {}),
         *transport.uncounted(nodes, fabric),
         *_unknown(unknown),
     ]
     whole = () if unknown else nodes  # of a part of the nodes nothing is proven
     disproof = transport.disproof(whole, fabric, moved_B, measured)
-    return Evaluation(findings, disproof, transport.rail_values(shares), record_of(nodes, fabric, moved_B, shares))
+    record = record_of(nodes, fabric, moved_B, shares, near)
+    return Evaluation(findings, disproof, transport.rail_values(shares), record)
 
 
 def record_of(
@@ -66,12 +79,14 @@ def record_of(
     fabric: Sequence[str],
     moved_B: int | None,
     shares: Mapping[str, Mapping[str, float]],
+    near: pcie.Nearest,
 ) -> dict[str, Any]:
     """Return the part of a record: plain data, for each node the ports that moved something or counted an error.
 
     ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps`` and ``errors`` by node and port; ``carried_B`` the bytes
     that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the patterns; ``rails`` the
-    shares of a node's rails, and ``slowest_ms`` the longest snapshot.
+    shares of a node's rails, and ``slowest_ms`` the longest snapshot. Where nodes have GPUs, ``gpus`` has the adapters
+    nearest to each, by node and number.
     """
     kept: dict[str, dict[str, Any]] = {}
     for node in nodes:
@@ -91,7 +106,7 @@ def record_of(
         "fabric": list(fabric),
         "rails": {node: {name: round(share, 4) for name, share in of.items()} for node, of in shares.items()},
         "slowest_ms": max((node.slowest_ms for node in nodes), default=None),
-    }
+    } | ({"gpus": {host: {str(at): list(of[at]) for at in of} for host, of in near.items()}} if near else {})
 
 
 def _unknown(unknown: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, usual
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike
 
 #: Providers of libfabric that go through TCP.
 TCP_PROVIDERS = ("tcp", "sockets", "udp")
@@ -67,22 +67,13 @@ def _unlike(
     hosts: Mapping[str, Mapping[int, RankNetwork]], value_of: Callable[[RankNetwork], str], verb: str, of_what: str
 ) -> list[dict[str, Any]]:
     """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same number."""
+    values = {
+        host: {device: value for device, way in of.items() if (value := value_of(way))} for host, of in hosts.items()
+    }
     found = []
-    devices = sorted({device for of in hosts.values() for device in of})
-    expected = {}
-    for device in devices:
-        values = {host: value for host, of in hosts.items() if device in of and (value := value_of(of[device]))}
-        expected[device] = usual(values)
-    for host, of in sorted(hosts.items()):
-        other = {
-            device: (value, expected[device])
-            for device in sorted(of)
-            if expected[device] and (value := value_of(of[device])) and value != expected[device]
-        }
-        if not other:
-            continue
+    for host, other in unlike(values):
         device, (value, most) = next(iter(other.items()))
-        more = f" ({count_text(len(other), 'GPU')} of {len(of)} differ)" if len(other) > 1 else ""
+        more = f" ({count_text(len(other), 'GPU')} of {len(hosts[host])} differ)" if len(other) > 1 else ""
         text = f"node {host}: GPU {device} {verb.format(value)}, on most nodes it {verb.format(most)}{more}"
         found.append(finding("gpu", [host], text, about=of_what))
     return found

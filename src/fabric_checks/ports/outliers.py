@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fabric_checks.core.text import names_text
@@ -29,6 +29,24 @@ def usual(values: Mapping[str, Value]) -> Value | None:
         return None
     value, count = Counter(values.values()).most_common(1)[0]
     return value if 2 * count > len(values) else None
+
+
+def unlike(hosts: Mapping[str, Mapping[int, Value]]) -> Iterator[tuple[str, dict[int, tuple[Value, Value]]]]:
+    """Yield each host some of whose parts differ from the part of the same number on most hosts.
+
+    :param hosts: the known values by host and number of the part.
+    :returns: the host, and by number the value there and on most hosts.
+    """
+    numbers = sorted({number for of in hosts.values() for number in of})
+    expected = {number: usual({host: of[number] for host, of in hosts.items() if number in of}) for number in numbers}
+    for host, of in sorted(hosts.items()):
+        other = {}
+        for number in sorted(of):
+            most = expected[number]
+            if most is not None and of[number] != most:
+                other[number] = (of[number], most)
+        if other:
+            yield host, other
 
 
 def nodes_text(names: Sequence[str]) -> str:

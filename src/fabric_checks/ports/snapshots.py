@@ -2,8 +2,9 @@
 """Files of our program ``ports``: the state of a node and of its ports before and after a program.
 
 A file has ``# fabric-checks ports 1``, the node, and two snapshots: lines ``path<TAB>value`` as they are in ``/sys``
-and ``/proc``, and a line that counts them. A value that the driver does not have is missing; one that could not be read
-has ``!`` and the name of the error. They become ports and a host with units; nothing that is missing is guessed.
+and ``/proc``, or where a link of a device leads, and a line that counts them. A value that the driver does not have is
+missing; one that could not be read has ``!`` and the name of the error. They become ports and a host with units;
+nothing that is missing is guessed.
 """
 
 from __future__ import annotations
@@ -24,17 +25,27 @@ IP_OVER_INFINIBAND = "32"
 
 #: Paths by what they describe: the groups are its name, of a port that of the device and its number, and the file.
 _PATHS = {
-    "port": re.compile(r"/sys/class/infiniband/([^/]+)/ports/(\d+)/(.+)"),
-    "device": re.compile(r"/sys/class/infiniband/([^/]+)/(?!ports/)(.+)"),
-    "cxi": re.compile(r"/sys/class/cxi/([^/]+)/device/(.+)"),
+    "port": re.compile(r"/sys/class/infiniband/([\w.-]{1,64})/ports/(\d+)/(.+)"),
+    "device": re.compile(r"/sys/class/infiniband/([\w.-]{1,64})/(?!ports/)(.+)"),
+    "cxi": re.compile(r"/sys/class/cxi/([\w.-]{1,64})/device/?(.*)"),
     "net": re.compile(r"/sys/class/net/([^/]+)/(.+)"),
     "ioctl": re.compile(r"ioctl/([^/]+)/(.+)"),
     "module": re.compile(r"/sys/module/([\w-]+)/(version)"),
 }
 #: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux, net/core/net-procfs.c).
-_INTERFACE = re.compile(r"\s*(\S+?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
+_INTERFACE = re.compile(r"\s*([!-~]{1,15}?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
 _IN_DEV = ("packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
 _OUT_DEV = ("packets", "errs", "drop", "fifo", "colls", "carrier", "compressed")
+
+#: A GPU that a driver has, and its NUMA node; the lanes of a device or bridge; the CPUs of a NUMA node.
+_GPU = re.compile(r"/sys/bus/pci/drivers/(?:nvidia|amdgpu)/([^/]+)(/numa_node)?")
+_LANES = re.compile(r"/sys/devices/(?:.*/)?([^/]+)/current_link_width")
+_CPUS = re.compile(r"/sys/devices/system/node/node(\d{1,4})/cpulist")
+_CPU_LIST = re.compile(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?){0,255}")
+#: A root of PCIe, or the address of a bridge or a device: domain, bus, device and function.
+_PCIE = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}|[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+#: The widths of PCIe; virtual devices have 0, 63 or 255.
+_WIDTH = re.compile("1|2|4|8|12|16|32")
 
 Kind = Literal["verbs", "cxi", "interface"]
 
@@ -47,6 +58,8 @@ class Port:
     :param up: the link state.
     :param rate_MBps: of one direction, in 10^6 bytes a second; :param width: the lanes, as in ``4X``.
     :param pcie: the current speed and width of its slot, as in ``8.0 GT/s x8``.
+    :param path: the root of PCIe, the bridges above it, and its own address, as in ``("pci0000:17", "0000:17:01.0",
+        "0000:18:00.0")``; empty if unknown.
     :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
     :param counters: its other counters, by name.
     :param aliases: names of the interfaces that are the same port.
@@ -66,6 +79,7 @@ class Port:
     firmware: str | None = None
     numa: int | None = None
     pcie: str | None = None
+    path: tuple[str, ...] = ()
     sent_B: int | None = None
     received_B: int | None = None
     counters: dict[str, int] = field(default_factory=dict)
@@ -76,17 +90,31 @@ class Port:
 
 
 @dataclass(frozen=True)
+class Gpu:
+    """A GPU that its driver has: its NUMA node, if known, and its path as :attr:`Port.path`."""
+
+    path: tuple[str, ...]
+    numa: int | None = None
+
+
+@dataclass(frozen=True)
 class Host:
     """The node itself at one moment.
 
     :param tcp: the counters of TCP by the kernel's names, with those of ``TcpExt``.
     :param settings: of the node: ``governor``, ``huge_pages``, ``max_frequency_kHz``.
     :param load: the load average of the last minute.
+    :param gpus: by address, in the order of addresses.
+    :param lanes: of the PCIe link of a device, or of a bridge above one, by address.
+    :param numa_cpus: the CPUs of each NUMA node, as a CPU list such as ``0-3,8``.
     """
 
     tcp: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     load: float | None = None
+    gpus: Mapping[str, Gpu] = field(default_factory=dict)
+    lanes: Mapping[str, int] = field(default_factory=dict)
+    numa_cpus: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -219,13 +247,23 @@ def _add_counter(port: Port, name: str, text: str) -> None:
         port.counters[name] = value
 
 
+def _path(target: str) -> tuple[str, ...]:
+    """Return the parts of PCIe of the path that a device's link leads to; none for a device of another bus."""
+    parts = tuple(part for part in target.split("/") if _PCIE.fullmatch(part))
+    return parts if parts and not parts[-1].startswith("pci") else ()
+
+
+def _numa(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,4}", text) else None
+
+
 def _add_slot(port: Port, files: Mapping[str, str], prefix: str) -> None:
-    """Add the PCIe speed and width, as in ``8.0 GT/s x8``, and the NUMA node."""
+    """Add the PCIe speed and width, as in ``8.0 GT/s x8``, the NUMA node, and the bridges above."""
     speed, width = (_first(files.get(f"{prefix}current_link_{what}", "")) for what in ("speed", "width"))
     number = re.match(r"\d+(\.\d+)? GT/s", speed or "")
     port.pcie = f"{number[0]} x{width}" if number and width and width.isdecimal() else None
-    numa = files.get(f"{prefix}numa_node", "")
-    port.numa = int(numa) if re.fullmatch(r"\d{1,4}", numa) else None
+    port.numa = _numa(files.get(f"{prefix}numa_node", ""))
+    port.path = _path(files.get(prefix.rstrip("/"), ""))
 
 
 #: Names of devices by what drives them, for the version of the module.
@@ -343,4 +381,24 @@ def _host(rows: Iterable[tuple[str, str]]) -> Host:
         pairs = zip(names.split()[1:], values.split()[1:], strict=False)
         tcp |= {name: count for name, text in pairs if (count := _whole(text)) is not None}
     known = {key: value for key, value in settings.items() if value is not None}
-    return Host(tcp, known, float(load[0]) if load else None)
+    return Host(tcp, known, float(load[0]) if load else None, *_pcie(rows))
+
+
+def _pcie(rows: Iterable[tuple[str, str]]) -> tuple[dict[str, Gpu], dict[str, int], dict[int, str]]:
+    """Return the GPUs by address, the lanes of devices and bridges by address, and the CPUs of the NUMA nodes."""
+    paths: dict[str, tuple[str, ...]] = {}
+    numa: dict[str, int | None] = {}
+    lanes: dict[str, int] = {}
+    cpus: dict[int, str] = {}
+    for path, value in rows:
+        if found := _GPU.fullmatch(path):
+            if found[2]:
+                numa[found[1]] = _numa(value)
+            elif at := _path(value):
+                paths[at[-1]] = at
+        elif (found := _LANES.fullmatch(path)) and _WIDTH.fullmatch(value):
+            lanes[found[1]] = int(value)
+        elif (found := _CPUS.fullmatch(path)) and _CPU_LIST.fullmatch(value):
+            cpus[int(found[1])] = value
+    ordered = sorted(paths, key=lambda address: (len(address), address))
+    return {address: Gpu(paths[address], numa.get(address)) for address in ordered}, lanes, cpus

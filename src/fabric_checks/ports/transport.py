@@ -49,7 +49,7 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
     wanted = names_text(fabric)
     begin = f"{measured}: " if measured else ""
-    without = [node.node for node in nodes if node.node not in {name for name, _ in named}]
+    without = sorted({node.node for node in nodes} - {name for name, _ in named})
     if without:
         there = sorted({port.name for node in nodes for c in node.ports.values() if not (port := c.port).stacked})
         have = "have" if len(without) > 1 else "has"
@@ -135,10 +135,12 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {"least_rail_share": min(least)} if least else {}
 
 
-def idle_rails(shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+def idle_rails(
+    shares: Mapping[str, Mapping[str, float]], gpus: Mapping[str, Mapping[str, str]] | None = None
+) -> list[dict[str, Any]]:
     """Return a finding for each rail that carried next to nothing while another did.
 
-    :param shares: what :func:`rails` returns.
+    :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node and rail.
     """
     found = []
     idle: dict[str, list[str]] = {}
@@ -151,12 +153,13 @@ def idle_rails(shares: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]
         rest = {other: shares[hosts[0]][other] for other in shares[hosts[0]] if other != name}
         best = max(rest, key=lambda other: rest[other])
         who = "all nodes" if whole and len(hosts) > 2 else nodes_text(hosts)
+        gpu = f", the rail of {gpus[hosts[0]][name]}," if gpus and name in gpus.get(hosts[0], {}) else ""
         found.append(
             finding(
                 "rail",
                 hosts,
-                f"{who}: {name} is idle: it carried {100 * shares[hosts[0]][name]:.2g} % of what the {len(rest) + 1} "
-                f"rails of a node moved, {best} {100 * rest[best]:.0f} %",
+                f"{who}: {name}{gpu} is idle: it carried {100 * shares[hosts[0]][name]:.2g} % of what the "
+                f"{len(rest) + 1} rails of a node moved, {best} {100 * rest[best]:.0f} %",
                 port=name,
             )
         )

@@ -219,6 +219,7 @@ class EvidenceMixin(RegressionTestPlugin):
                     link_MBps=self.current_partition.extras.get("link_MBps"),
                     moved_B=moved.get(layout),
                     bindings=placement.bindings(self.ranks),
+                    ranks=self.ranks,
                     measured=self._fastest(),
                 )
             self.facts.ports = judged.record

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""GPUs, adapters and ranks by PCIe and NUMA nodes: which are near each other, and hosts unlike the others.
+
+The path of a device in ``/sys`` names the bridges above it. An adapter is the nearer to a GPU the more of them they
+share; where they share none, it is near if it is at the same NUMA node. ``lstopo`` shows the same tree, and the classes
+of ``nvidia-smi topo -m`` (PIX, PXB, PHB, NODE, SYS) follow from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from operator import eq
+from statistics import median
+from typing import Any
+
+from fabric_checks.core.text import count_text, names_text
+from fabric_checks.parsers.placement import RankPlace, cpu_numbers
+from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike, usual
+from fabric_checks.ports.snapshots import Gpu, Host, Port
+from fabric_checks.ports.transport import IDLE_PART, is_of
+
+#: A rail is uneven if it carried less than this part of the median of the others, for each GPU: a limit of our own.
+#: Where a node sends half in a ring, its neighbours carry 0.75.
+UNEVEN_PART = 0.7
+#: Rails carried the same if none carried more than so many times what another did.
+SAME_TIMES = 1.2
+
+#: The GPUs by host and number.
+Gpus = Mapping[str, Mapping[int, Gpu]]
+#: The names of the adapters that are nearest to a GPU, by host and number of the GPU.
+Nearest = Mapping[str, Mapping[int, tuple[str, ...]]]
+
+
+def numbered(nodes: Sequence[NodeChange]) -> Gpus:
+    """Return the GPUs of each node by number, which is that of their addresses in order.
+
+    Where some are missing, the others keep the numbers that they have on most nodes. A node is left out if it has more
+    or fewer than most and it is unknown which.
+    """
+    addresses = {node.node: tuple(node.host.gpus) for node in nodes}
+    most, count = usual(addresses) or (), usual({name: len(of) for name, of in addresses.items()})
+    found = {}
+    for node in nodes:
+        own = addresses[node.node]
+        order = most if set(own) <= set(most) else own
+        if own and count in (None, len(order)):
+            found[node.node] = {order.index(address): gpu for address, gpu in node.host.gpus.items()}
+    return found
+
+
+def adapters(node: NodeChange, fabric: Sequence[str]) -> dict[str, Port]:
+    """Return the ports on PCIe that patterns name, or those of RDMA devices where there are no patterns."""
+    ports = {name: change.port for name, change in node.ports.items() if change.port.path}
+    return {name: port for name, port in ports.items() if (is_of(port, fabric) if fabric else port.kind != "interface")}
+
+
+def nearest(gpus: Gpus, nodes: Sequence[NodeChange], fabric: Sequence[str]) -> Nearest:
+    """Return the adapters nearest to each GPU: several if they are equally near, none if it is unknown."""
+    ports = {node.node: adapters(node, fabric) for node in nodes}
+    return {host: {number: _nearest(gpu, ports[host]) for number, gpu in of.items()} for host, of in gpus.items()}
+
+
+def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
+    common = {name: sum(takewhile(bool, map(eq, gpu.path, port.path))) for name, port in ports.items()}
+    most = max(common.values(), default=0)
+    if most:
+        return tuple(sorted(name for name, count in common.items() if count == most))
+    return tuple(sorted(name for name, port in ports.items() if port.numa is not None and port.numa == gpu.numa))
+
+
+def rails_of_gpus(near: Mapping[int, Sequence[str]]) -> dict[str, str]:
+    """Return the GPUs of a node that each adapter is nearest to, in words, by name of the adapter."""
+    return {name: _gpus_text(sorted(of)) for name, of in _served(near).items()}
+
+
+def _served(near: Mapping[int, Sequence[str]]) -> dict[str, dict[int, float]]:
+    """Return the share of each GPU that an adapter serves, by name of the adapter and number of the GPU."""
+    found: dict[str, dict[int, float]] = {}
+    for number, names in near.items():
+        for name in names:
+            found.setdefault(name, {})[number] = 1 / len(names)
+    return found
+
+
+def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what stands out: devices that are missing or have fewer lanes, and GPUs that are at other adapters.
+
+    :param nodes: of the job. :param fabric: patterns of the ports that the system's file names.
+    """
+    whole = [node for node in nodes if node.whole]
+    gpus = numbered(whole)
+    parts: dict[str, dict[str, tuple[str, ...]]] = {}
+    for node in whole:
+        parts[node.node] = {f"GPU {number}": gpu.path for number, gpu in gpus.get(node.node, {}).items()}
+        parts[node.node] |= {name: port.path for name, port in adapters(node, fabric).items()}
+    return [
+        *_missing(whole, parts, gpus),
+        *_fewer_lanes({node.node: node.host for node in whole}, parts),
+        *_elsewhere(nearest(gpus, whole, fabric)),
+    ]
+
+
+def _missing(
+    nodes: Sequence[NodeChange], parts: Mapping[str, Mapping[str, Sequence[str]]], gpus: Gpus
+) -> list[dict[str, Any]]:
+    """Return a finding for each node that has lost devices during the case, and for each that has fewer than most."""
+    known = {name: path[-1] for of in parts.values() for name, path in of.items()}
+    on_most = [name for name in known if usual({node: name in of for node, of in parts.items()})]
+    count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
+    remedy = "look whether lspci lists it, and at the kernel's log"
+    found = []
+    for node in nodes:
+        if node.lost:
+            text = f"{names_text(node.lost, MOST_SHOWN)} was there before the case and is missing after it"
+            found.append(finding("host", [node.node], f"node {node.node}: {text}; {remedy}"))
+            continue
+        absent = [f"{name} ({known[name]})" for name in on_most if name not in parts[node.node]]
+        if node.host.gpus and node.node not in gpus:  # which of them is unknown
+            absent = [name for name in absent if not name.startswith("GPU ")]
+            if len(node.host.gpus) < count:
+                absent.insert(0, f"{count_text(count - len(node.host.gpus), 'GPU')} of {count}")
+        if absent:
+            text = f"{names_text(absent, MOST_SHOWN)} is missing, on most nodes it is there"
+            found.append(finding("host", [node.node], f"node {node.node}: {text}; {remedy}"))
+    return found
+
+
+def _fewer_lanes(hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Sequence[str]]]) -> list[dict[str, Any]]:
+    """Return a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
+
+    Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its port.
+    """
+    narrowest = {host: _narrowest(of, hosts[host].lanes) for host, of in parts.items()}
+    named = {part for of in narrowest.values() for part in of}
+    lanes_of = {part: usual({host: of[part][0] for host, of in narrowest.items() if part in of}) or 0 for part in named}
+    found = []
+    for host, of in narrowest.items():
+        behind: dict[tuple[str, int, int], list[str]] = {}
+        for part, (lanes, address) in of.items():
+            most = lanes_of[part]
+            if lanes < most and (part.startswith("GPU ") or address != parts[host][part][-1]):
+                behind.setdefault((address, lanes, most), []).append(part)
+        for (address, lanes, most), devices in behind.items():
+            text = (
+                f"node {host}: the PCIe link of {names_text(devices, MOST_SHOWN)} has {count_text(lanes, 'lane')} at "
+                f"{address}, on most nodes {most}; look at its slot, riser or cable"
+            )
+            found.append(finding("host", [host], text))
+    return found
+
+
+def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """Return the fewest lanes above each part, and the address of that link: of its two ends the lower one."""
+    links = {part: [(lanes[each], each) for each in reversed(path) if each in lanes] for part, path in parts.items()}
+    return {part: min(of, key=lambda link: link[0]) for part, of in links.items() if of}
+
+
+def _elsewhere(near: Nearest) -> list[dict[str, Any]]:
+    """Return a finding for each host whose GPUs are near other adapters than on most hosts."""
+    known = {host: {number: names for number, names in of.items() if names} for host, of in near.items()}
+    found = []
+    for host, other in unlike(known):
+        number, (names, most) = next(iter(other.items()))
+        here, there = names_text(names, MOST_SHOWN), names_text(most, MOST_SHOWN)
+        text = f"GPU {number} is nearest to {here}, on most nodes to {there}"
+        if len(other) > 1:
+            text += f" ({count_text(len(other), 'GPU')} of {len(near[host])} differ)"
+        for names, _ in other.values():
+            sharing = [mate for mate, own in known[host].items() if own == names]
+            usually = {usual({node: of[mate] for node, of in known.items() if mate in of}) for mate in sharing}
+            if len(sharing) > len(names) and len(usually) == len(sharing):
+                text = f"{_gpus_text(sharing)} share {names_text(names, MOST_SHOWN)}, on most nodes they do not"
+        found.append(finding("gpu", [host], f"node {host}: {text}", about="of its adapters"))
+    return found
+
+
+def _gpus_text(numbers: Sequence[int]) -> str:
+    return f"GPU{'s' if len(numbers) > 1 else ''} {names_text([str(number) for number in numbers], MOST_SHOWN)}"
+
+
+def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[dict[str, Any]]:
+    """Return a finding for each rail of a GPU that carried much less than those of the other GPUs of its node.
+
+    Collectives between all GPUs use their rails alike. It is a finding if the rails of most nodes carried the same,
+    else an observation where all other rails of the node did. Rails that idle are another finding.
+
+    :param shares: of the rails of a node, see :func:`.transport.rails`. :param near: see :func:`nearest`.
+    """
+    part = {host: _parts(of, _served(near.get(host, {}))) for host, of in shares.items()}
+    low = {host: tuple(name for name, value in of.items() if value < UNEVEN_PART) for host, of in part.items() if of}
+    most_even = usual(low) == ()
+    uneven: dict[str, list[str]] = {}
+    for host, names in low.items():
+        others = [value for name, value in part[host].items() if name not in names]
+        if most_even or max(others, default=1) <= SAME_TIMES * min(others, default=1):
+            for name in names:
+                if shares[host][name] >= IDLE_PART / len(shares[host]):
+                    uneven.setdefault(name, []).append(host)
+    found = []
+    for name, hosts in uneven.items():
+        text = (
+            f"{nodes_text(hosts)}: {name}, the rail of {rails_of_gpus(near[hosts[0]])[name]}, carried "
+            f"{100 * min(part[host][name] for host in hosts):.0f} % of what each rail of the other GPUs did"
+            f"{'; on most nodes they carried the same' if most_even else ''}"
+        )
+        found.append(finding("rail", hosts, text, confirmed=most_even, port=name))
+    return found
+
+
+def _parts(shares: Mapping[str, float], served: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
+    """Return what each rail carried for a GPU, relative to the median of the other rails; nothing without others."""
+    load = {name: shares[name] / sum(of.values()) for name, of in served.items() if name in shares}
+    rest = {name: median([load[other] for other in load if other != name]) for name in load if len(load) > 1}
+    return {name: load[name] / value for name, value in rest.items() if value > 0}
+
+
+def far_ranks(
+    nodes: Sequence[NodeChange],
+    ranks: Sequence[RankPlace],
+    fabric: Sequence[str],
+    gpus: Mapping[int, str] | None = None,
+) -> list[dict[str, Any]]:
+    """Return a finding for each host with ranks at other NUMA nodes than their GPU, or than every adapter.
+
+    It is one if the ranks of the same number on most hosts are near; that all hosts have ranks far from their GPUs is
+    an observation.
+
+    :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank, if known.
+    """
+    near: dict[str, dict[int, bool]] = {}
+    where: dict[tuple[str, int], str] = {}
+    ranks_of: dict[str, list[RankPlace]] = {}
+    for rank in ranks:
+        ranks_of.setdefault(rank.node.partition(".")[0], []).append(rank)
+    for node in nodes:
+        cpus_of = {numa: cpu_numbers(cpus) for numa, cpus in node.host.numa_cpus.items()}
+        at_adapters = {port.numa for port in adapters(node, fabric).values()}
+        for number, rank in enumerate(ranks_of.get(node.node.partition(".")[0], ())):
+            gpu = node.host.gpus.get(gpus.get(rank.rank, "")) if gpus else None
+            targets = ({gpu.numa} if gpu else set()) if gpus else at_adapters
+            own = cpu_numbers(rank.cpus)
+            homes = {numa for numa, cpus in cpus_of.items() if not own.isdisjoint(cpus)}
+            if not homes or not targets or None in targets:
+                continue
+            near.setdefault(node.node, {})[number] = is_near = not homes.isdisjoint(targets)
+            if not is_near:
+                what = f"its GPU {gpu.path[-1]}" if gpu else "every adapter"
+                runs, there = (names_text([str(each) for each in of], MOST_SHOWN) for of in (sorted(homes), targets))
+                where[node.node, number] = f"rank {rank.rank} runs at NUMA node {runs}, {what} is at NUMA node {there}"
+    found = []
+    for host, other in unlike(near):
+        far = [number for number, (is_near, _) in other.items() if not is_near]
+        if far:
+            text = f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])} ranks)"
+            found.append(finding("host", [host], text))
+    if gpus and near and not found and not any(all(of.values()) for of in near.values()):
+        host, of = next(iter(near.items()))
+        first = next(number for number in of if not of[number])
+        text = f"on all nodes ranks run far from their GPUs: on {host} {where[host, first]}"
+        found.append(finding("host", sorted(near), text, confirmed=False))
+    return found

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""GPUs, adapters and ranks by PCIe: what is near what, and the hosts that are unlike the others."""
+
+from dataclasses import replace
+
+import pytest
+
+from fabric_checks.parsers.placement import RankPlace
+from fabric_checks.ports import pcie as judged
+from fabric_checks.ports.evaluation import evaluate
+from tests.ports import pcie
+from tests.ports.samples import texts
+
+IB = ["mlx5_*"]
+
+
+def ranks(count=8, ppn=8, cpu=lambda _host, number: number):
+    """Return the ranks of nodes n1, n2, ..., each on a CPU of its own."""
+    return [
+        RankPlace(at * ppn + number, f"n{at + 1}", f"n{at + 1}", str(cpu(f"n{at + 1}", number)), frozenset())
+        for at in range(count)
+        for number in range(ppn)
+    ]
+
+
+def found(nodes, **more):
+    return evaluate(nodes, {}, fabric=IB, **{"ranks": ranks(len(nodes))} | more).findings
+
+
+def test_a_healthy_machine_is_quiet_and_its_adapters_are_in_the_record():
+    done = evaluate(pcie.job(), {}, fabric=IB, ranks=ranks())
+    assert done.findings == []
+    assert done.record["gpus"]["n3"] == {str(gpu): [f"mlx5_{gpu}:1"] for gpu in range(8)}
+    assert done.values == {"least_rail_share": pytest.approx(100)}
+    assert "gpus" not in evaluate(pcie.job(2, n1={"gpus": ()}, n2={"gpus": ()}), {}).record
+
+
+@pytest.mark.parametrize(
+    ("paths", "nearest"),
+    [
+        # A switch of two levels, a root, a NUMA node, nothing in common.
+        ({"a": (*pcie.switch(0), "0000:19:02.0", "0000:1c:00.0"), "b": pcie.adapter_path(1, 1)}, ("a:1",)),
+        ({"a": ("pci0000:17", "0000:17:05.0", "0000:1c:00.0"), "b": pcie.adapter_path(1, 1)}, ("a:1",)),
+        ({"a": pcie.adapter_path(1, 1), "b": pcie.adapter_path(2, 2)}, ("a:1", "b:1")),
+        ({"a": pcie.adapter_path(4, 4), "b": pcie.adapter_path(5, 5)}, ()),
+        ({"a": ("pci10000:00", "10000:00:01.0"), "b": pcie.gpu_path(0)[:-1]}, ("b:1",)),
+    ],
+)
+def test_the_nearest_adapter_shares_most_bridges_then_the_numa_node(paths, nearest):
+    at = {name: (path, 1 if path[0] > "pci0000:4f" else 0) for name, path in paths.items()}
+    made = pcie.rows([(pcie.gpu_path(0), 0)], at)
+    node = judged_node(made)
+    assert judged.nearest(judged.numbered([node]), [node], [])["n1"] == {0: nearest}
+
+
+def judged_node(made):
+    return pcie.of_node(pcie.parse(pcie.text("n1", made, made)))
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        (
+            {"gpus": [0, 1, 2, 3, 4, 6, 7]},
+            "GPU 5 (0000:6b:00.0) is missing, on most nodes it is there; look whether lspci",
+        ),
+        (
+            {"adapters": [0, 1, 2, 3, 4, 5, 7], "rails": ()},
+            "mlx5_6:1 (0000:7a:00.0) is missing, on most nodes it is there",
+        ),
+        ({"at": lambda rail: 7 - rail}, "GPU 0 is nearest to mlx5_7:1, on most nodes to mlx5_0:1 (8 GPUs of 8 differ)"),
+        (
+            {"lanes": {"0000:6b:00.0": 8}},
+            "the PCIe link of GPU 5 has 8 lanes at 0000:6b:00.0, on most nodes 16; look at",
+        ),
+        (
+            {"lanes": {"0000:68:00.0": 4, "0000:67:01.0": 4}},
+            "the PCIe link of GPU 5, mlx5_5:1 has 4 lanes at 0000:68:00.0",
+        ),
+        (
+            {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]},
+            "GPU 0000:6b:00.0 was there before the case and is missing after",
+        ),
+        (
+            {"share": {5: 0.5}},
+            "mlx5_5:1, the rail of GPU 5, carried 50 % of what each rail of the other GPUs did; on most",
+        ),
+        ({"share": {5: 0}}, "mlx5_5:1, the rail of GPU 5, is idle: it carried 0 % of what the 8 rails of a node moved"),
+    ],
+)
+def test_a_host_unlike_the_others_is_named(how, text):
+    named = found(pcie.job(n3=how))
+    assert {tuple(each["hosts"]) for each in named} == {("n3",)} and all(each["fault"] for each in named)
+    assert any(each.startswith(f"node n3: {text}") for each in texts(named)), texts(named)
+
+
+def test_two_gpus_that_share_an_adapter_on_one_host_are_named():
+    """The other adapter of the two is at another root of their NUMA node."""
+    lone = pcie.rows([(pcie.gpu_path(5), 1)], {"mlx5_5": (pcie.adapter_path(5, 5), 1)})
+    path = (*pcie.switch(4), "0000:59:02.0", "0000:6b:00.0")
+    moved = {file: value for file, value in pcie.host().items() if file not in lone} | pcie.rows([(path, 1)], {})
+    moved |= pcie.rows([], {"mlx5_5": (("pci0000:f0", "0000:f1:00.0"), 1)})
+    nodes = [*pcie.job(7), replace(judged_node(moved), node="n8")]
+    (text,) = [each for each in texts(judged.findings(nodes, IB)) if "share" in each]
+    assert text == "node n8: GPUs 4, 5 share mlx5_4:1, on most nodes they do not"
+
+
+def test_fewer_gpus_at_other_addresses_are_counted_without_names():
+    other = judged_node(pcie.rows([(pcie.adapter_path(at, at), 0) for at in range(7)], {}))
+    (text,) = texts(judged.findings([*pcie.job(4), replace(other, node="n5")], ["none"]))
+    assert text.startswith("node n5: 1 GPU of 8 is missing, on most nodes it is there")
+
+
+def test_a_snapshot_that_was_cut_says_nothing_of_what_is_missing():
+    cut = pcie.text("n3", pcie.host(), pcie.host(gpus=[0])).replace("# rows", "# cut: more than 1 MiB\n# rows")
+    assert judged.findings([*pcie.job(4), pcie.of_node(pcie.parse(cut))], IB) == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_without_a_majority_nobody_is_blamed(count):
+    nodes = pcie.job(count, n1={"at": lambda rail: 7 - rail, "share": {3: 0.5}})
+    assert [each for each in found(nodes) if each["fault"]] == []
+
+
+def test_a_rail_at_half_on_all_nodes_is_an_observation():
+    (named,) = found(pcie.job(**{f"n{at}": {"share": {2: 0.5}} for at in range(1, 9)}))
+    assert not named["fault"] and named["text"] == (
+        "nodes n1, n2, n3, n4 and 4 more: mlx5_2:1, the rail of GPU 2, carried 50 % of what each rail of the other "
+        "GPUs did"
+    )
+
+
+def test_rails_that_are_uneven_everywhere_are_not_compared():
+    uneven = {rail: 1 / (1 + rail) for rail in range(8)}
+    assert found(pcie.job(**{f"n{at}": {"share": uneven} for at in range(1, 9)})) == []
+
+
+def test_rails_of_gpus_without_a_rank_may_idle():
+    idle = {rail: 0 for rail in range(1, 8)}
+    nodes = pcie.job(2, n1={"share": idle}, n2={"share": idle})
+    assert found(nodes, ranks=ranks(2, 1)) == []
+    assert len(found(nodes, ranks=ranks(2, 8))) == 7
+
+
+def test_ranks_far_from_their_gpus_on_one_host_are_named():
+    places = ranks(cpu=lambda host, number: 7 - number if host == "n6" else number)
+    gpus = {rank.rank: pcie.gpu_path(rank.rank % 8)[-1] for rank in places}
+    (text,) = texts(judged.far_ranks(pcie.job(), places, IB, gpus))
+    assert text.startswith("node n6: rank 40 runs at NUMA node 1, its GPU 0000:1b:00.0 is at NUMA node 0; near on most")
+    (seen,) = judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, number: 7 - number), IB, gpus)
+    assert not seen["fault"] and seen["text"].startswith("on all nodes ranks run far from their GPUs: on n1 rank 0 ")
+    assert judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, _number: "0-15"), IB, gpus) == []
+
+
+def test_a_rank_far_from_every_adapter_on_one_host_is_named():
+    nodes = pcie.job(**{f"n{at}": {"adapters": [0], "gpus": ()} for at in range(1, 9)})
+    places = ranks(ppn=1, cpu=lambda host, _: 4 if host == "n2" else 0)
+    (text,) = [each for each in texts(found(nodes, ranks=places)) if "rank" in each]
+    assert (
+        text
+        == "node n2: rank 1 runs at NUMA node 1, every adapter is at NUMA node 0; near on most nodes (1 of 1 ranks)"
+    )
+    assert found(nodes, ranks=ranks(ppn=1)) == []
+
+
+@pytest.mark.parametrize(
+    "value", ["", "/sys/devices/" + "x" * 9000, "/sys/devices/pci0000:00", "0000:00:1f.0\x1b[31m", "!EACCES"]
+)
+def test_paths_and_numbers_that_are_none_are_left_out(value):
+    """What is printed of them is an address, or the name of a port."""
+    hostile = pcie.rows([], {name: (pcie.adapter_path(1, 1), 0) for name in ("mlx5_8\x1b[31m", "y" * 99)})
+    made = {
+        path: value if "/drivers/" in path or path.endswith(("width", "cpulist")) else kept
+        for path, kept in (pcie.host() | hostile).items()
+    }
+    node = judged_node(made)
+    assert list(node.ports) == [f"mlx5_{rail}:1" for rail in range(8)]
+    assert (node.host.gpus, node.host.lanes, node.host.numa_cpus) == ({}, {}, {})
+    text = texts(judged.findings([*pcie.job(4), replace(node, node="n5")], IB))[0]
+    assert text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),") and "and 4 more is missing" in text
