@@ -72,7 +72,7 @@ def test_a_cut_output_fails_and_names_the_place(run, tmp_path):
 def test_the_output_of_another_program_fails(run):
     done = run("-n", "ImbPointToPoint.*PingPong", suites=["imb"], PLAYBACK=str(LATENCY))
     assert done.status == 1
-    assert "no block '# Benchmarking PingPong'" in done.reasons[0]
+    assert "no line '# Intel(R) MPI Benchmarks': the program did not start" in done.reasons[0]
 
 
 def test_a_missing_program_fails_and_says_so(run):

@@ -19,10 +19,10 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.records.record import is_success
-from fabric_offers import bundle_file, plausibility, recomputation, reports, runs, scripts, signing
+from fabric_offers import bundle_file, plausibility, recomputation, runs, scripts, signing
 from fabric_offers.bundle_file import OFFER, Fault
 from fabric_offers.packing import BINARIES, COLLECTION, OWN, SYSTEM, paths_in
-from fabric_offers.request import NUMBER, REPEATED, blobs, git
+from fabric_offers.request import NUMBER, REPEATED, blobs
 from fabric_offers.runs import SCRIPT, Run
 
 #: The kinds of objections, the gravest first, with their titles.
@@ -44,10 +44,8 @@ KINDS = {
     "versions": "of several versions",
     "placement": "placed in several ways",
 }
-#: The fields of records that follow from outputs, by the folder of a run.
-_Following = dict[str, tuple[str, ...]]
 #: What no check of a bundle can prove, with the fields of records and the files of cases that it is about: whoever
-#: changes one of them in the records and in ReFrame's report alike is not found out. All others follow from something.
+#: changes one of them is not found out. All others follow from something.
 UNPROVED = {
     "that the outputs are what the programs printed on the offered system: text can be written by hand, and a careful "
     "forgery is consistent with itself; measure some of it again when the system is delivered": (),
@@ -183,24 +181,20 @@ def _offer(opened: bundle_file.Opened, found: Checked, asked: _Asked) -> None:
     for name, content in ((SYSTEM, system), (BINARIES, binaries), (COLLECTION, state)):
         if not isinstance(content, dict):
             found.objections.append(Fault("removed", name, "it is missing, or not a JSON object"))
-    compared = _recomputed(folder, system, every, found, asked) if isinstance(system, dict) else {}
-    found.objections += reports.differences(folder, every, compared)
+    if isinstance(system, dict):
+        _recomputed(folder, system, every, found, asked)
     found.objections += _answers(opened.manifest, every, asked.sent, found)
     found.objections += _checksums(folder, names, binaries)
     found.objections += _alike(measured)
     found.objections += _own_programs(folder, names, every, found)
     if isinstance(state, dict):
         found.objections += _collection(state, every, asked.sent, found)
-        found.objections += _site_files(folder, names, state)
     if isinstance(left_out := opened.manifest.get("left_out"), list) and left_out:
         found.objections.append(Fault("removed", "sessions", f"{len(left_out)} runs were left out when it was packed"))
 
 
-def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked, asked: _Asked) -> _Following:
-    """Compare the records with the outputs, and with the cases of the system as described.
-
-    :returns: the fields that follow from the outputs, by the folders of the runs that could be recomputed.
-    """
+def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked, asked: _Asked) -> None:
+    """Compare the records with the outputs, and with the cases of the system as described."""
     measured = [run for run in every if run.has_values]
     try:
         with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as scratch:
@@ -208,27 +202,25 @@ def _recomputed(folder: Path, system: Any, every: Sequence[Run], found: Checked,
             recomputed = asked.recompute(job, asked.commit)
     except FabricError as error:
         found.objections.append(Fault("record", SYSTEM, str(error)))
-        return {}
+        return
     again = recomputed["runs"]
-    done = [run for run, came in zip(measured, again, strict=True) if "error" not in came]
-    found.recomputed = sum(len(run.records) for run in done)
     following = (*recomputation.FACTS, *recomputation.OF_METRIC)
     fields = [name for name in following if recomputed["at"] or name not in recomputation.OF_RELEASE]
     for run, came in zip(measured, again, strict=True):
+        found.recomputed += 0 if "error" in came else len(run.records)
         found.objections += recomputation.differences(folder, run, came, fields)
     found.objections += _counted(every, {tuple(case) for case in recomputed["cases"]}, asked.level)
     found.objections += plausibility.implausible(folder, measured, system, asked.link_MBps)
     _note_system(system, found)
+    found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
     if recomputed["at"]:
         faults, notes = scripts.differences(folder, measured, again, recomputed["folder"])
         found.objections += faults
-        found.notes += [*notes, f"recomputed with the collection at {asked.commit[:12]}"]
+        found.notes += notes
     else:
-        cause = "this clone does not have that commit, or it is too old"
-        what = "job scripts and findings are not compared"
-        found.objections.append(Fault("collection", asked.commit[:12], f"{what}: {cause}"))
-        found.notes.append(f"recomputed with the collection {sessions.collection_version()}")
-    return {run.folder: following for run in done}
+        cause = "this clone is at another commit, or changed: job scripts and findings are not compared"
+        remedy = "check it in a clone at that commit, as `git worktree add FOLDER COMMIT` makes one"
+        found.objections.append(Fault("collection", asked.commit[:12], f"{cause}; {remedy}"))
 
 
 def _json(folder: Path, name: str) -> Any:
@@ -369,19 +361,6 @@ def _collection(
     for version in versions:
         if not version.endswith(f"+g{wanted[:12]}"):
             yield Fault("collection", version, f"runs were made with it, but {wanted[:12]}, unchanged, was asked for")
-
-
-def _site_files(folder: Path, names: Sequence[str], state: Mapping[str, Any]) -> Iterator[Fault]:
-    """Find files of the system that are not those that the clone had when it was packed, as far as git had these."""
-    known = state.get("files")
-    for name in names:
-        there = known.get(f"config/{name.removeprefix('site/')}") if isinstance(known, dict) else None
-        if (
-            name.startswith("site/")
-            and there
-            and there != git("hash-object", "--no-filters", str(folder / name)).strip()
-        ):
-            yield Fault("changed", name, f"it is another file than the clone had, by {COLLECTION}")
 
 
 def _note_system(system: Mapping[str, Any], found: Checked) -> None:

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.paths import LIBRARY, ROOT
+from fabric_checks.core.paths import LIBRARY
 from fabric_checks.records import sessions
 from fabric_checks.records.record import Record
 from fabric_offers.bundle_file import Fault
-from fabric_offers.request import git
 from fabric_offers.runs import OUTPUT, Run
 
 #: The fields of a record that follow from the files of its run, the system's description and its references: those that
@@ -37,15 +35,13 @@ OF_METRIC = (
 )
 #: Those of them that change from release to release, so that only the same collection can be asked for them.
 OF_RELEASE = ("about", "family", "findings", "headline")
-#: The form of a result; a collection whose result has another one is too old to be asked.
-FORM = 2
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
 _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
 _LONGEST_S = 120
 
-#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputing.recompute` and the commit of the collection;
-#: the result says as ``at`` which commit it was done with, None for another one.
+#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputing.recompute` and the commit asked for; of the
+#: result ``at`` is that commit, or None if this clone is not at it or was changed.
 Recompute = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 
 
@@ -68,44 +64,14 @@ def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Pat
 
 
 def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
-    """Recompute with the collection at a commit, or, where that is unknown here or too old for it, with this one.
-
-    It is done in a process of its own, as ReFrame has one system a process.
+    """Recompute with the collection of this clone, in a process of its own, as ReFrame has one system a process.
 
     :raises FabricError: if nothing can be recomputed.
     """
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            tree = _at_commit(commit, Path(folder))
-            found = _recompute(asked, tree / "src") if tree else {}
-        except FabricError:
-            found = {}
-        is_it = found.get("form") == FORM
-        return {**(found if is_it else _recompute(asked, LIBRARY)), "at": commit if is_it else None}
-
-
-def _at_commit(commit: str, folder: Path) -> Path | None:
-    """Return the collection at a commit: this clone if it is at it, unchanged, or else a copy in a folder.
-
-    :returns: None if the commit is not one of this clone.
-    """
-    if not re.fullmatch(r"[0-9a-f]{40,64}", commit):
-        return None
-    if sessions.collection_version().endswith(f"+g{commit[:12]}"):
-        return ROOT
-    try:
-        git("archive", "--output", str(folder / "collection.tar"), commit)
-    except FabricError:
-        return None
-    shutil.unpack_archive(folder / "collection.tar", folder / "clone")
-    return folder / "clone"
-
-
-def _recompute(asked: Mapping[str, Any], library: Path) -> Mapping[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "job.json", Path(folder) / "found.json"
         source.write_text(json.dumps(asked))
-        variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(library)}
+        variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(LIBRARY)}
         variables["RFM_REFERENCE_PREFIX"] = references_of(asked)
         variables.pop("FABRIC_STACK", None)
         command = [sys.executable, "-m", "fabric_offers.recomputing", str(source), str(target)]
@@ -128,8 +94,8 @@ def _recompute(asked: Mapping[str, Any], library: Path) -> Mapping[str, Any]:
         if done.returncode or not target.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise FabricError(f"the values cannot be recomputed: {lines[-1] if lines else 'no reason is given'}")
-        found: Mapping[str, Any] = json.loads(target.read_text())
-        return found
+        is_it = sessions.collection_version().endswith(f"+g{commit[:12]}")
+        return {**json.loads(target.read_text()), "at": commit if is_it else None}
 
 
 def references_of(asked: Mapping[str, Any]) -> str:
@@ -145,10 +111,7 @@ def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collec
     if "error" in found:
         lost = "" if (folder / run.folder / OUTPUT).is_file() else f"its output {run.folder}/{OUTPUT} is not there; "
         return [Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")]
-    texts = [
-        *disagreements(run, found["records"], fields, "its files"),
-        *_outcome(run, found),
-    ]
+    texts = [*_disagreements(run, found["records"], fields), *_outcome(run, found)]
     there = {path.name for path in (folder / run.folder).iterdir() if path.is_file()}
     less = sorted(set(found["files"]) - there)
     more = sorted(there - set(found["files"])) if run.folder.startswith("output/") else ()
@@ -159,26 +122,23 @@ def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collec
     ]
 
 
-def disagreements(run: Run, others: Sequence[Record], fields: Collection[str], source: str) -> Iterator[str]:
-    """Yield how the records of a run differ in some fields from others of it, each text once.
-
-    :param source: what the others are made of, in words.
-    """
+def _disagreements(run: Run, others: Sequence[Record], fields: Collection[str]) -> Iterator[str]:
+    """Yield how the records of a run differ in some fields from those recomputed, each text once."""
     by_metric = {record["metric"]: record for record in others}
     texts: dict[str, None] = {}
     for record in run.records:
         other = by_metric.pop(record["metric"], None)
         if other is None:
-            texts[f"{record['metric'] or 'its failure'} is in the record, but does not follow from {source}"] = None
+            texts[f"{record['metric'] or 'its failure'} is in the record, but does not follow from its files"] = None
             continue
         for field in fields:
             one, two = _comparable(field, record[field]), _comparable(field, other[field])
             if not same(one, two):
                 which = f"{record['metric']}: {field}" if field in OF_METRIC else field
-                texts[f"{which} is {_short(one)} in the record, but {_short(two)} by {source}"] = None
+                texts[f"{which} is {_short(one)} in the record, but {_short(two)} by its files"] = None
     yield from texts
     for metric in by_metric:
-        yield f"{metric} is not among its records, but was measured by {source}"
+        yield f"{metric} is not among its records, but was measured by its files"
 
 
 def _outcome(run: Run, found: Mapping[str, Any]) -> Iterator[str]:

@@ -26,7 +26,6 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.records.perflog import records_of
 from fabric_checks.records.record import SIMULATED
 from fabric_checks.reframe_ext import describing, internals
-from fabric_offers.recomputation import FORM
 
 #: Test, partition and environment of a case.
 Key = tuple[str, str, str]
@@ -60,7 +59,6 @@ def recompute(system: Any, folder: str, topology: str, level: str, runs: Sequenc
     for number, entry in _in_order(runs, cases, system):
         found[number] = entry
     return {
-        "form": FORM,
         "folder": folder,
         "cases": [list(key) for key, case in cases.items() if level in case.check.tags],
         "runs": found,

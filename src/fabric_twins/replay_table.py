@@ -37,10 +37,10 @@ def parse(text: str, layouts: Sequence[Layout]) -> dict[Layout, Replayed]:
     :param layouts: the layouts that were asked for, in order.
     :raises OutputError: if it is not whole or its values are not believable.
     """
-    output = fabric.parse(text, "replay-series", ("nodes", "ppn", "run_s", "compute_s"))
+    _, rows = fabric.parse(text, "replay-series", ("nodes", "ppn", "run_s", "compute_s"))
     found: list[tuple[int, tuple[int, int]]] = []
     times = {}
-    for line, cells in output.rows:
+    for line, cells in rows:
         nodes, ppn = (whole(cells[key], line, "a number of nodes and of processes") for key in ("nodes", "ppn"))
         run_s, compute_s = (_seconds(cells[key], line) for key in ("run_s", "compute_s"))
         if compute_s > run_s * (1 + 1e-6):

@@ -43,7 +43,6 @@ WRONG = [
     ("compare a=results b=results --repeatable 5", 2, "'5' is not a share such as 5% or 0.05"),
     ("archive results", 2, "results has results, and an archive has a folder of its own; name that behind it"),
     ("archive results notes.txt", 2, "notes.txt is a file, and an archive is a folder; name another one"),
-    ("archive empty.jsonl new", 1, "empty.jsonl: no sound record"),
     ("report results -o new/r.html", 2, "new: there is no such folder; make it, or name another one with -o"),
     ("cost --plan nested.json", 1, "nested.json: this is not the plan of a run; ci/run --cost writes one"),
     ("nightly --session=", 2, "Invalid value for '--session': it is empty"),

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from fabric_checks.core.errors import FabricError, RecordError
-from fabric_checks.records.record import FIELDS, TYPES, Facts, MetricFacts
+from fabric_checks.records.record import FIELDS, TYPES
 from fabric_offers import bundle_file, checking
 from fabric_offers import request as requests
 from fabric_offers.cli import command
@@ -32,18 +32,7 @@ FORMS = {
 def genuine():
     """Return the facts, and the files of one case in two passes."""
     facts, files = offers.parts()
-    return facts, {name: text for name, text in files.items() if not re.search("OsuLatency|LammpsBench", name)} | {
-        name: _of_one_case(text) for name, text in files.items() if name.startswith("reports/")
-    }
-
-
-def _of_one_case(report):
-    content = json.loads(report)
-    for run in content["runs"]:
-        run["testcases"] = [
-            case for case in run["testcases"] if not case["facts"] or case["facts"]["check"] == "HotSpot"
-        ]
-    return json.dumps(content).encode()
+    return facts, {name: text for name, text in files.items() if not re.search("OsuLatency|LammpsBench", name)}
 
 
 @pytest.fixture(scope="module")
@@ -77,42 +66,17 @@ def altered(field, value):
     return {**value, "x": "y"} if isinstance(value, dict) else [*value, *value[:1]]
 
 
-def with_report(files, lines):
-    """Return files whose report of ReFrame has what the records have."""
-    (name,) = [name for name in files if name.startswith("reports/")]
-    report = json.loads(files[name])
-    by_output = {}
-    for record in (record for each in lines.values() for record in each):
-        by_output.setdefault(record["output"], []).append(record)
-    for case in (case for run in report["runs"] for case in run["testcases"] if case["facts"]):
-        for record in by_output.get(case["facts"]["output"], ()):
-            report["session_info"]["version"] = record["reframe"]
-            case |= {key: record[key] for key in ("system", "partition", "environ", "jobid", "fail_reason")}
-            case |= {"display_name": record["test"], "result": record["case_result"]}
-            own = {key: record[key] for key in Facts.__slots__ if key != "metrics"}
-            metrics = {**case["facts"]["metrics"], record["metric"]: {k: record[k] for k in MetricFacts.__slots__}}
-            case["facts"] = {**case["facts"], **own, "metrics": metrics}
-            judged = [record[key] for key in ("value", "reference", "lower", "upper", "unit", "result")]
-            case["perfvalues"][f"local:node:{record['metric']}"] = judged
-    return {**files, name: json.dumps(report).encode()}
-
-
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_field_follows_from_something_or_is_listed(genuine, found, field):
-    """Changed in one record, and in all; and in all of them and the report, which only what is listed survives."""
+    """Changed in one record, and in all, which only what is listed survives."""
     files = genuine[1]
     for change_all in (False, True):
         lines = offers.records(files)
         for record in (record for each in lines.values() for record in (each if change_all else each[:1])):
             record[field] = altered(field, record[field])
-        changed = offers.with_records(files, lines)
-        assert found(changed)
-    assert bool(found(with_report(changed, lines))) == (field not in LISTED)
-
-
-def test_the_report_of_the_test_is_that_of_reframe(genuine, found):
-    files = genuine[1]
-    assert found(with_report(files, offers.records(files))) == []
+        listed = found(offers.with_records(files, lines))
+        assert listed or field in LISTED
+    assert not (listed and field in LISTED)
 
 
 #: How each file of a case is changed.
@@ -188,23 +152,9 @@ def test_what_the_file_of_a_system_adds_is_named(genuine, found, known, tmp_path
     assert "no scheduler or launcher `own`" in listed[0][2]
 
 
-@pytest.mark.parametrize(
-    "name, content, kind",
-    [
-        ("reports/run-report-x.json", None, "removed"),
-        ("site/references/local.yaml", b"OsuLatency: {}\n", "changed"),
-        ("output/{}/more.txt", b"x", "added"),
-    ],
-)
-def test_other_files_of_an_offer_that_do_not_fit_are_found(genuine, found, name, content, kind):
-    files = dict(genuine[1])
-    name = name.format(next(key for key in files if key.endswith("rfm_job.sh")).partition("/")[2].rpartition("/")[0])
-    if content is None:
-        files = {key: text for key, text in files.items() if not key.startswith("reports/")}
-    else:
-        files[name] = content
-    listed = found(files)
-    assert {each[0] for each in listed} == {kind}
+def test_a_file_that_no_job_script_writes_is_found(genuine, found):
+    folder = next(name for name in genuine[1] if name.endswith("rfm_job.sh")).rpartition("/")[0]
+    assert {kind for kind, _, _ in found({**genuine[1], f"{folder}/more.txt": b"x"})} == {"added"}
 
 
 def test_a_bundle_is_not_what_its_manifest_calls_it(genuine, known, tmp_path):

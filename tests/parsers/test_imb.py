@@ -73,7 +73,7 @@ def test_the_block_of_the_right_number_of_processes(golden):
 
 
 def test_another_program_is_refused(golden):
-    with pytest.raises(OutputError, match="no block '# Benchmarking PingPong': the program did not start"):
+    with pytest.raises(OutputError, match=r"no line '# Intel\(R\) MPI Benchmarks': the program did not start"):
         imb.parse(golden("osu-py/4.1.2/osu_latency.txt"), "PingPong", SIZES, 2)
     with pytest.raises(OutputError, match="no block of PingPong on 2 processes; the output has 'Allreduce'"):
         imb.parse(golden("imb/2021.11/Allreduce.txt"), "PingPong", SIZES, 2)
@@ -130,13 +130,9 @@ def test_the_defects_of_a_checking_program_have_to_be_none(golden):
         imb.parse(with_row(text, 64, {4: "2.00"}), "PingPong", SIZES, 2)
 
 
-@pytest.mark.parametrize("before", [0, 1])
-def test_the_output_of_another_program_of_imb_is_refused_at_its_line(golden, before):
-    text = golden("imb/2021.11/P2P.PingPong.1MiB.txt")
-    header = next(number for number, line in enumerate(text.splitlines(), 1) if "IMB-P2P" in line)
-    wrong = f"line {header + before}: expected the output of IMB-MPI1, found the part 'IMB-P2P'"
-    with pytest.raises(OutputError, match=wrong):
-        imb.parse("\n" * before + text, "PingPong", QUICK[1:], 2)
+def test_the_output_of_another_program_of_imb_is_refused(golden):
+    with pytest.raises(OutputError, match="expected the output of IMB-MPI1, found the part 'IMB-P2P'"):
+        imb.parse(golden("imb/2021.11/P2P.PingPong.1MiB.txt"), "PingPong", QUICK[1:], 2)
 
 
 def test_a_refusal_is_named(golden):
@@ -236,9 +232,9 @@ def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
         ({2: "0.14", 3: "0.07", 4: "0.08", 5: "12.50"}, None),
         ({2: "0.14", 3: "0.07", 4: "0.08", 5: "40.00"}, "does not fit the times at 64 B"),
         ({2: "0.14", 3: "0.07", 4: "0.08", 5: "60.00"}, "does not fit the times at 64 B"),
-        # 0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.095, 79 %, at most.
-        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "78.00"}, None),
-        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "79.00"}, "does not fit the times at 64 B, which give .* to 78.95 %"),
+        # 0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.105, 71 %, at most.
+        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "71.00"}, None),
+        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "72.00"}, "does not fit the times at 64 B, which give .* to 71.43 %"),
     ],
 )
 def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, cells, message):
@@ -270,5 +266,7 @@ def test_a_benchmark_that_ran_twice_is_not_taken_for_one(golden):
 
 def test_two_versions_in_one_output_are_refused(golden):
     head = golden("imb/2019.6/PingPong.txt").split("# Benchmarking")[0]
-    with pytest.raises(OutputError, match=r"versions 2019 Update 6 and 2021.11 of IMB-MPI1 printed this"):
+    with pytest.raises(
+        OutputError, match=r"2 times the line '# Intel\(R\) MPI Benchmarks': several programs printed this"
+    ):
         imb.parse(head + golden("imb/2021.11/PingPong.txt"), "PingPong", SIZES, 2)

@@ -41,58 +41,65 @@ def test_a_wait_that_polls_and_then_sleeps(golden):
     assert output.header["wait settings"] == "I_MPI_THREAD_YIELD=3 I_MPI_THREAD_SLEEP=100"
 
 
+def usage(slept, verdict, *, count=None, waits=20, each=None, reason=None):
+    """Return the three lines about the CPU and sleep."""
+    count = 2 * slept if count is None else count
+    each = f"{count / 20:.3g}" if each is None else each
+    reason = (
+        reason or f"MPI_Wait slept in {slept} of {waits} waits of 12.1 ms, {each} times a wait, and used 17 % of a CPU"
+    )
+    return {
+        "cpu while waiting": "test 100 % wait 17 %",
+        "sleeps while waiting": f"test 0 in 0 of 20 waits, wait {count} in {slept} of 20 waits",
+        "blocking wait": f"{verdict}: {reason}",
+    }
+
+
+def parsed(text, lines):
+    for key, value in lines.items():
+        text = with_line(text, key, value)
+    return notification.parse(text, SIZES)
+
+
 @pytest.mark.parametrize(
     ("slept", "verdict"), [(0, "absent"), (1, "unknown"), (9, "unknown"), (10, "offered"), (20, "offered")]
 )
 def test_the_verdict_is_what_the_counts_say(golden, slept, verdict):
-    counts = f"test 0 in 0 of 20 waits, wait {2 * slept} in {slept} of 20 waits"
-    text = with_line(golden(GOLDEN), "sleeps while waiting", counts)
     for other in {"absent", "unknown", "offered"} - {verdict}:
-        with pytest.raises(OutputError, match=f"calls a blocking wait {other}, but its own counts make it {verdict}"):
-            notification.parse(with_line(text, "blocking wait", f"{other}: so"), SIZES)
-    output = notification.parse(with_line(text, "blocking wait", f"{verdict}: so"), SIZES)
-    assert (output.blocking_wait, output.reason) == (verdict, "so")
+        with pytest.raises(OutputError, match="counts of sleeps contradict each other"):
+            parsed(golden(GOLDEN), usage(slept, other))
+    output = parsed(golden(GOLDEN), usage(slept, verdict))
+    assert output.blocking_wait == verdict and output.reason.startswith(f"MPI_Wait slept in {slept} of 20 waits of ")
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("lines", "message"),
     [
-        ("slept in 20 of", "slept in 2 of"),
-        ("of 20 waits of 12", "of 2 waits of 12"),
-        ("45.2", "4.2"),
-        ("used 17", "used 1"),
+        (usage(4, "unknown", count=3), "counts of sleeps contradict each other"),
+        (usage(21, "offered", count=30), "counts of sleeps contradict each other"),
+        (usage(0, "absent", count=3), "counts of sleeps contradict each other"),
+        (usage(1, "unknown", count=0), "counts of sleeps contradict each other"),
+        (usage(20, "offered", each="4.2"), "counts of sleeps contradict each other"),
+        (usage(20, "offered", waits=2), "do not fit each other"),
+        (usage(20, "offered", reason="so"), "do not fit each other"),
+        (usage(20, "offered") | {"cpu while waiting": "test 100 % wait 1 %"}, "do not fit each other"),
+        (usage(20, "offered") | {"cpu while waiting": "unknown"}, "do not fit each other"),
+        (usage(20, "offered") | {"cpu while waiting": "test 1_0 % wait 17 %"}, "do not fit each other"),
+        (usage(20, "offered") | {"sleeps while waiting": None}, "do not fit each other"),
     ],
 )
-def test_a_reason_with_other_counts_is_refused(golden, old, new):
-    text = golden(SLEEPS)
-    assert old in text
-    with pytest.raises(OutputError, match="the header's reason does not fit its counts: 'MPI_Wait slept in"):
-        notification.parse(text.replace(old, new), SIZES)
+def test_lines_that_contradict_each_other_are_refused(golden, lines, message):
+    with pytest.raises(OutputError, match=message):
+        parsed(golden(GOLDEN), lines)
 
 
-@pytest.mark.parametrize(
-    "wait", ["3 in 4 of 20 waits", "30 in 21 of 20 waits", "3 in 0 of 20 waits", "0 in 1 of 20 waits"]
-)
-def test_counts_that_contradict_each_other(golden, wait):
-    text = with_line(golden(GOLDEN), "sleeps while waiting", f"test 0 in 0 of 20 waits, wait {wait}")
-    with pytest.raises(OutputError, match="counts of sleeps contradict each other: wait in"):
-        notification.parse(text, SIZES)
+def test_the_waits_are_those_of_the_options(golden):
+    with pytest.raises(OutputError, match="counts of sleeps contradict each other"):
+        notification.parse(golden(GOLDEN).replace(" waits 20 ", " waits 21 "), SIZES)
 
 
 def test_a_simulation_knows_neither_cpu_times_nor_sleeps(golden):
-    text = with_line(golden(GOLDEN), "cpu while waiting", "unknown")
-    with pytest.raises(OutputError, match="the header has only one of CPU times and sleeps"):
-        notification.parse(text, SIZES)
-    text = with_line(text, "sleeps while waiting", "unknown")
-    with pytest.raises(OutputError, match="the header calls a blocking wait absent, but its own counts make it unkn"):
-        notification.parse(text, SIZES)
-    output = notification.parse(with_line(text, "blocking wait", "unknown: simulated"), SIZES)
+    lines = {"cpu while waiting": "unknown", "sleeps while waiting": "unknown", "blocking wait": "unknown: simulated"}
+    output = parsed(golden(GOLDEN), lines)
     assert output.cpu_percent is None and output.sleeps is None
     assert (output.blocking_wait, output.reason) == ("unknown", "simulated")
-
-
-@pytest.mark.parametrize("key", ["cpu while waiting", "sleeps while waiting", "blocking wait"])
-@pytest.mark.parametrize("value", [None, "nothing", "test 1_0 % wait 3 %", "test nan % wait 3 %", "offered"])
-def test_damaged_headers_are_refused(golden, key, value):
-    with pytest.raises(OutputError, match=f"the header's line '{key}' has no"):
-        notification.parse(with_line(golden(GOLDEN), key, value), SIZES)

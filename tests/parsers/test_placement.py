@@ -50,7 +50,7 @@ def test_cpu_lists(text, numbers):
         (("1 hosta n2", "1 hosta"), "line 7: a row of 7 columns was expected"),
         (("# mpi: MPICH Version:      5.0.2\n", ""), "'# mpi: ...' is missing"),
         (("1 1 - -", "1 many - -"), "line 7: a list of CPUs was expected, found 'many'"),
-        (("1 1 - -", "1 3-1 - -"), "line 7: a list of CPUs was expected, found '3-1'"),
+        (("1 1 - -", "1 3-1 - -"), "line 7: a list of CPUs in order was expected, found '3-1'"),
         (("1 1 - -", "1 0,,1 - -"), "line 7: a list of CPUs was expected, found '0,,1'"),
         (("1 1 - -", "1 1234567 - -"), "line 7: a list of CPUs was expected, found '1234567'"),
         (("1 1 - -", "1 1 - all"), "line 7: a list of CPUs was expected, found 'all'"),

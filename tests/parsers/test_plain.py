@@ -18,6 +18,7 @@ libfabric:53673:1693359811::cxi:mr:cxip_map_cache():313<warn> n1: Failed to acqu
 [n01:4242] PMIX ERROR: OUT-OF-RESOURCE in file dstore_base.c at line 2450
 srun: warning: can't run 1 processes on 2 nodes, setting nnodes to 1
 n1.4242 hfi_userinit: assign_context command failed: Device or resource busy
+WARNING: There was an error initializing an OpenFabrics device.
 """
 SIGNAL = """[n01:12345] *** Process received signal ***
 [n01:12345] Signal: Segmentation fault (11)
@@ -37,6 +38,8 @@ MARKS = {
     "Open MPI 5's tags, the last blanks lost": lambda text: "".join(
         f"[prterun-n1-9@1,0]<stdout>: {line}".rstrip(" ") + "\n" for line in text.splitlines()
     ),
+    "ranks of srun": lambda text: "".join(f"  0: {line}\n" for line in text.splitlines()),
+    "ranks of mpiexec": lambda text: "".join(f"[0] {line}\n" for line in text.splitlines()),
     "a log of UCX and libfabric": lambda text: "".join(LOG + line for line in text.splitlines(keepends=True)),
     "a signal": lambda text: text.rstrip("\n") + f"{SIGNAL}\n",
 }
@@ -59,18 +62,12 @@ def test_every_parser_reads_through_marks(parser, mark):
     assert found == expected
 
 
-@pytest.mark.parametrize("parser", [name for name in WHOLE if name not in ("start-up", "ls_dyna", *MATRICES)])
-def test_a_label_before_each_line_is_named(parser):
-    text = "".join(f"0: {line}\n" for line in WHOLE[parser].text.splitlines())
-    with pytest.raises(OutputError, match=r"after '0: .*': the launcher must print lines unchanged"):
-        WHOLE[parser].parse(text)
-
-
 def test_what_stays():
     assert plain.cleaned("\x1b[2Jn1\n") == "\x1b[2Jn1\n"
+    assert plain.cleaned("n\x1b[31m1\n") == "n\x1b[31m1\n"
+    assert plain.cleaned("0: a\n0:\n1 b\n") == "0: a\n0:\n1 b\n"
     assert plain.cleaned("a\x85b\u2028c\x0bd\n") == "a\ufffdb\ufffdc\ufffdd\n"
     assert plain.cleaned("[1,0]<stdout>:  two blanks\n[1,0]<stdout>:\n") == "  two blanks\n\n"
-    assert plain.label_of("LAMMPS (1 Jan)\n", "LAMMPS (") == ""
 
 
 def test_operations_that_were_not_done_are_no_measurement():

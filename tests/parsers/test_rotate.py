@@ -80,7 +80,7 @@ def test_launcher_noise_around_the_output_is_passed_over(text):
         ("# shifts: 8 of 8", "# shifts: many", "how many shifts"),
         ("# transfers: 10000.0 s", "# transfers: 0 s", "seconds of 'transfers'"),
         ("# elapsed: 11000.0 s\n", "", "seconds of 'elapsed'"),
-        ("# rank 7: host n7\n", "", "host of rank 7"),
+        ("# rank 7: host n7\n", "", "hosts of 16 ranks"),
         ("# ranks: 16\n", "", "'ranks'"),
         ("confirm-repeats 4", "confirm-repeats 3", "not measured 3 times"),
         ("\n0 1 9 ", "\n0 1 10 ", "not those of the pattern"),
@@ -189,12 +189,12 @@ def test_what_is_no_progress_is_not_passed_over(golden):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("confirm-repeats 4", "confirm-repeats 0", "no whole number of 1 or more for 'confirm-repeats': '0'"),
-        ("# ranks: 8", "# ranks: 1", "the header names the hosts of 8 ranks, but says that 1 ran"),
-        ("# ranks: 8", "# ranks: 9", "does not name the host of rank 8 of 9"),
+        ("confirm-repeats 4", "confirm-repeats 0", "has 0 for 'confirm-repeats', which must be at least 1"),
+        ("# ranks: 8", "# ranks: 1", "does not name the hosts of 1 ranks in order"),
+        ("# ranks: 8", "# ranks: 9", "does not name the hosts of 9 ranks in order"),
         ("# ranks: 8\n", "# ranks: 8\n# ranks: 9\n", "the header gives 'ranks' twice, with different values"),
         ("# ranks: 8\n", "# complete: 1 rows\n# ranks: 8\n", "several lines '# complete: ...'"),
-        ("# columns: round", "# columns: sender", "the table has a column twice"),
+        ("# columns: round", "# columns: sender", "the table has 'sender' where 'round' was expected"),
         ("# complete:", "# columns: a\n# complete:", "a line after the table was expected"),
         ("# complete:", "# complete: rows 3\n# complete:", "several lines '# complete: ...'"),
         ("over transfers: ", "over transfers: 1", "but the seconds give"),
@@ -207,20 +207,8 @@ def test_what_is_no_progress_is_not_passed_over(golden):
             "'suspects' is '0 pairs of 56, .* 43 together, 52 control",
         ),
         ("16 measured again, 6 alone", "16 measured again, 5 alone", "but measured again are .*, 24 alone"),
-        ("16 measured again, 6 alone", "5 measured again, 6 alone", "but measured again are"),
         ("# suspects: 16 pairs", "# suspects: x pairs", "'suspects' is 'x pairs"),
         ("confirm yes", "confirm no", "but measured again are 43 together"),
-        (
-            "# ordered pairs: 16 of 56",
-            "# ordered pairs: 15 of 56",
-            "'ordered pairs' is '15 of 56', but the rows give '16 of 56'",
-        ),
-        (
-            "# never sender: ranks 4-7",
-            "# never sender: none",
-            "'never sender' is 'none', but the rows give 'ranks 4-7'",
-        ),
-        ("# never receiver: ranks 0-3", "# never receiver: ranks 0-2", "but the rows give 'ranks 0-3'"),
     ],
 )
 def test_a_real_output_that_contradicts_itself_is_refused(golden, old, new, message):

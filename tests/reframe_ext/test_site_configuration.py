@@ -85,21 +85,6 @@ def test_systems_chosen_by_name_are_described_if_one_is_named(monkeypatch, comma
 
 
 @pytest.mark.parametrize(
-    ("partition", "fault"),
-    [
-        ({"name": "p", "scheduler": "local", "environs": []}, "the partition p has no 'launcher'"),
-        ({"scheduler": "local", "launcher": "local"}, "the partition without a name has no 'name'"),
-    ],
-)
-def test_a_systems_file_without_a_key_is_named_with_its_partition(tmp_path, partition, fault):
-    (tmp_path / "systems").mkdir()
-    system = {"name": "ada", "hostnames": ["a"], "partitions": [partition]}
-    (tmp_path / "systems" / "ada.py").write_text(f"systems = [{system}]")
-    with pytest.raises(ConfigError, match=f"systems/ada.py: {fault}; add it"):
-        site_configuration._collected(tmp_path)
-
-
-@pytest.mark.parametrize(
     ("system", "fault"),
     [
         ("local", ""),

@@ -104,10 +104,10 @@ def named(text: str | None) -> str | None:
     return text
 
 
-def refuse_together(option: str, *others: tuple[str, object]) -> None:
-    """Refuse options that have no effect next to another one; each is given with its value."""
-    if found := next((name for name, value in others if value), None):
-        raise click.UsageError(f"{option} and {found} exclude each other; leave one of them out")
+def refuse_together(**options: object) -> None:
+    """Refuse more than one of some options; each is given with its value."""
+    if len(given := [f"--{name}" for name, value in options.items() if value]) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; leave one of them out")
 
 
 system_option = click.option(

@@ -69,20 +69,16 @@ def command(
 ) -> None:
     """Print the metrics of a run, or the nodes that runs used."""
     form = "json" if as_json else "csv" if as_csv else None
-    of_a_run = (("--csv", as_csv), ("--session", name), ("--short", short), ("--gate", gate))
-    if as_json:
-        refuse_together("--json", ("--csv", as_csv), ("--short", short))
-    if as_csv:
-        refuse_together("--csv", ("--short", short))
+    refuse_together(json=as_json, csv=as_csv, short=short)
+    for of_a_run in ({"csv": as_csv}, {"session": name}, {"short": short}, {"gate": gate}):
+        refuse_together(node=node, nodes=as_nodes and not node, list=as_list, **of_a_run)
     if as_nodes or node:
-        refuse_together("--node" if node else "--nodes", ("--list", as_list), *of_a_run)
         _nodes(results, node, form)
         return
     if results is not None and not results.exists():
         raise RecordError(f"{results}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes")
     folder = results or paths.results()
     if as_list:
-        refuse_together("--list", *of_a_run)
         _list(folder, form)
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session

@@ -33,8 +33,6 @@ HOST_WAIT_S = 4 * 3600.0
 _PAUSE_S = 0.01
 #: A folder that every user can write in and that each host has for itself, so that locks in it are of one host.
 OF_THE_HOST = Path("/dev/shm")
-#: The folders of that kind that a host with systemd makes for each user who is logged in, by the user's number.
-OF_USERS = Path("/run/user")
 
 
 class LockedError(FabricError):
@@ -150,23 +148,8 @@ def _user(number: int) -> str:
 
 
 def host_lock() -> Path:
-    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its folder.
-
-    Any user can take the name in the folder of all; then it is in the user's own one, if there is one.
-    """
-    folder, own = OF_THE_HOST / f"fabric-checks-{os.geteuid()}", OF_USERS / str(os.geteuid())
-    if _is_foreign(folder) and own.is_dir():
-        folder = own / "fabric-checks"
-    return folder / "lock"
-
-
-def _is_foreign(folder: Path) -> bool:
-    """Return whether what is there belongs to another user, or leads elsewhere."""
-    try:
-        status = folder.lstat()
-    except FileNotFoundError:
-        return False
-    return stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid()
+    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its folder."""
+    return OF_THE_HOST / f"fabric-checks-{os.geteuid()}" / "lock"
 
 
 def own_folder(folder: Path) -> None:
@@ -176,9 +159,10 @@ def own_folder(folder: Path) -> None:
     """
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    if _is_foreign(folder):
+    status = folder.lstat()
+    if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
         raise FabricError(
-            f"{folder} belongs to {_user(folder.lstat().st_uid)} or leads elsewhere, so jobs of your other sessions on "
+            f"{folder} belongs to {_user(status.st_uid)} or leads elsewhere, so jobs of your other sessions on "
             "this host may run at the same time and falsify each other's values: have it removed"
         )
     folder.chmod(0o700)

@@ -105,7 +105,7 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
 
 def _named(access: Sequence[str], *option: str) -> str | None:
     """Return the value of an option among those of `access`; None without it."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = argparse.ArgumentParser(add_help=False)  # sbatch accepts abbreviations, too
     parser.add_argument(*option, dest="value")
     value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[0].value
     return value

@@ -7,6 +7,7 @@ All of them print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# c
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +29,12 @@ class Frame:
     """The output of one of our programs, its table not yet split.
 
     :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
-    :param columns: the names of the columns.
     :param body: the lines of the table.
     :param first_line: the number of the first of them in the output, counted from 1.
     :param count: the number of rows that the last line states.
     """
 
     header: Mapping[str, str]
-    columns: tuple[str, ...]
     body: str
     first_line: int
     count: int
@@ -52,22 +51,12 @@ class Frame:
             raise OutputError(f"the last line counts {self.count} rows, found {rows}")
 
 
-@dataclass(frozen=True)
-class FabricOutput:
-    """The output of one of our programs, not yet interpreted.
-
-    :param header: as in :class:`Frame`.
-    :param columns: the names of the columns.
-    :param rows: for each row its line number, counted from 1, and its cells by column.
-    """
-
-    header: Mapping[str, str]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, Mapping[str, str]], ...]
+#: A row: its line number in the output, counted from 1, and its cells by column.
+Rows = tuple[tuple[int, Mapping[str, str]], ...]
 
 
-def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
-    """Read the output of one of our programs.
+def parse(text: str, program: str, columns: Sequence[str]) -> tuple[Mapping[str, str], Rows]:
+    """Return the header and the rows of the output of one of our programs.
 
     :param text: the standard output of the program; lines before its first are skipped, and those about its progress if
         the launcher merged its standard error.
@@ -76,9 +65,9 @@ def parse(text: str, program: str, columns: Sequence[str]) -> FabricOutput:
     :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
     """
     frame = split(text, program, columns)
-    rows = tuple((line_number, cells_of(line, frame.columns, line_number)) for line_number, line in frame.lines())
+    rows = tuple((line_number, cells_of(line, columns, line_number)) for line_number, line in frame.lines())
     frame.require_count(len(rows))
-    return FabricOutput(frame.header, frame.columns, rows)
+    return frame.header, rows
 
 
 def options(header: Mapping[str, str]) -> dict[str, str]:
@@ -88,20 +77,26 @@ def options(header: Mapping[str, str]) -> dict[str, str]:
 
 
 def hosts(header: Mapping[str, str], ranks: int) -> tuple[str, ...]:
-    """Return the host of each rank; raise :class:`OutputError` if the header does not name them all."""
-    lines = [header.get(f"rank {rank}", "").split() for rank in range(ranks)]
-    for rank, words in enumerate(lines):
-        if len(words) != 2:
-            raise OutputError(f"the header does not name the host of rank {rank}")
-    return tuple(host for _, host in lines)
+    """Return the host of each rank; raise :class:`OutputError` unless the header names them all, in order."""
+    named = {key: value.split() for key, value in header.items() if key.startswith("rank ")}
+    if list(named) != [f"rank {rank}" for rank in range(ranks)] or any(len(words) != 2 for words in named.values()):
+        raise OutputError(f"the header does not name the hosts of {ranks} ranks in order")
+    return tuple(host for _, host in named.values())
 
 
 def number_of(values: Mapping[str, str], key: str, *, at_least: int) -> int:
     """Return the whole number of a line of the header, or of an option."""
-    text = values.get(key, "")
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < at_least:
-        raise OutputError(f"the header has no whole number of {at_least} or more for {key!r}: {quoted(text)}")
-    return int(text)
+    number = whole(values.get(key, ""), None, f"the header's whole number for {key!r}")
+    if number < at_least:
+        raise OutputError(f"the header has {number} for {key!r}, which must be at least {at_least}")
+    return number
+
+
+def require_sizes(values: Mapping[str, str], sizes_B: Sequence[int]) -> None:
+    """Raise :class:`OutputError` unless message sizes are from the option ``min-size`` to ``max-size``."""
+    first_B, last_B = (number_of(values, name, at_least=0) for name in ("min-size", "max-size"))
+    if not all(first_B <= size_B <= last_B for size_B in sizes_B):
+        raise OutputError(f"the options ask for sizes from {first_B} to {last_B} B, but the rows have others")
 
 
 def seconds(header: Mapping[str, str], key: str) -> float:
@@ -152,16 +147,10 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
         elif line.strip():
             raise OutputError(f"a line of the header was expected, found {quoted(line)}", line_number)
     line_number = first_line + len(above)
-    names = tuple(titles["names"].split())
-    if len(set(names)) < len(names):
-        raise OutputError("the table has a column twice", line_number)
-    for name in columns:
-        if name not in names:
-            raise OutputError(f"the table has no column {name!r}", line_number)
-    if len(names) != len(columns):
-        raise OutputError(f"the table has {len(names)} columns instead of {len(columns)}", line_number)
-    if exchanged := [name for name, wanted in zip(names, columns, strict=True) if name != wanted]:
-        raise OutputError(f"the columns {exchanged[0]} and {exchanged[-1]} are not in the program's order", line_number)
+    names = titles["names"].split()
+    for name, wanted in itertools.zip_longest(names, columns, fillvalue="no column"):
+        if name != wanted:
+            raise OutputError(f"the table has {quoted(name)} where {quoted(wanted)} was expected", line_number)
     end = text.find("\n#", titles.end()) + 1
     if end == 0:
         raise OutputError(_CUT)
@@ -169,8 +158,9 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
         at = text.count("\n", 0, odd.start()) + 1
         raise OutputError(f"{quoted(odd[0])} is no character of this program: the output is damaged", at)
     count = _footer(text, end, header)
-    _require_hosts(header)
-    return Frame(header, names, text[titles.end() + 1 : end], line_number + 1, count)
+    if any(key.startswith("rank ") for key in header):
+        hosts(header, number_of(header, "ranks", at_least=1))
+    return Frame(header, text[titles.end() + 1 : end], line_number + 1, count)
 
 
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"
@@ -191,7 +181,7 @@ def _start(text: str, program: str) -> int:
     if first is None:
         raise OutputError(
             f"no line '# fabric-checks {program} ...': the program did not start, or this is the output of another "
-            f"program" + plain.label_of(text, "# fabric-checks ")
+            "program, or the launcher puts something before each line"
         )
     line_number = text.count("\n", 0, first.start()) + 1
     if first["program"] != program:
@@ -227,21 +217,6 @@ def _note(header: dict[str, str], key: re.Match[str], line_number: int) -> None:
     """Add a line ``# key: value`` to the header; raise :class:`OutputError` if it contradicts another."""
     if header.setdefault(key["key"], key["value"]) != key["value"]:
         raise OutputError(f"the header gives {key['key']!r} twice, with different values", line_number)
-
-
-def _require_hosts(header: Mapping[str, str]) -> None:
-    """Raise :class:`OutputError` unless the hosts that the header names are those of its ranks, if it names any."""
-    named = [key for key in header if re.fullmatch(r"rank [0-9]+", key)]
-    if not named:
-        return
-    ranks = whole(header.get("ranks", ""), None, "the header's number of 'ranks'")
-    for rank in range(ranks):
-        if f"rank {rank}" not in named:
-            raise OutputError(f"the header does not name the host of rank {rank} of {ranks}")
-    if len(named) > ranks:
-        raise OutputError(f"the header names the hosts of {len(named)} ranks, but says that {ranks} ran")
-    if named != [f"rank {rank}" for rank in range(ranks)]:
-        raise OutputError("the header does not name the hosts in the order of ranks")
 
 
 def _without_progress(text: str, program: str) -> str:

@@ -10,6 +10,7 @@ completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize" end
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from fabric_checks.parsers.table import (
     whole,
 )
 
-_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks (?P<version>[^,]+), (?P<part>\S+) part")
+_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part", re.MULTILINE)
 _BLOCK = re.compile(r"^# Benchmarking (\S+)")
 _LAST_LINE = "# All processes entering MPI_Finalize"
 #: The parts, by the names of their programs, as the first lines call them.
@@ -94,7 +95,7 @@ _WHOLE = ("repetitions", "message_rate_per_s")
 class ImbOutput:
     """One block of an IMB benchmark.
 
-    :param version: the version of IMB, such as ``2021.11``, or None where the output does not have it.
+    :param version: the version of IMB, such as ``2021.11``.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
         processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (as printed, or from
@@ -104,7 +105,7 @@ class ImbOutput:
     :param rows: one for each message size; the barriers' only row has size 0.
     """
 
-    version: str | None
+    version: str
     processes: int
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -132,7 +133,8 @@ def parse(
     """
     text = plain.cleaned(text)
     lines = text.splitlines()
-    version = _version(lines, program)
+    version = _version(text, program)
+    _require_growing(lines)
     start = _find_block(lines, benchmark, processes, mode)
     position, columns = _find_columns(lines, start, _titles(program, benchmark))
     rows = _read_rows(lines, position, columns)
@@ -167,7 +169,9 @@ def parse(
     elif "bandwidth_MBps" in names:
         rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
     if "overlap_percent" in names:
-        _require_overlap(rows)
+        for row in rows:
+            overall, *alone = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
+            require_overlap(row, overall, min(alone), max(alone))
     return ImbOutput(version, processes, names, tuple(rows))
 
 
@@ -192,19 +196,23 @@ def _titles(program: str, benchmark: str) -> list[str]:
     return [*(["#bytes"] if has_sizes else []), *titles.split()]
 
 
-def _version(lines: Sequence[str], program: str) -> str | None:
+def _version(text: str, program: str) -> str:
     """Return the version that the first lines state; raise :class:`OutputError` if they are of another program."""
-    version: str | None = None
-    for number, line in enumerate(lines, 1):
-        match = _HEADER.match(line)
-        if match is None:
-            continue
-        if match["part"] != PARTS[program]:
-            raise OutputError(f"expected the output of {program}, found the part {quoted(match['part'])}", number)
-        if version not in (None, match["version"]):
-            raise OutputError(f"versions {version} and {match['version']} of {program} printed this", number)
-        version = match["version"]
+    heads: list[tuple[str, str]] = list(dict.fromkeys(_HEADER.findall(text)))
+    version, part = only(
+        heads, "line '# Intel(R) MPI Benchmarks'", "the program did not start, or this is another program"
+    )
+    if part != PARTS[program]:
+        raise OutputError(f"expected the output of {program}, found the part {quoted(part)}")
     return version
+
+
+def _require_growing(lines: Sequence[str]) -> None:
+    """Raise :class:`OutputError` unless the sizes of all blocks grow from row to row."""
+    sizes = [re.match(r" +([0-9]{1,15}) ", line) for line in lines]
+    for number, (one, other) in enumerate(itertools.pairwise(sizes), 2):
+        if one and other and int(other[1]) <= int(one[1]):
+            raise OutputError(f"{quoted(other[1])} B do not follow {quoted(one[1])} B: the output is damaged", number)
 
 
 def _bounds(call: re.Match[str] | None, program: str, mode: str | None) -> tuple[int, int]:
@@ -232,24 +240,6 @@ def _require_repetitions(rows: Sequence[Row], bounds: tuple[int, int] | None) ->
                 row.line,
             )
         allowed = int(found)
-
-
-def _require_overlap(rows: Sequence[Row]) -> None:
-    """Raise :class:`OutputError` unless the overlap of each row fits its times.
-
-    IMB prints 100 (communication + work - both at once) / the longer of the two, from 0 to 100. Each time may be half a
-    digit more or less than printed, which at small ones is much of the overlap.
-    """
-    for row in rows:
-        overall, communication, work = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
-        saved, longer = communication + work - overall, max(communication, work)
-        shares = [
-            100 * (saved + 3 * error) / (longer + other)
-            for error in (-HALF_DIGIT, HALF_DIGIT)
-            for other in (-HALF_DIGIT, HALF_DIGIT)
-        ]
-        # On zero bytes that take no time any overlap fits.
-        require_overlap(row, min(shares) if longer else 0.0, max(shares) if longer else 100.0)
 
 
 def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
@@ -298,10 +288,7 @@ def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str 
     for number, line in enumerate(lines, 1):
         if line.startswith("# !! Benchmark"):
             raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", number)
-    raise OutputError(
-        f"no block '# Benchmarking {benchmark}': the program did not start, or this is another program"
-        + plain.label_of("\n".join(lines), "# Benchmarking ")
-    )
+    raise OutputError(f"no block '# Benchmarking {benchmark}': the program ended before it")
 
 
 def _above_columns(lines: Sequence[str], start: int) -> tuple[int | None, str | None]:

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
@@ -22,6 +21,7 @@ from fabric_checks.parsers.table import (
     positive,
     require_mean,
     require_sum,
+    six_digits,
     two_decimals,
     whole,
 )
@@ -31,19 +31,18 @@ _LOOP = re.compile(
     r"^Loop time of (?P<time>\S+) on (?P<procs>[0-9]{1,9}) procs for (?P<steps>[0-9]{1,15}) steps with "
     r"(?P<atoms>[0-9]{1,15}) atoms\s*$"
 )
-_PERFORMANCE = re.compile(
-    r"^Performance: (?:(?P<tau_day>\S+) tau/day|(?P<ns_day>\S+) [nf]s/day, (?P<hours>\S+) hours/[nf]s), "
-    r"(?P<rate>\S+) timesteps/s(?:, (?P<scaled>\S+) (?P<unit>[kMGT]?)atom-step/s)?$"
-)
+_PERFORMANCE = re.compile(r"^Performance: (?P<rates>[0-9].*)$")
+_RATE = re.compile(r"([0-9]{1,15}\.[0-9]{3}) ([nf]s/day|hours/[nf]s|tau/day|timesteps/s|[kMGT]?atom-step/s)")
 #: The time units in a nanosecond, by LAMMPS's style of units; ``lj`` counts in its own unit, tau.
 _IN_NS = {"real": 1e6, "metal": 1e3}
 _SETUP = re.compile(r"^  (Unit style|Current step|Time step) *: (\S+)$", re.MULTILINE)
 _GRID = re.compile(r"^ *([0-9]{1,9}) by ([0-9]{1,9}) by ([0-9]{1,9}) MPI processor grid$", re.MULTILINE)
+_TASKS = re.compile(r"% CPU use with ([0-9]{1,9}) MPI tasks")
+_HISTOGRAM = re.compile(r"^Histogram: (.*)$", re.MULTILINE)
 #: The atoms that were created, or those of a file that was read or replicated.
 _ATOMS = re.compile(r"^(?:Created | +)([0-9]{1,15}) atoms$", re.MULTILINE)
-_LOCAL = re.compile(r"^Nlocal: +(\S+) ave +(\S+) max +(\S+) min$", re.MULTILINE)
-_TASKS = re.compile(r"% CPU use with ([0-9]{1,9}) MPI tasks")
-_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_LOCAL = re.compile(r"^(\w+): +(\S+) ave +(\S+) max +(\S+) min$", re.MULTILINE)
+_PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>[0-9]{1,15}) -+")
 _MULTI_ITEM = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>[^\s=]+)")
 _YAML_TITLE = re.compile(r"^keywords: \['Step', .*\]\s*$")
@@ -58,6 +57,10 @@ _SUMS = {
     "TotEng": ("KinEng", "PotEng"),
     "PotEng": ("E_bond", "E_angle", "E_dihed", "E_impro", "E_vdwl", "E_coul", "E_long"),
 }
+#: What the kinetic energy is made of in the styles of thermo output, the first less the others.
+_KINETIC = (("KinEng",), ("TotEng", "E_pair", "E_mol"))
+#: The significant digits of thermo output in columns.
+_DIGITS = 8
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
     text = plain.cleaned(text)
     lines = text.splitlines()
     versions = [match["version"] for line in lines if (match := _VERSION.match(line))]
-    started = "the program did not start, or this is another program" + plain.label_of(text, "LAMMPS (")
-    version = only(versions, "line 'LAMMPS (version)'", started)
+    version = only(versions, "line 'LAMMPS (version)'", "the program did not start, or this is another program")
     for index, line in enumerate(lines):
         if re.search(r"^ERROR( on proc \d+)?:", line):
             raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
@@ -115,7 +117,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
         raise OutputError(
             f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for", index + 1
         )
-    loop_time = positive(loop["time"], "the loop time", index + 1)
+    loop_time = positive(f"{six_digits(loop['time'], index + 1)}", "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
     if steps == 0 or atoms == 0:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
@@ -123,65 +125,64 @@ def parse(text: str, processes: int) -> LammpsOutput:
     setup = dict(found)
     if len(setup) < len(found):
         raise OutputError("the lines 'Setting up ...' are there twice: several programs printed this")
-    rate = _timesteps_per_s(lines, loop, index, setup)
+    rate = _timesteps_per_s(lines[index:], loop, setup)
     shares = _breakdown(lines, index, loop["time"], processes)
     begin = whole(setup.get("Current step", "0"), None, "the current step")
-    at_start, thermo = _thermo(lines[:index], loop, begin)
-    ends = [match for line in lines[index:] if (match := _LAST_LINE.match(line))]
+    at_start, thermo = _thermo(lines[:index], loop, begin, setup.get("Unit style", ""))
+    ends = [match for line in lines if (match := _LAST_LINE.match(line))]
     wall = only(ends, "last line 'Total wall time: ...'", "the program did not end normally")
     if 3600 * int(wall["h"]) + 60 * int(wall["min"]) + int(wall["s"]) + 1 < loop_time:
         raise OutputError(f"the loop took {loop_time:g} s, but {quoted(wall[0])}: the output is damaged")
-    _require_ranks("\n".join(lines[:index]), "\n".join(lines[index:]), atoms, processes)
+    _require_ranks(text, atoms, processes)
     return LammpsOutput(version, processes, steps, atoms, loop_time, rate, shares, thermo, at_start)
 
 
-def _require_ranks(before: str, after: str, atoms: int, processes: int) -> None:
-    """Raise :class:`OutputError` unless grid and atoms before the loop and tasks and atoms of each behind it fit it.
+def _require_ranks(text: str, atoms: int, processes: int) -> None:
+    """Raise :class:`OutputError` unless what is printed of processes and their atoms is that of this run.
 
     Otherwise these are the beginning of one run and the end of another.
     """
-    for grid in _GRID.finditer(before):
-        if math.prod(map(int, grid.groups())) != processes:
-            raise OutputError(f"{quoted(grid[0].strip())} is not one of {processes} processes: the output is damaged")
-    made = _ATOMS.findall(before)
-    if made and int(made[-1]) != atoms:
-        raise OutputError(f"the loop was over {atoms} atoms, but {quoted(made[-1])} were made: the output is damaged")
-    for local in _LOCAL.finditer(after):
-        mean, most, least = _numbers(local.groups(), None)
-        require_mean((least, mean, most), processes, "numbers of atoms", None)
-        if abs(processes * float(mean) - atoms) > processes * half_digit(mean) * (1 + 1e-6):
-            raise OutputError(f"{quoted(local[0])} does not fit {atoms} atoms on {processes} processes")
-    for tasks in _TASKS.findall(after):
-        if tasks != str(processes):
-            raise OutputError(f"{tasks} MPI tasks used CPUs, but the loop ran on {processes}: the output is damaged")
+    counts = {math.prod(map(int, grid)) for grid in _GRID.findall(text)} | {*map(int, _TASKS.findall(text))}
+    counts |= {sum(whole(n, None, "a number") for n in line.split()) for line in _HISTOGRAM.findall(text)}
+    if others := counts - {processes}:
+        raise OutputError(f"grid, MPI tasks or histograms are those of {min(others)} processes: the output is damaged")
+    made = [int(count) for count in _ATOMS.findall(text)][-1:] or [atoms]
+    for name, *numbers in _LOCAL.findall(text):
+        mean, most, least = _numbers(numbers, None)
+        require_mean((least, mean, most), processes, f"numbers of {name}", None)
+        if name == "Nlocal" and abs(processes * float(mean) - atoms) > processes * half_digit(mean) * (1 + 1e-6):
+            made.append(round(processes * float(mean)))
+    if others := set(made) - {atoms}:
+        raise OutputError(f"the loop was over {atoms} atoms, but {min(others)} are there: the output is damaged")
 
 
-def _timesteps_per_s(lines: Sequence[str], loop: re.Match[str], start: int, setup: Mapping[str, str]) -> float:
+def _timesteps_per_s(lines: Sequence[str], loop: re.Match[str], setup: Mapping[str, str]) -> float:
     """Return the printed rate; all rates of its line have to be those of the loop time."""
     rate = int(loop["steps"]) / float(loop["time"])
-    for line_number, line in enumerate(lines[start:], start + 1):
-        if match := _PERFORMANCE.match(line):
-            rates = [("rate", rate, "timesteps/s")]
-            if match["scaled"] is not None:
-                rates.append(
-                    ("scaled", rate * int(loop["atoms"]) / _UNITS[match["unit"]], f"{match['unit']}atom-step/s")
-                )
-            style, step = setup.get("Unit style"), setup.get("Time step")
-            a_day = 86400 * rate * positive(step, "the time step", None) if step else 0.0
-            if a_day and style == "lj":
-                rates.append(("tau_day", a_day, "tau/day"))
-            elif a_day and style in _IN_NS:
-                ns_day = a_day / _IN_NS[style]
-                rates += [("ns_day", ns_day, "ns/day"), ("hours", 24 / ns_day, "hours/ns")]
-            for name, fitting, unit in rates:
-                # Three decimals are printed, and six digits of the loop time.
-                if abs((printed := number(match[name] or "0", line_number)) - fitting) > 0.00051 + 1e-5 * fitting:
-                    raise OutputError(
-                        f"{printed:g} {unit} do not fit the loop time, which gives {fitting:g}: the output is damaged",
-                        line_number,
-                    )
-            return positive(match["rate"], "timesteps/s", line_number)
-    raise OutputError("no line 'Performance: ... timesteps/s' after the loop time")
+    fitting = {"timesteps/s": rate}
+    fitting |= {f"{prefix}atom-step/s": rate * int(loop["atoms"]) / each for prefix, each in _PREFIXES.items()}
+    style = setup.get("Unit style")
+    a_day = 86400 * rate * positive(setup.get("Time step", "1"), "the time step", None)
+    if style in _IN_NS:
+        fitting |= {"ns/day": a_day / _IN_NS[style], "hours/ns": 24 * _IN_NS[style] / a_day}
+    elif style == "lj":
+        fitting["tau/day"] = a_day
+    found = only(
+        [each["rates"] for line in lines if (each := _PERFORMANCE.match(line))],
+        "line 'Performance: ... timesteps/s'",
+        "the output is cut off or damaged",
+    )
+    rates = {unit: float(value) for value, unit in _RATE.findall(found)}
+    if ", ".join(f"{value:.3f} {unit}" for unit, value in rates.items()) != found or "timesteps/s" not in rates:
+        raise OutputError(f"the line of the performance is damaged: {quoted(found)}")
+    for unit, value in rates.items():
+        if unit not in fitting and style in (*_IN_NS, "lj"):
+            raise OutputError(f"{unit} is no rate with units {style}: the output is damaged")
+        # Three decimals are printed, and six digits of the loop time.
+        expected = fitting.get(unit, value)
+        if abs(value - expected) > 0.00051 + 1e-5 * expected:
+            raise OutputError(f"{value:g} {unit} do not fit the loop time, which gives {expected:g}: it is damaged")
+    return positive(str(rates["timesteps/s"]), "timesteps/s", None)
 
 
 def _breakdown(lines: Sequence[str], start: int, loop_time: str, processes: int) -> dict[str, float]:
@@ -213,21 +214,25 @@ def _breakdown(lines: Sequence[str], start: int, loop_time: str, processes: int)
     return dict(shares)
 
 
-def _thermo(lines: Sequence[str], loop: re.Match[str], begin: int) -> tuple[dict[str, float], dict[str, float]]:
+def _thermo(
+    lines: Sequence[str], loop: re.Match[str], begin: int, style: str
+) -> tuple[dict[str, float], dict[str, float]]:
     """Read the first and the last thermo output, in lines of columns or in the styles "multi" and "yaml".
 
-    :param begin: the step that the run began with.
+    :param begin: the step that the run began with. :param style: of the units.
     """
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
-    title = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].split()[:1] == ["Step"]), None)
-    keywords = next((i for i in range(len(lines) - 1, -1, -1) if _YAML_TITLE.match(lines[i])), None)
+    title, keywords = (
+        next((i for i, line in enumerate(lines) if begins(line)), None)
+        for begins in (lambda line: line.split()[:1] == ["Step"], _YAML_TITLE.match)
+    )
     if keywords is not None:
         # The words of the columns and of a row are the same lines without the marks of YAML.
         plain_lines = [re.sub(r"^\s*(?:keywords:|-) \[|', '|[',\]]", " ", line) for line in lines]
         rows = [i for i in range(keywords + 1, len(lines)) if _YAML_ROW.match(lines[i])] or [keywords]
         found = [_row(plain_lines, keywords, each) for each in rows]
     elif title is not None:
-        rows = [i for i in range(title + 1, len(lines)) if not lines[i].startswith("WARNING")] or [title]
+        rows = list(range(title + 1, len(lines))) or [title]
         found = [_row(lines, title, each) for each in rows]
     else:
         rows = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
@@ -239,9 +244,9 @@ def _thermo(lines: Sequence[str], loop: re.Match[str], begin: int) -> tuple[dict
             raise OutputError(
                 f"the items of the first thermodynamic output are not these: {quoted(' '.join(row))}", index + 1
             )
-        _require_energies(row, found[0], index + 1)
         if float(row.get("Atoms", atoms)) != atoms:
             raise OutputError(f"{row['Atoms']} atoms were there, but the loop was over {atoms}", index + 1)
+    _require_energies(dict(zip(rows, found, strict=True)), style, atoms)
     order = [float(row["Step"]) for row in found]
     if order[0] != begin or any(later <= step for step, later in itertools.pairwise(order)):
         raise OutputError(f"the thermodynamic output is not of steps from {begin} on, in order", rows[0] + 1)
@@ -254,43 +259,34 @@ def _thermo(lines: Sequence[str], loop: re.Match[str], begin: int) -> tuple[dict
     return first, last
 
 
-def _require_energies(row: Mapping[str, str], first: Mapping[str, str], line: int) -> None:
-    """Raise :class:`OutputError` unless energies add up, and the kinetic one is in proportion to the temperature."""
-    for total, parts in _SUMS.items():
-        if row.keys() >= {total, *parts}:
-            require_sum(row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", line)
-    for name in {"KinEng", "Temp"} & row.keys():
-        if float(row[name]) < 0:
-            raise OutputError(f"{name} is {row[name]}, below zero: the output is damaged", line)
-    if not row.keys() >= {"Temp", "KinEng"} and not row.keys() >= {"Temp", "TotEng", "E_pair", "E_mol"}:
-        return
-    names = ["KinEng"] if "KinEng" in row else ["TotEng", "E_pair", "E_mol"]
-    kinetic, error, temperature, rounding = zip(*_kinetic(names, row, first), strict=True)
-    # K / T = K0 / T0, with the largest errors of all four.
-    allowed = sum(error[i] * temperature[1 - i] + abs(kinetic[i]) * rounding[1 - i] for i in (0, 1))
-    if abs(kinetic[0] * temperature[1] - kinetic[1] * temperature[0]) > allowed * (1 + 1e-4):
-        raise OutputError("the kinetic energy is not in proportion to Temp: the output is damaged", line)
+def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: int) -> None:
+    """Raise :class:`OutputError` unless energies add up, and the kinetic one has one proportion to the temperature.
 
+    With ``lj`` it is 1.5 (N - 1) / N an atom.
 
-def _kinetic(names: Sequence[str], *rows: Mapping[str, str]) -> list[tuple[float, float, float, float]]:
-    """Return the kinetic energy of rows and how far it was rounded, and the same of their temperature.
-
-    :param names: ``KinEng``, or the energies of the style "one", the first less the others. Its columns have as many
-        digits, and no zeros at the end, so that the longest number shows how many there were.
+    :param rows: the thermo output by the index of its line. :param style: of the units.
     """
-    cells = [Decimal(row[name]) for row in rows for name in (*names, "Temp")]
-    digits = max(len(cell.as_tuple().digits) for cell in cells)
-
-    def error(text: str) -> float:
-        value = Decimal(text)
-        return half_digit(text) if len(names) == 1 or not value else 0.5 * 10.0 ** (value.adjusted() + 1 - digits)
-
-    found = []
-    for row in rows:
-        energies = [row[name] for name in names]
-        kinetic = float(energies[0]) - sum(map(float, energies[1:]))
-        found.append((kinetic, sum(map(error, energies)), float(row["Temp"]), error(row["Temp"])))
-    return found
+    low, high = (1.5 - 1.5 / atoms,) * 2 if style == "lj" else (-math.inf, math.inf)
+    for index, row in rows.items():
+        for total, parts in _SUMS.items():
+            if row.keys() >= {total, *parts}:
+                require_sum(row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", index + 1)
+        for name in {"KinEng", "Temp", "Volume"} & row.keys():
+            if float(row[name]) < 0:
+                raise OutputError(f"{name} is {row[name]}, below zero: the output is damaged", index + 1)
+        names = next((names for names in _KINETIC if row.keys() >= {"Temp", *names}), None)
+        if names is None:
+            continue
+        # The style "multi" prints zeros at the end, too.
+        digits = _DIGITS if len(names) > 1 else 0
+        energy = float(row[names[0]]) - sum(float(row[name]) for name in names[1:])
+        error = 1.0001 * sum(half_digit(row[name], digits) for name in names)
+        temperature, rounding = float(row["Temp"]), 1.0001 * half_digit(row["Temp"], digits)
+        if temperature:
+            low = max(low, (energy - error) / (temperature + rounding))
+            high = min(high, (energy + error) / (temperature - rounding))
+        if low > high * (1 + 1e-12) or (not temperature and abs(energy) > error):
+            raise OutputError("the kinetic energy is not in proportion to Temp: the output is damaged", index + 1)
 
 
 def _row(lines: Sequence[str], title: int, index: int) -> dict[str, str]:

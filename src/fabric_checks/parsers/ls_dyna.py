@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
@@ -23,9 +24,7 @@ _NORMAL = re.compile(r"^ *N o r m a l +t e r m i n a t i o n", re.MULTILINE)
 _ERROR = re.compile(r"^ *E r r o r +t e r m i n a t i o n", re.MULTILINE)
 _TABLE = re.compile(r"^ *T i m i n g +i n f o r m a t i o n *$", re.MULTILINE)
 _TITLES = ["CPU(seconds)", "%CPU", "Clock(seconds)", "%Clock"]
-#: The rows of the table, of fixed columns; those that are parts of the row above them are indented further.
-_NUMBERS = r" +([-+.0-9E]{0,20}[0-9][-+.0-9E]{0,20}|nan)" * 4
-_ROW = re.compile(r"^( *)(?:(T o t a l s)|(?P<name>[^\s.].{0,40}?)) *\.{0,40}" + _NUMBERS + "$")
+_CELL = re.compile(r"[-+.0-9E]+|nan")
 _TIME = re.compile(r"[0-9]E[-+][0-9]")
 _ELAPSED = re.compile(
     r"^ *Elapsed time +(\S+) +seconds\b(?:\( *(\d{1,9}) hours +(\d{1,2}) min\. +(\d{1,2}) sec\.\))?"
@@ -33,9 +32,7 @@ _ELAPSED = re.compile(
     re.MULTILINE,
 )
 _CYCLES = re.compile(r"^ *Problem cycle *= *(\S+) *$", re.MULTILINE)
-_VERSION = re.compile(r"^ *\| *Version *: *mpp\b *(.*?) *\|", re.MULTILINE)
-#: By how much rounding to five digits may make a time longer than another.
-_ROUNDING = 1 + 1e-4
+_VERSION = re.compile(r"^ *\| *Version *: *mpp\b([^|\n]*)\|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ def parse(text: str, processes: int) -> DynaOutput:
     if (problem := _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")) != cycles:
         raise OutputError(f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}")
     versions = _VERSION.findall(text)
-    version = _only(versions, "version") if versions else None
+    version = _only(versions, "version").strip() if versions else None
     clock_s = _table(text[table.end() :])
     # Start and end are whole seconds.
     if (timed_s := sum(clock_s.values())) > elapsed_s + 2:
@@ -94,43 +91,56 @@ def _only(found: Sequence[Found], what: str) -> Found:
     return only(found, what, "the run did not finish, or this is another program")
 
 
+class _Row(NamedTuple):
+    """A row of the table of times, of fixed columns; one that is a part of that above it is indented further."""
+
+    line: str
+    indent: int
+    name: str
+    cells: tuple[str, ...]
+
+
+def _row(line: str) -> _Row | None:
+    name, *cells = line.rsplit(None, 4) or [""]
+    if len(cells) < 4 or not line.isascii() or not all(map(_CELL.fullmatch, cells)):
+        return None
+    return _Row(line, len(line) - len(line.lstrip()), name.strip(" ."), tuple(cells))
+
+
 def _table(text: str) -> dict[str, float]:
     """Return the clock seconds of each part, from the table that the text begins with, its own sums checked."""
     lines = text.lstrip("\n").split("\n")
     if lines[0].split() != _TITLES:
         raise OutputError(f"the titles of the table of times were expected, found {quoted(lines[0])}")
-    rows: list[re.Match[str]] = []
+    rows: list[_Row] = []
     for line in lines[1:]:
-        if row := _ROW.match(line):
+        if row := _row(line):
             rows.append(row)
-            if row[2]:
+            if row.name == "T o t a l s":
                 return _parts(rows)
         elif len(_TIME.findall(line)) > 1:
             raise OutputError(f"a row of the table of times was expected, found {quoted(line)}")
     raise OutputError("the table of times has no line 'T o t a l s': the output is cut off")
 
 
-def _parts(rows: Sequence[re.Match[str]]) -> dict[str, float]:
+def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
     totals = rows[-1]
     clock_s: dict[str, float] = {}
-    parts: list[re.Match[str]] = []
+    parts = [row for row in rows[:-1] if row.indent == totals.indent]
     for row in rows[:-1]:
-        if row.start(4) != totals.start(4):
-            raise OutputError(f"a row of the table of times is not below the others: {quoted(row[0])}")
-        if is_part := len(row[1]) == len(totals[1]):
-            if row["name"] in clock_s:
-                raise OutputError(f"the table's row {quoted(row['name'])} is there twice")
-            clock_s[row["name"]] = number(row[6], None)
-            parts.append(row)
-        for seconds, percent in ((4, 5), (6, 7)):
-            value, total = number(row[seconds], None), number(totals[seconds], None)
-            if value < 0 or (total > 0 and abs(number(row[percent], None) - 100 * value / total) > 0.02):
-                raise OutputError(f"{quoted(row[0])} is below zero, or its shares are not those of its times")
-            # Interfaces have clocks of their own.
-            own_clock = row["name"].startswith("Interf.")
-            if not is_part and not own_clock and (not parts or value > number(parts[-1][seconds], None) * _ROUNDING):
-                raise OutputError(f"{quoted(row[0])} takes longer than the row that it is part of")
-    for seconds in (4, 6):
-        require_sum(totals[seconds], [row[seconds] for row in parts], "the table's parts make its total", None)
+        if len(row.line) != len(totals.line) or row.indent < totals.indent:
+            raise OutputError(f"a row of the table of times is not below the others: {quoted(row.line)}")
+        for seconds, percent in ((0, 1), (2, 3)):
+            value, total = number(row.cells[seconds], None), number(totals.cells[seconds], None)
+            if value < 0 or (total > 0 and abs(number(row.cells[percent], None) - 100 * value / total) > 0.02):
+                raise OutputError(f"{quoted(row.line)} is below zero, or its shares are not those of its times")
+    for row in parts:
+        if row.name in clock_s:
+            raise OutputError(f"the table's row {quoted(row.name)} is there twice")
+        clock_s[row.name] = number(row.cells[2], None)
+    for seconds in (0, 2):
+        require_sum(
+            totals.cells[seconds], [row.cells[seconds] for row in parts], "the table's parts make its total", None
+        )
     return clock_s

@@ -8,18 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.parsers import fabric
 from fabric_checks.parsers.points import PointOutput, PointTable
 
 #: How a receive is completed: MPI_Test in a loop, or MPI_Wait. The points are half of the round trip.
 WAYS = ("test", "wait")
 
 _TABLE = PointTable("notification", WAYS, repeats=dict.fromkeys(WAYS, (2, "")))
-_SHARES = re.compile(r"unknown|test (?P<test>[0-9]{1,6}) % wait (?P<wait>[0-9]{1,6}) %")
-_COUNTS = r"{0} (?P<{0}>[0-9]{{1,15}}) in (?P<{0}_slept>[0-9]{{1,7}}) of (?P<{0}_waits>[0-9]{{1,7}}) waits"
-_SLEEPS = re.compile("unknown|" + ", ".join(_COUNTS.format(way) for way in WAYS))
-#: The counts once more, where the reason has them.
-_REASON = re.compile(r"\D* (\S+) of (\S+) waits of \S+ ms, (\S+) times a wait, and used (\S+) % of a CPU")
-_VERDICT = re.compile(r"(?P<verdict>offered|absent|unknown): (?P<reason>.+)")
+#: The header's lines about the CPU and sleep, which have some counts twice; a simulation knows none of them.
+_LINES = ("cpu while waiting", "sleeps while waiting", "blocking wait")
+_WAITS = re.compile(
+    r"test (?P<test_cpu>[0-9]{1,6}) % wait (?P<wait_cpu>[0-9]{1,6}) %\n"
+    r"test (?P<test>[0-9]{1,15}) in (?P<test_slept>[0-9]{1,7}) of (?P<waits>[0-9]{1,7}) waits, "
+    r"wait (?P<wait>[0-9]{1,15}) in (?P<wait_slept>[0-9]{1,7}) of (?P=waits) waits\n"
+    r"(?P<verdict>\w+): (?P<reason>MPI_Wait slept in (?P=wait_slept) of (?P=waits) waits of [0-9.e+]+ ms, "
+    r"(?P<each>\S+) times a wait, and used (?P=wait_cpu) % of a CPU)"
+)
+_UNKNOWN = re.compile(r"unknown\nunknown\nunknown: (?P<reason>.+)")
 
 
 @dataclass(frozen=True)
@@ -66,38 +71,20 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     :raises OutputError: if the output is not whole or its values are not believable.
     """
     output = _TABLE.parse(text, [(size,) for size in sizes_B])
-    shares = _matched(output.header, "cpu while waiting", _SHARES, "shares")
-    cpu_percent = None if shares[0] == "unknown" else {way: float(shares[way]) for way in WAYS}
-    sleeps = _sleeps(output.header)
-    if (cpu_percent is None) != (sleeps is None):
-        raise OutputError("the header has only one of CPU times and sleeps")
-    blocking = _matched(output.header, "blocking wait", _VERDICT, "verdict")
-    counted = "unknown" if sleeps is None else sleeps["wait"].verdict
-    if blocking["verdict"] != counted:
-        raise OutputError(
-            f"the header calls a blocking wait {blocking['verdict']}, but its own counts make it {counted}"
-        )
-    if (reason := _REASON.fullmatch(blocking["reason"])) and sleeps is not None and cpu_percent is not None:
-        wait = sleeps["wait"]
-        numbers = (wait.slept, wait.waits, f"{wait.count / max(wait.waits, 1):.3g}", f"{cpu_percent['wait']:.0f}")
-        if reason.groups() != tuple(map(str, numbers)):
-            raise OutputError(f"the header's reason does not fit its counts: {quoted(blocking['reason'])}")
-    return NotificationOutput(output.header, output.rows, cpu_percent, sleeps, counted, blocking["reason"])
-
-
-def _matched(header: Mapping[str, str], key: str, pattern: re.Pattern[str], what: str) -> re.Match[str]:
-    match = pattern.fullmatch(header.get(key, ""))
-    if match is None:
-        raise OutputError(f"the header's line {key!r} has no {what}: {quoted(header.get(key, ''))}")
-    return match
-
-
-def _sleeps(header: Mapping[str, str]) -> dict[str, Sleeps] | None:
-    counts = _matched(header, "sleeps while waiting", _SLEEPS, "counts")
-    if counts[0] == "unknown":
-        return None
-    found = {way: Sleeps(*(int(counts[f"{way}{part}"]) for part in ("", "_slept", "_waits"))) for way in WAYS}
-    for way, sleeps in found.items():
-        if not sleeps.slept <= min(sleeps.waits, sleeps.count) or (sleeps.count > 0) != (sleeps.slept > 0):
-            raise OutputError(f"the header's counts of sleeps contradict each other: {way} in {quoted(counts[0])}")
-    return found
+    text = "\n".join(output.header.get(key, "") for key in _LINES)
+    if unknown := _UNKNOWN.fullmatch(text):
+        return NotificationOutput(output.header, output.rows, None, None, "unknown", unknown["reason"])
+    found = _WAITS.fullmatch(text)
+    if found is None:
+        raise OutputError(f"the header's lines {', '.join(map(repr, _LINES))} do not fit each other: {quoted(text)}")
+    waits = fabric.number_of(fabric.options(output.header), "waits", at_least=1)
+    sleeps = {way: Sleeps(*(int(found[key]) for key in (way, f"{way}_slept", "waits"))) for way in WAYS}
+    wait = sleeps["wait"]
+    if any(each.slept > min(waits, each.count) or (each.count > 0) != (each.slept > 0) for each in sleeps.values()) or (
+        wait.waits,
+        wait.verdict,
+        f"{wait.count / waits:.3g}",
+    ) != (waits, found["verdict"], found["each"]):
+        raise OutputError(f"the header's counts of sleeps contradict each other: {quoted(text)}")
+    cpu_percent = {way: float(found[f"{way}_cpu"]) for way in WAYS}
+    return NotificationOutput(output.header, output.rows, cpu_percent, sleeps, wait.verdict, found["reason"])

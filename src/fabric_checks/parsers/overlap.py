@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import Row, require_positive, require_sizes, six_digit_error, six_digits, whole
-
-#: Why a search for the work that fits into a transfer stopped: found; there is none; too many steps.
-STOPS = ("knee", "none", "cap")
+from fabric_checks.parsers.table import Row, half_digit, positive, require_sizes, six_digits, whole
 
 #: The transfers of each row of ``overlap``, and by default of ``collective_overlap``.
 TRANSFERS = ("isend", "irecv")
@@ -40,7 +37,8 @@ class OverlapOutput:
         ``*_availability_percent``, ``*_work_us`` (the work that just lengthens the transfer) and ``*_steps`` of the
         search; of collectives also ``*_osu_overlap_percent``, by the definition of the OSU micro-benchmarks: 100 (1 -
         (time with work - time of the work alone) / time without work), for work as long as the latter.
-    :param stops: for each transfer why the search stopped, one of :data:`STOPS`, by message size.
+    :param stops: for each transfer why the search for the work that fits into it stopped, by message size: ``knee``
+        (found), ``none`` (there is none) or ``cap`` (too many steps).
     """
 
     header: Mapping[str, str]
@@ -79,55 +77,51 @@ def _table(
     """
     columns = [f"{transfer}_{name}" for transfer in transfers for name in (*_VALUES, "stop", *percents)]
     names = [column for column in columns if not column.endswith("_stop")]
-    output = fabric.parse(text, program, ["size_B", *columns])
-    most_steps = fabric.number_of(fabric.options(output.header), "max-steps", at_least=1)
+    header, cells_of_rows = fabric.parse(text, program, ["size_B", *columns])
+    options = fabric.options(header)
+    most_steps = fabric.number_of(options, "max-steps", at_least=1)
+    share = positive(options.get("knee-share", ""), "the option 'knee-share'", None)
     rows: list[Row] = []
     stops: dict[str, dict[int, str]] = {transfer: {} for transfer in transfers}
-    for line, cells in output.rows:
+    for line, cells in cells_of_rows:
         row = Row(line, whole(cells["size_B"], line, "a message size"), {n: six_digits(cells[n], line) for n in names})
         for transfer in transfers:
-            stop = cells[f"{transfer}_stop"]
-            if stop not in STOPS:
-                raise OutputError(f"a stop reason ({', '.join(STOPS)}) was expected, found {quoted(stop)}", line)
-            stops[transfer][row.size_B] = stop
-            _require_believable(row, transfer, stop)
-            if (steps := row.values[f"{transfer}_steps"]) > most_steps:
-                raise OutputError(f"{transfer}_steps is {steps:g}, but the options allow {most_steps} steps", line)
+            stop = stops[transfer][row.size_B] = cells[f"{transfer}_stop"]
+            for fault in _faults([row.values[f"{transfer}_{name}"] for name in _VALUES], stop, most_steps, share):
+                raise OutputError(f"{transfer} at {row.size_B} B {fault}", line)
         for name in names:
             if name.endswith("_percent") and not 0 <= row.values[name] <= 100:
                 raise OutputError(f"{name} is {row.values[name]:g} at {row.size_B} B, outside 0 to 100", line)
         rows.append(row)
+    fabric.require_sizes(options, [row.size_B for row in rows])
     require_sizes(rows, sizes_B)
-    return OverlapOutput(output.header, tuple(rows), stops)
+    return OverlapOutput(header, tuple(rows), stops)
 
 
-def _require_believable(row: Row, transfer: str, stop: str) -> None:
-    """Raise :class:`OutputError` unless the values of a transfer agree with each other.
+def _faults(values: Sequence[float], stop: str, most_steps: int, knee_share: float) -> Iterator[str]:
+    """Yield how the values of a transfer contradict each other.
 
     Host availability = 100 (1 - overhead / nominal) percent, not below 0 (SAND2005-5199, section 5).
+
+    :param values: those of :data:`_VALUES`. :param knee_share: by how much the work that is searched for lengthens it.
     """
-    for name in ("nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "work_us", "steps"):
-        require_positive([row], f"{transfer}_{name}")
-    nominal, overhead, low, high, availability, work, steps = (row.values[f"{transfer}_{name}"] for name in _VALUES)
-    where = f"at {row.size_B} B"
-    if not low <= overhead <= high:
-        raise OutputError(f"{transfer}_overhead_us lies outside its confidence interval {where}", row.line)
+    nominal, overhead, low, high, availability, work, steps = values
+    if min(nominal, low, work) <= 0 or not low <= overhead <= high:
+        yield f"takes {nominal:g} us, an overhead of {overhead:g} us from {low:g} to {high:g} and {work:g} us of work"
+        return
+    rounding, *errors = (1.001 * half_digit(f"{value:.6g}", 6) for value in (availability, overhead, nominal))
     part = 100 * overhead / nominal
-    error = part * (six_digit_error(overhead) / overhead + six_digit_error(nominal) / nominal)
-    low_percent, high_percent = (max(0.0, 100 - part + sign * 1.001 * error) for sign in (-1, 1))
-    rounding = 1.001 * six_digit_error(availability)
-    if not low_percent - rounding <= availability <= high_percent + rounding:
-        raise OutputError(
-            f"{transfer}_availability_percent is {availability:g} {where}, which does not follow from the overhead "
-            f"of {overhead:g} us and the nominal time of {nominal:g} us",
-            row.line,
-        )
-    if stop == "none" and overhead != nominal:
-        raise OutputError(f"{transfer} stopped with none {where}, but its overhead is not nominal", row.line)
-    # The transfer was longer than nominal; by how much, is a median of differences and not a difference of medians.
-    if stop == "knee" and work + overhead < 0.9 * nominal:
-        raise OutputError(
-            f"{transfer} stopped with knee {where}, but work and overhead are less than nominal", row.line
-        )
-    if steps != int(steps):
-        raise OutputError(f"{transfer}_steps is {steps:g} {where}, not a whole number", row.line)
+    error = part * (errors[0] / overhead + errors[1] / nominal)
+    least, most = (max(0.0, 100 - part + sign * error) for sign in (-1, 1))
+    if not least - rounding <= availability <= most + rounding:
+        yield f"has an availability of {availability:g} %, but {overhead:g} of {nominal:g} us are overhead"
+    if steps not in range(1, most_steps + 2):
+        yield f"took {steps:g} steps, but the options allow {most_steps}"
+    # With a knee the transfer became longer; by how much, is a median of differences, not a difference of medians.
+    fits = {
+        "none": overhead == nominal,
+        "knee": work + overhead >= 0.9 * nominal * (1 + knee_share / 2),
+        "cap": True,
+    }
+    if not fits.get(stop):
+        yield f"stopped with {quoted(stop)}, which does not fit {work:g} us of work and {overhead:g} of {nominal:g} us"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +10,18 @@ from dataclasses import dataclass
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
 
+_NUMBER = "(?:0|[1-9][0-9]{0,5})"
+_LIST = rf"-|{_NUMBER}(-{_NUMBER})?(,{_NUMBER}(-{_NUMBER})?)*"
 #: A package and a core in it, as Linux numbers them; -1 where it does not know.
-_CORE = r"(?:-1|0|[1-9][0-9]{0,5}):(?:-1|0|[1-9][0-9]{0,5})"
+_CORE = rf"(?:-1|{_NUMBER}):(?:-1|{_NUMBER})"
+#: The cells of a row as patterns, and what they mean.
+_CELLS = {
+    "node": (r"[\w.-]+", "the name of a node"),
+    "cpu": (rf"-1|{_NUMBER}", "the number of a CPU"),
+    "cpus": (_LIST, "a list of CPUs"),
+    "cores": (rf"-|{_CORE}(,{_CORE})*", "a list of cores"),
+    "online": (_LIST, "a list of CPUs"),
+}
 
 
 @dataclass(frozen=True)
@@ -51,26 +60,28 @@ def parse(text: str) -> PlacementOutput:
     :raises OutputError: if the output is not whole, or is that of several worlds of one rank each, as with the launcher
         of another MPI.
     """
-    output = fabric.parse(text, "placement", ("rank", "host", "node", "cpu", "cpus", "cores", "online"))
+    header, cells_of_rows = fabric.parse(text, "placement", ("rank", "host", "node", "cpu", "cpus", "cores", "online"))
     for key in ("mpi", "compiler"):
-        if not output.header.get(key, "").strip():
+        if not header.get(key, "").strip():
             raise OutputError(f"the header line '# {key}: ...' is missing")
-    if output.header.get("ranks") != str(len(output.rows)):
-        stated = quoted(output.header.get("ranks", ""))
-        raise OutputError(f"the header says that {stated} ranks ran, the table has {len(output.rows)}")
+    if header.get("ranks") != str(len(cells_of_rows)):
+        stated = quoted(header.get("ranks", ""))
+        raise OutputError(f"the header says that {stated} ranks ran, the table has {len(cells_of_rows)}")
     ranks: list[RankPlace] = []
-    for line, cells in output.rows:
+    online: dict[str, str] = {}
+    for line, cells in cells_of_rows:
         if cells["rank"] != str(len(ranks)):
             raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
-        for column in ("cpus", "online"):
-            _require_cpu_list(cells[column], line)
-        if not re.fullmatch(r"[\w.-]+", cells["node"], re.ASCII):
-            raise OutputError(f"the name of a node was expected, found {quoted(cells['node'])}", line)
+        for column, (pattern, meaning) in _CELLS.items():
+            if not re.fullmatch(pattern, cells[column], re.ASCII):
+                raise OutputError(f"{meaning} was expected, found {quoted(cells[column])}", line)
+        _require_cpus(cells, line)
+        if cells["online"] not in ("-", online.setdefault(cells["host"], cells["online"])):
+            raise OutputError(f"{quoted(cells['host'])} has other CPUs in service than for an earlier rank", line)
         node = cells["host"] if cells["node"] == "-" else cells["node"]
-        cores = _cores(cells["cores"], line)
-        _require_cpus(cells, len(cores), line)
+        cores = frozenset(cells["cores"].split(",")) - {"-"}
         ranks.append(RankPlace(len(ranks), cells["host"], node, cells["cpus"], cores, cells["online"]))
-    return PlacementOutput(output.header["mpi"], output.header["compiler"], tuple(ranks))
+    return PlacementOutput(header["mpi"], header["compiler"], tuple(ranks))
 
 
 def cpu_numbers(text: str) -> frozenset[int]:
@@ -82,35 +93,17 @@ def cpu_numbers(text: str) -> frozenset[int]:
     return frozenset(numbers)
 
 
-def _cores(text: str, line: int) -> frozenset[str]:
-    """Return the cores of a list, which has each once, in order; none for ``-``."""
-    if not re.fullmatch(rf"-|{_CORE}(,{_CORE})*", text):
-        raise OutputError(f"a list of cores was expected, found {quoted(text)}", line)
-    cores = text.split(",") if text != "-" else []
-    numbers = [tuple(map(int, core.split(":"))) for core in cores]
-    if numbers != sorted(set(numbers)):
-        raise OutputError(f"a list of cores in order was expected, found {quoted(text)}", line)
-    return frozenset(cores)
-
-
-def _require_cpus(cells: Mapping[str, str], cores: int, line: int) -> None:
+def _require_cpus(cells: Mapping[str, str], line: int) -> None:
     """Raise :class:`OutputError` unless a rank's CPU is one of its own, these are in service, and have its cores."""
-    cpus, online = cpu_numbers(cells["cpus"]), cpu_numbers(cells["online"])
-    current = cells["cpu"]
-    if not re.fullmatch(r"-1|0|[1-9][0-9]{0,5}", current):
-        raise OutputError(f"the number of a CPU was expected, found {quoted(current)}", line)
+    cpus, online, current = cpu_numbers(cells["cpus"]), cpu_numbers(cells["online"]), cells["cpu"]
+    cores = [tuple(map(int, core.split(":"))) for core in cells["cores"].split(",") if core != "-"]
+    for column in ("cpus", "online"):
+        ends = [int(end) for end in re.split("[-,]", cells[column]) if end]
+        if ends != sorted(set(ends)):
+            raise OutputError(f"a list of CPUs in order was expected, found {quoted(cells[column])}", line)
     if cpus and current != "-1" and int(current) not in cpus:
         raise OutputError(f"the rank ran on CPU {current}, which is none of its own: {quoted(cells['cpus'])}", line)
     if online and not cpus <= online:
         raise OutputError(f"CPUs {quoted(cells['cpus'])} are not all in service: {quoted(cells['online'])}", line)
-    if cores > len(cpus):
-        raise OutputError(f"{cores} cores of {len(cpus)} CPUs: the output is damaged", line)
-
-
-def _require_cpu_list(text: str, line: int) -> None:
-    """Raise :class:`OutputError` unless a text is a CPU list or ``-``."""
-    well_formed = re.fullmatch(r"-|[0-9]{1,6}(-[0-9]{1,6})?(,[0-9]{1,6}(-[0-9]{1,6})?)*", text)
-    ranges = [part.split("-") for part in text.split(",")] if well_formed and text != "-" else []
-    ends = [int(end) for each in ranges for end in each]
-    if not well_formed or any(later <= end for end, later in itertools.pairwise(ends)):
-        raise OutputError(f"a list of CPUs was expected, found {quoted(text)}", line)
+    if cores != sorted(set(cores)) or len(cores) > len(cpus):
+        raise OutputError(f"{quoted(cells['cores'])} are not the cores, in order, of {len(cpus)} CPUs", line)

@@ -8,27 +8,29 @@ import re
 from fabric_checks.core.errors import OutputError, quoted
 
 _BYTE_ORDER_MARK = re.compile("^\ufeff", re.MULTILINE)
-#: Colours, and the erase-to-end-of-line that comes with them; launchers use no other control sequences.
-_COLOUR = re.compile(r"\x1b\[(?:[0-9;:]*m|K)")
+#: Colours of words, and the erase-to-end-of-line that comes with them; launchers use no other control sequences.
+_COLOUR = re.compile(r"(?<!\S)(?:\x1b\[(?:[0-9;:]*m|K))+|(?:\x1b\[(?:[0-9;:]*m|K))+(?!\S)")
 #: Line ends for Python, but not for C programs.
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 #: The tag of each line with Open MPI's --tag-output; from 5 on with the job's name, and a blank after it.
 _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
+#: The rank before each line with ``srun --label`` and MPICH's ``mpiexec -prepend-rank``.
+_RANK = re.compile(r"^(?: *[0-9]+:|\[[0-9]+\])(?: |$)", re.MULTILINE)
 _LAST_BLANKS = re.compile(r"(?m)(?<![ \t])[ \t]+$")
-#: What UCX, libfabric, PMIx and srun print, and the handlers of signals of Open MPI and UCX, also behind the beginning
-#: of a line.
+#: What UCX, libfabric, PMIx, srun and Open MPI print, and the handlers of signals of Open MPI and UCX, also behind the
+#: beginning of a line.
 _LOG = re.compile(
     r"(?:\[\d{9,}\.\d+\] \[\S+:\d+ *:\d+\] +\S+:\d+ +UC\w+ |libfabric:\d+:\d*:?\w*:\w+:"
     r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End"
-    r"|PMIX ERROR:)|srun: warning: |[\w.-]+\.\d+ hfi_\w+: "
-    r"|==== backtrace |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
+    r"|PMIX ERROR:)|srun: warning: |(?<![\w.-])[\w.-]+\.\d+ hfi_\w+: "
+    r"|==== backtrace |(?<!.)WARNING: |(?<!.) *\d+ +(?:0x[0-9a-f]+ )?\S+\(\) +\S*:\d).*"
 )
 #: What UCX logs of an operation that it did not do. The program ends as if it had, and prints a time.
 _REFUSED = re.compile(r"UCX +ERROR +((?:invalid|unsupported) atomic operation[^\n]*)")
 
 
 def cleaned(text: str) -> str:
-    """Return an output without byte-order marks, colours, Open MPI's tags, what network libraries log, and blanks at
+    """Return an output without byte-order marks, colours, tags of all lines, what network libraries log, and blanks at
     the ends of lines.
 
     Each line is ended by a line feed. The lines keep their numbers, but those of the log are not counted.
@@ -46,24 +48,11 @@ def cleaned(text: str) -> str:
         text = _COLOUR.sub("", text)
     if "]<std" in text:
         text = _without_tags(text)
+    if _RANK.match(text) and all(_RANK.match(line) for line in text.split("\n") if line):
+        text = _RANK.sub("", text)
     if _LOG.search(text):
         text = re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text)
     return _LAST_BLANKS.sub("", text) if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")) else text
-
-
-def label_of(text: str, first: str) -> str:
-    """Return a remedy for a message if something precedes the first line of an output on that line, or nothing.
-
-    :param first: the beginning of that line.
-    """
-    for number, line in enumerate(text.splitlines(), 1):
-        before, found, _ = line.partition(first)
-        if found and before.strip():
-            return (
-                f"; line {number} has it after {quoted(before)}: the launcher must print lines unchanged, without rank "
-                "or time"
-            )
-    return ""
 
 
 def _without_tags(text: str) -> str:

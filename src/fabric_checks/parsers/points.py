@@ -15,7 +15,6 @@ from fabric_checks.parsers import fabric
 from fabric_checks.parsers.table import positive, require_keys, six_digits, whole
 
 _ENDINGS = ("us", "ci_low_us", "ci_high_us", "samples", "stop")
-_STOPS = ("ci", "cap")
 #: Fewer samples give no interval of 95 %, so that no point ends before.
 FEWEST_SAMPLES = 8
 #: The options with the share and the seconds of the rule.
@@ -114,8 +113,8 @@ class PointTable:
         :param wanted: the values of the key columns of each row that was asked for, in order.
         :raises OutputError: if the output is not whole, has other rows or its values are not believable.
         """
-        output = fabric.parse(text, self.program, [*self.keys, *columns(*self.points)])
-        options = fabric.options(output.header)
+        header, cells_of_rows = fabric.parse(text, self.program, [*self.keys, *columns(*self.points)])
+        options = fabric.options(header)
         rules = {name: self._rule(name, options) for name in self.points}
         rows = tuple(
             PointRow(
@@ -123,10 +122,11 @@ class PointTable:
                 {column: whole(cells[column], line, meaning) for column, meaning in self.keys.items()},
                 {name: point(cells, name, line, rule) for name, rule in rules.items()},
             )
-            for line, cells in output.rows
+            for line, cells in cells_of_rows
         )
+        fabric.require_sizes(options, [row.key["size_B"] for row in rows])
         require_keys([(row.line, tuple(row.key.values())) for row in rows], wanted, tuple(self.keys))
-        return PointOutput(output.header, rows)
+        return PointOutput(header, rows)
 
     def _rule(self, name: str, options: Mapping[str, str]) -> Rule:
         """Return the rule of a point, as the options give it."""
@@ -153,24 +153,18 @@ def point(cells: Mapping[str, str], name: str, line: int, rule: Rule) -> Point:
     median, low, high = (six_digits(cells[f"{name}_{ending}"], line) for ending in _ENDINGS[:3])
     samples = whole(cells[f"{name}_samples"], line, f"a number of samples of {name}")
     stop = cells[f"{name}_stop"]
-    if median <= 0 or low < 0:
-        raise OutputError(f"{name}_us is {min(median, low):g}; a time must be positive", line)
-    if not low <= median <= high:
-        where = f" at {cells['size_B']} B" if "size_B" in cells else ""
-        raise OutputError(f"{name}_us lies outside its confidence interval{where}", line)
-    if samples == 0:
-        raise OutputError(f"{name}_us has no samples", line)
-    if stop not in _STOPS:
-        raise OutputError(f"{name}_stop must be ci or cap, found {quoted(stop)}", line)
-    # By how far the farther end of the interval is from the median, as a share of it; six digits are printed.
+    if not 0 < low <= median <= high:
+        raise OutputError(f"{name}_us is {median:g} in an interval from {low:g} to {high:g}, which cannot be", line)
+    # The farther end of the interval as a share of the median; six digits are printed.
     width, rounding = max(median - low, high - median) / median, 2e-5
-    least = rule.fewest if stop == "ci" else min(rule.fewest, FEWEST_SAMPLES)
-    if samples < least:
-        raise OutputError(f"{name} stopped with {stop} after {samples} samples, but takes at least {least}", line)
-    if stop == "ci" and width > rule.share + rounding:
-        raise OutputError(f"{name} stopped with ci, but its interval is wider than {100 * rule.share:g} % of it", line)
-    if stop == "cap" and samples >= rule.fewest and width < rule.share - rounding:
-        raise OutputError(f"{name} stopped with cap, but its interval is within {100 * rule.share:g} % of it", line)
+    fits = {
+        "ci": samples >= rule.fewest and width <= rule.share + rounding,
+        "cap": samples >= min(rule.fewest, FEWEST_SAMPLES)
+        and (samples < rule.fewest or width >= rule.share - rounding),
+    }
+    if not fits.get(stop):
+        found = f"{samples} samples with an interval within {100 * width:g} % of it"
+        raise OutputError(f"{name} stopped with {quoted(stop)}, which does not fit {found}", line)
     # When the last sample began the time was not up, unless they were too few; half of them take the median or more.
     if samples > FEWEST_SAMPLES and (samples / 2 - 1) * median > rule.longest_us * (1 + rounding):
         raise OutputError(f"{samples} samples of {name}_us take longer than the options allow", line)

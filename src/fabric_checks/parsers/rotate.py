@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric, long_table, rotate_patterns
-from fabric_checks.parsers.table import number, whole
+from fabric_checks.parsers.table import half_digit, number, whole
 
 #: The phases of a run, in order.
 PHASES = ("scan", "leaf", "together", "control", "alone")
 
 _COLUMNS = {"round": pl.Int32, "sender": pl.Int32, "receiver": pl.Int32, "MBps": pl.Float64, "phase": pl.String}
 _SUSPECTS = re.compile(
-    r"(?P<pairs>[0-9]{1,9}) pairs of [0-9]{1,12}, [0-9]{1,9} senders, [0-9]{1,9} receivers; "
-    r"(?:(?P<again>[0-9]{1,9}) measured again, )?(?P<alone>[0-9]{1,9})(?: measured)? alone"
+    r"[1-9][0-9]* pairs of [^;]*; (?:(?P<again>[0-9]{1,9}) measured again, )?(?P<alone>[0-9]{1,9})(?: measured)? alone"
 )
 _VALID = pl.col("MBps").is_finite() & (pl.col("MBps") > 0)
 
@@ -127,6 +126,9 @@ def parse(text: str) -> RotateOutput:
     pattern = options.get("pattern", "")
     if pattern not in rotate_patterns.PATTERNS:
         raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
+    for key, ran in {"pattern": pattern, "nodes": str(ranks)}.items():
+        if header.get(key, ran) != ran:
+            raise OutputError(f"the header has {quoted(header[key])} as {key!r}, but {quoted(ran)} ran")
     phases = {}
     for phase in PHASES:
         part = table.filter(pl.col("phase") == phase)
@@ -148,8 +150,11 @@ def parse(text: str) -> RotateOutput:
     if (confirm := options.get("confirm", "")) not in ("yes", "no"):
         raise OutputError(f"the option 'confirm' is {quoted(confirm)}, neither yes nor no")
     _require_suspects(header, phases, repeats, confirm == "yes")
-    _require_ratio(header, elapsed_s / transfers_s)
-    output = RotateOutput(
+    ratio, text_of_it = elapsed_s / transfers_s, header.get("elapsed over transfers")
+    rounding = ratio * sum(half_digit(f"{time_s:.6g}", 6) / time_s for time_s in (elapsed_s, transfers_s))
+    if text_of_it is not None and abs(number(text_of_it, None) - ratio) > 0.0005 + 1.001 * rounding:
+        raise OutputError(f"'elapsed over transfers' is {quoted(text_of_it)}, but the seconds give {ratio:.3f}")
+    return RotateOutput(
         header,
         pattern,
         fabric.hosts(header, ranks),
@@ -161,8 +166,6 @@ def parse(text: str) -> RotateOutput:
         phases,
         groups,
     )
-    _require_measured(output)
-    return output
 
 
 def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
@@ -261,50 +264,16 @@ def _least_transfers_s(table: pl.DataFrame, options: Mapping[str, str]) -> float
 
 
 def _require_suspects(header: Mapping[str, str], phases: Mapping[str, Transfers], repeats: int, confirm: bool) -> None:
-    """Raise :class:`OutputError` unless the line about suspects, if there is one, agrees with what was measured again.
+    """Raise :class:`OutputError` unless the line about suspects agrees with what was measured again.
 
-    Older outputs do not have how many were measured again.
+    Older outputs of ``--confirm`` may lack it.
     """
     text = header.get("suspects")
     again = {phase: len(phases[phase]) for phase in PHASES[2:]}
-    if text == ("none" if confirm else "not measured again") or (text is None and not confirm):
-        fits = not any(again.values())
-    elif counts := _SUSPECTS.fullmatch(text or "") if confirm else None:
-        alone = int(counts["alone"])
-        measured = int(counts["again"] or alone)
-        fits = again["alone"] == alone * repeats and alone <= measured <= min(int(counts["pairs"]), again["together"])
-    else:
-        fits = text is None
-    if not fits:
-        rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
-        raise OutputError(f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}")
-
-
-def _require_measured(output: RotateOutput) -> None:
-    """Raise :class:`OutputError` unless the last lines, if there are any, agree with the rows of the scan."""
-    measured, all_pairs = output.ordered_pairs
-    for key, counted in (
-        ("ordered pairs", f"{measured} of {all_pairs}"),
-        ("never sender", _ranges(output.never_senders)),
-        ("never receiver", _ranges(output.never_receivers)),
-    ):
-        if output.header.get(key, counted) != counted:
-            raise OutputError(f"{key!r} is {quoted(output.header[key])}, but the rows give {quoted(counted)}")
-
-
-def _ranges(ranks: tuple[int, ...]) -> str:
-    """Return ranks as the program writes them: ``ranks 0-3,7``, or ``none``."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1][1:] = [rank]
-        else:
-            runs.append([rank])
-    return "ranks " + ",".join("-".join(map(str, run)) for run in runs) if runs else "none"
-
-
-def _require_ratio(header: Mapping[str, str], ratio: float) -> None:
-    """Raise :class:`OutputError` unless the ratio of the last lines, if there is one, is that of their seconds."""
-    text = header.get("elapsed over transfers")
-    if text is not None and abs(number(text, None) - ratio) > 0.00051 + 2e-5 * ratio:
-        raise OutputError(f"'elapsed over transfers' is {quoted(text)}, but the seconds give {ratio:.3f}")
+    found = _SUSPECTS.fullmatch(text or "")
+    alone, measured = (int(found[key] or 0) if found else 0 for key in ("alone", "again"))
+    fits = again["alone"] == alone * repeats and measured <= again["together"]
+    if (text is None and confirm) or (fits and (confirm and bool(found)) == any(again.values())):
+        return
+    rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
+    raise OutputError(f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}")

@@ -19,7 +19,7 @@ _TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
 #: Half of the last of two decimals, and the error of a binary fraction.
 HALF_DIGIT = 0.005 + 1e-6
 #: A number as C prints it; Python's float() accepts more, such as 1_0.
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,17 @@ def two_decimals(text: str, line: int) -> float:
     return value
 
 
-def half_digit(text: str) -> float:
-    """Return half a unit of the last printed digit of a finite number; 0 for a bare ``0``, which C's ``%g`` prints
-    for exactly 0.
+def half_digit(text: str, digits: int = 0) -> float:
+    """Return half a unit of the last digit of a printed number, which is what rounding changes; 0 for a bare ``0``.
+
+    :param digits: the significant digits of which C's ``%g`` leaves out zeros at the end.
     """
-    exponent = Decimal(text).as_tuple().exponent
-    return 0.0 if text == "0" or not isinstance(exponent, int) else 0.5 * 10.0 ** min(exponent, 300)
+    number = Decimal(text)
+    exponent = number.as_tuple().exponent
+    if text == "0" or not isinstance(exponent, int):
+        return 0.0
+    last = min(exponent, number.adjusted() + 1 - digits) if digits else exponent
+    return 0.5 * 10.0 ** min(last, 300)
 
 
 #: A number as C prints it with ``%.6g``: six digits at most, and no zeros that say nothing.
@@ -78,11 +83,6 @@ def six_digits(text: str, line: int) -> float:
     if text == "-0" or not re.fullmatch(f"-?{SIX_DIGITS}", text):
         raise OutputError(f"{quoted(text)} is not a number of six digits like all values: the output is damaged", line)
     return value
-
-
-def six_digit_error(value: float) -> float:
-    """Return half a unit of the last of six digits of a number that is not below 0, which is what rounding changes."""
-    return 0.5 * 10.0 ** (math.floor(math.log10(value)) - 5) if value > 0 else 0.0
 
 
 def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int | None) -> None:
@@ -181,15 +181,28 @@ def require_rate(row: Row, bandwidth_MBps: float, message_rate_per_s: float, mes
         )
 
 
-def require_overlap(row: Row, low: float, high: float) -> None:
-    """Raise :class:`OutputError` unless the overlap of a row is a percentage that fits the times of the row.
+def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: float) -> None:
+    """Raise :class:`OutputError` unless the overlap of a row is a percentage that fits its times.
 
-    :param low: the least that the times give, in percent, rounding included; :param high: the most.
+    It is 100 (1 - (overall - hidden) / longer), from 0 to 100. Each time may be half a digit more or less than printed,
+    which at small ones is much of the overlap.
+
+    :param overall_us: communication and work at once; :param hidden_us: the one, and :param longer_us: the other alone.
     """
     overlap = row.values["overlap_percent"]
     if not 0 <= overlap <= 100:
         raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
-    low, high = (min(max(bound, 0.0), 100.0) for bound in (low, high))
+    # On zero bytes that take no time any overlap fits.
+    shares = (
+        [0.0, 100.0]
+        if not longer_us
+        else [
+            100 * (1 - (overall_us - hidden_us + 2 * error) / (longer_us + other))
+            for error in (-HALF_DIGIT, HALF_DIGIT)
+            for other in (-HALF_DIGIT, HALF_DIGIT)
+        ]
+    )
+    low, high = (min(max(share, 0.0), 100.0) for share in (min(shares), max(shares)))
     if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
         raise OutputError(
             f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to "

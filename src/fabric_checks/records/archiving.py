@@ -55,7 +55,6 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
     faults = Faults()
     found = files_of(results, faults)
     written: set[Path] = set()
-    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     read = added = 0
     batch: list[pl.DataFrame] = []
@@ -77,9 +76,6 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
             added += write(pl.concat(batch), folder, written)
     lines = tuple(faults.lines())
     if not read:
-        if is_new:
-            (folder / ".lock").unlink()
-            folder.rmdir()
         raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
     return Added(added, read - added, tuple(sorted(path for path in written if path.exists())), lines)
 

@@ -307,9 +307,9 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
         site.validate()
     except ConfigError as error:
         fault: Any = error.__cause__  # of jsonschema, which ReFrame prints without its path
-        if not hasattr(fault, "absolute_path"):
+        if not hasattr(fault, "json_path"):
             raise
-        raise ConfigError(f"{_place(site, fault.absolute_path)}: {cut(fault.message, 200)}") from None
+        raise ConfigError(f"{fault.json_path}: {cut(fault.message, 200)}") from None
     if name is not None:
         require_system(name, site["systems"])
     site.select_subconfig(name)
@@ -318,15 +318,6 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
     if folder is not None:
         context = rt.runtime()
         context.make_stagedir = context.make_outputdir = lambda *names: str(folder)
-
-
-def _place(settings: Any, path: Iterable[str | int]) -> str:
-    """Return where in the settings a value is, with the names of the system and the partition: ``systems/ada``."""
-    words = []
-    for step in path:
-        settings = settings[step]
-        words.append(str(settings.get("name", step)) if isinstance(settings, dict) else str(step))
-    return "/".join(words)
 
 
 def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:

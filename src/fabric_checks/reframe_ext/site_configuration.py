@@ -32,9 +32,6 @@ from fabric_checks.software.stacks import environments_for
 #: A run does not begin with less room than this for its results.
 _LEAST_ROOM_B = 64 * 2**20
 
-#: What every partition has to have.
-_NEEDED = ("name", "scheduler", "launcher", "environs")
-
 _JSON_LINES = {"type": "jsonlines", "level": "info"}
 
 Data = dict[str, Any]
@@ -106,11 +103,6 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             defined = runpy.run_path(str(file))
             if kind not in defined:
                 raise ConfigError(f"{file}: defines no list {kind!r}")
-            for partition in (each for system in defined.get("systems", ()) for each in system["partitions"]):
-                # ReFrame's message names neither the file nor the partition.
-                if lacking := [key for key in _NEEDED if key not in partition]:
-                    name = partition.get("name", "without a name")
-                    raise ConfigError(f"{file}: the partition {name} has no {lacking[0]!r}; add it")
             found["systems"] += defined.get("systems", [])
             found["environments"] += defined.get("environments", [])
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}

@@ -18,7 +18,7 @@ def test_the_nodes_of_the_default_partition(answers):
     assert only.nodes == ("n3",) and only.size == found.size == 3  # not the one of another partition
 
 
-@pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --partition fast"]])
+@pytest.mark.parametrize("access", [["--partition=fast"], ["-p fast"], ["--exclusive --part fast"]])
 def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access):
     answers[CONFIGURATION] = configuration(access=access)
     assert machine.look(None).nodes == ("n1",)
@@ -121,6 +121,11 @@ def test_without_a_topology_there_is_a_reason(answers, files, text, why):
 
 
 def test_switches_with_nodes_that_are_not_good_are_listed_the_worst_first():
-    verdicts = Verdicts(dict.fromkeys(["n1", "n2", "n3", "n4", "n5"], Word.GOOD) | {"n2": Word.SLOW, "n3": Word.FAULTY})
-    switches = machine.Switches({"s1": ("n1", "n2", "n4"), "s2": ("n3",), "s3": ("n5",)})
-    assert machine.rows(switches, verdicts) == [("s2", 1, 0, "n3 faulty"), ("s1", 3, 2, "n2 slow")]
+    bad = {"n2": Word.SLOW, "n3": Word.FAULTY, "n6": Word.SLOW, "n7": Word.SLOW, "n8": Word.SLOW}
+    verdicts = Verdicts(dict.fromkeys([f"n{n}" for n in range(1, 13)], Word.GOOD) | bad)
+    members = {"s4": ("n1", "n2"), "s1": ("n1", "n2", "n4"), "s0": ("n1", "n3"), "s3": ("n5",)}
+    switches = machine.Switches({**members, "s2": ("n6", "n7", "n8", "n9", "n10", "n11"), "s5": ("n3",)})
+    assert [row[:3] for row in machine.rows(switches, verdicts)] == [
+        *(("s5", 1, 0), ("s0", 2, 1), ("s2", 6, 3), ("s4", 2, 1), ("s1", 3, 2)),
+    ]
+    assert machine.rows(switches, verdicts)[1][3] == "n3 faulty"

@@ -151,6 +151,19 @@ def test_every_faulty_path_is_found_wherever_it_is_and_blames_no_node(count):
         assert machine.rounds <= 6 + 2 * math.ceil(math.log2(count))
 
 
+def test_the_smallest_group_that_fails_is_looked_into_first():
+    """The job on all 64 nodes fails, too; to begin with that takes five rounds more."""
+    machine = Machine(64, paths=[("n0", "n1")])
+    assert len(machine.vet().paths) == 1 and machine.rounds == 7
+
+
+def test_a_path_with_one_end_that_was_named_since_is_no_path():
+    vet = planning._Vet(started(names(2))[0])
+    vet.verdicts.note("n1", Word.FAULTY, "is down")
+    vet._explain(("n0", "n1"), "the path between n0 and n1 fails")
+    assert vet.verdicts.paths == [] and vet.explained == [{"n0", "n1"}]
+
+
 def test_a_faulty_path_is_found_although_one_of_its_ends_is_slow():
     found = Machine(16, paths=[("n1", "n6")], slow=["n6"]).vet()
     assert found.of(Word.SLOW) == ["n6"] and "the path between n1 and n6 fails" in found.paths[0]
