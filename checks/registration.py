@@ -4,7 +4,6 @@
 import reframe as rfm
 from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
-from reframe.core.runtime import runtime
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.layouts import Layout
@@ -13,8 +12,10 @@ from fabric_checks.reframe_ext.mixins import PpnRatioMixin, layouts_of, offered
 from fabric_checks.reframe_ext.mixins.layout import why_left_out
 from fabric_checks.reframe_ext.mixins.references import ON_DEVICE
 
+from .devices import kinds_here
 
-def check(*, compare=True):
+
+def check(*, compare=True, only_on=()):
     """Make a class a check, if some environment of the current system has the features that it needs.
 
     Every instance costs milliseconds of each start, and some classes have many: values of parameters that need a
@@ -22,9 +23,12 @@ def check(*, compare=True):
 
     :param compare: whether there is a second check, ``<name>PpnRatio``, of one process a node against more. It is left
         out where the current system has no two layouts to compare.
+    :param only_on: kinds of devices; where no partition has one of them, the class is no check, and nobody misses it.
     """
 
     def register(cls):
+        if only_on and not set(only_on) & set(kinds_here()):
+            return cls
         # Where no layout fits, `layouts` has warned; ReFrame would call it an error.
         if why_left_out(cls):
             return cls
@@ -50,8 +54,8 @@ def offered_part(cls):
 
 def on_device(cls):
     """Return the variant of a check with buffers in device memory, if a partition and an environment have it."""
-    kinds = {kind for partition in runtime().system.partitions for kind in partition.features}
-    needed = {kind: cls.needs_of.get("device", {}).get(kind, ()) for kind in cls.devices if kind in kinds}
+    here = kinds_here() if cls.devices else []
+    needed = {kind: cls.needs_of.get("device", {}).get(kind, ()) for kind in cls.devices if kind in here}
     found = [kind for kind, more in needed.items() if offered(*cls.needed(), *more)]
     if not found:
         return []

@@ -33,11 +33,15 @@ class ImbProgram(ProgramMixin, FabricCheck):
         """
         program = self.program["command"].format(benchmark=self.imb_program)
         first, last = self.sizes_log2
-        words = [program, self.benchmark, "-npmin", str(self.num_tasks), "-msglog", f"{first}:{last}"]
+        words = [program, self.benchmark, *self.buffers(), "-npmin", str(self.num_tasks), "-msglog", f"{first}:{last}"]
         own = self.partition_options("imb")
         if "-iter" not in own:
             words += ["-iter", ",".join(map(str, self.repetitions))]
         return [*words, *own]
+
+    def buffers(self):
+        """Return the options that choose the memory of the buffers; the programs for the host's have none."""
+        return []
 
     def read_rows(self, text, mode=None):
         """Return the rows of the one block there has to be."""

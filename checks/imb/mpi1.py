@@ -11,6 +11,7 @@ from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
+from ..devices import CUDA, HOST, DeviceMemory
 from ..registration import check
 from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
 
@@ -32,17 +33,27 @@ QUICK = [
 ]
 
 
-class ImbCheck(ImbProgram):
-    """One benchmark of IMB-MPI1.
+class ImbCheck(DeviceMemory, ImbProgram):
+    """One benchmark of IMB-MPI1, or of IMB-MPI1-GPU with buffers in the memory of a device.
 
     The time is IMB's ``t[usec]``, or the average over the processes where it prints three. Subclasses declare whether
     it has a ``bandwidth``, whether that is ``one_way``, and whether all sizes are measured well (``thorough``).
     """
 
     family = families.PAIRS
-    imb_program = "IMB-MPI1"
+    devices = (CUDA,)
+    needs_of = {"device": {CUDA: ("imb_cuda",)}}
     bandwidth = one_way = False
     thorough = True
+
+    @property
+    def imb_program(self):
+        """The program: one of its own has buffers on devices."""
+        return "IMB-MPI1" if self.memory == HOST else "IMB-MPI1-GPU"
+
+    def buffers(self):
+        """Return the option for memory of a device, which is no option of IMB-MPI1."""
+        return [] if self.memory == HOST else ["-mem_alloc_type", "device"]
 
     @property
     def sizes_log2(self):
@@ -176,6 +187,7 @@ class ImbBarrier(ImbCheck):
     """A barrier over all processes."""
 
     descr = "IMB-MPI1 barrier"
+    devices = ()  # there is no buffer
     family = families.COLLECTIVES
     benchmark = "Barrier"
     layout = layouts("several")

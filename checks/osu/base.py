@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_after, sanity_function
+from reframe.core.builtins import sanity_function
 from reframe.core.exceptions import SanityError
-from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import curve, point, powers_of_two
@@ -17,9 +16,9 @@ from fabric_checks.software.suites.osu import can_verify, known_fault
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
+from ..devices import HOST, DeviceMemory
 
 MiB = 1024**2
-HOST = "host"
 #: The file with the output of the launch that verifies the data, in the stage folder.
 VALIDATION = "validation.txt"
 
@@ -75,7 +74,7 @@ class OsuProgram(ProgramMixin, FabricCheck):
             raise SanityError(f"{fault} (docs/software.md); {error}") from None
 
 
-class OsuCheck(OsuProgram):
+class OsuCheck(DeviceMemory, OsuProgram):
     """A benchmark that goes through message sizes, all in one launch.
 
     Subclasses declare ``largest_B`` and ``curves``, and in ``has_zero`` whether a message of zero bytes makes sense.
@@ -91,19 +90,6 @@ class OsuCheck(OsuProgram):
     validates = True
     devices = ("cuda", "rocm")
     needs_of = {"device": {"cuda": ("osu_cuda",), "rocm": ("osu_rocm",)}}
-
-    @property
-    def memory(self):
-        """The memory of the buffers: the host's, or the kind of device of the variant with such buffers."""
-        return getattr(self, "device", HOST)
-
-    @run_after("init")
-    def ask_for_device(self):
-        """Run with buffers on a device only on partitions that have it."""
-        if self.memory != HOST:
-            able = {p.fullname for p in runtime().system.partitions if self.memory in p.features}
-            self.valid_systems = [name for name in self.valid_systems if name in able]
-            self.tags = {*self.tags, self.memory}
 
     @property
     def smallest_B(self):
@@ -186,10 +172,7 @@ class OsuCheck(OsuProgram):
                 raise SanityError(self.with_cause(f"OSU did not verify the data (-c): {error}; see {path}")) from None
         output = osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
-        if output.memory != self.memory:
-            raise OutputError(
-                f"buffers in {self.memory} memory were asked for, but these are in {output.memory} memory"
-            )
+        self.require_memory(output.memory)
         return output
 
     def measure(self, text):

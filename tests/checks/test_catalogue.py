@@ -203,6 +203,7 @@ def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
         ("iallreduce", "/osu/collective/osu_iallreduce -m 1:1048576 -d cuda"),
         ("put_latency", "/osu/one-sided/osu_put_latency -m 1:4194304 -w create -s lock -d cuda D D"),
         ("bw_persistent", "/osu/pt2pt/persistent/osu_bw_persistent -m 1:4194304 -d cuda D D"),
+        ("Sendrecv", "/imb/IMB-MPI1-GPU Sendrecv -mem_alloc_type device -npmin 2 -msglog 0:22 -iter 5000,200"),
     ],
 )
 def test_a_partition_with_gpus_needs_only_its_feature(all_cases, name, command):
@@ -215,6 +216,17 @@ def test_a_partition_with_gpus_needs_only_its_feature(all_cases, name, command):
     in_host_memory = [case.check for case in cases if case.check.memory == "host"]
     assert in_host_memory
     assert not any("-d" in check.executable_opts for check in in_host_memory)
+
+
+def test_the_programs_of_nccl_have_buffers_on_devices_only(all_cases):
+    commands = {
+        case.check.benchmark: " ".join([case.check.executable, *case.check.executable_opts])
+        for case in all_cases
+        if getattr(case.check, "benchmark", "").startswith("xccl_")
+    }
+    assert len(commands) == 9
+    assert commands["xccl_allreduce"] == "/osu/../xccl/collective/osu_xccl_allreduce -m 4:1048576 -d cuda"
+    assert commands["xccl_bw"] == "/osu/../xccl/pt2pt/osu_xccl_bw -m 1:4194304 -d cuda D D"
 
 
 def test_buffers_in_the_wrong_memory_are_refused(all_cases):

@@ -52,6 +52,13 @@ def test_a_partition_without_its_gpus_has_none(listed, features, extras):
     assert status == 0 and "NcclCollective" not in text
 
 
+def test_a_single_gpu_has_one_process_alone(listed):
+    status, text = listed(["cuda"], {"gpus": 1, "nodes": 1})
+    assert status == 0 and "no layout" not in text
+    assert {line.split("%layout=")[1].split()[0] for line in text.splitlines() if "NcclCollective %" in line} == {"1x1"}
+    assert "%layout=1x1 " not in listed(["cuda"], {"gpus": 1})[1]  # with four nodes there are others to send to
+
+
 def test_gpus_for_which_no_layout_has_processes_are_named_with_the_remedy(listed):
     _, text = listed(["cuda"], {"gpus": 6})
     assert "gpus:p has 6 GPUs a node, and no layout with as many processes" in text

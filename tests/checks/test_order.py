@@ -76,7 +76,7 @@ def name_of(hook):
     """Return the name that the table has for a hook."""
     # ReFrame loads a folder FOLDER as a package FOLDER@HASH.
     folders = re.sub(r"@\w+", "", hook.__module__).split(".")
-    return "OWN" if folders[0] == "checks" and len(folders) > 2 else hook.__name__
+    return "OWN" if folders[0] == "checks" and folders[1:] != ["base"] else hook.__name__
 
 
 def test_the_hooks_of_every_check_run_in_the_order_of_the_docstring(rich):

@@ -25,7 +25,11 @@ def test_every_value_of_both_groups_is_read(benchmark):
     for size_B, row in zip(SIZES_B, rows, strict=True):
         for timing, cells in ((output.out_of_place[size_B], row[5:8]), (output.in_place[size_B], row[9:12])):
             values = timing.time_us, timing.algorithm_MBps / 1e3, timing.bus_MBps / 1e3
-            assert values == pytest.approx([float(cell) for cell in cells], rel=1e-12)
+            for value, cell in zip(values, map(float, cells), strict=True):
+                # Of a bandwidth of few digits, as 0.05, size and time have more.
+                assert value == pytest.approx(cell, rel=1e-12) or (
+                    cell < 0.5 and value == pytest.approx(cell, abs=0.0051)
+                )
     assert (output.version, output.library) == ("2.19.6", "2.28.9")
     assert [(each.host, each.number) for each in output.devices] == [(host, at) for host in HOSTS for at in range(4)]
 

@@ -31,11 +31,17 @@ from fabric_checks.parsers.table import (
     whole,
 )
 
-_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part", re.MULTILINE)
+_HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?", re.MULTILINE)
 _BLOCK = re.compile(r"^# Benchmarking (\S+)")
 _LAST_LINE = "# All processes entering MPI_Finalize"
 #: The parts, by the names of their programs, as the first lines call them.
-PARTS = {"IMB-MPI1": "MPI-1", "IMB-NBC": "MPI-NBC", "IMB-RMA": "MPI-RMA", "IMB-P2P": "IMB-P2P"}
+PARTS = {
+    "IMB-MPI1": "MPI-1",
+    "IMB-MPI1-GPU": "MPI-1 (GPU)",
+    "IMB-NBC": "MPI-NBC",
+    "IMB-RMA": "MPI-RMA",
+    "IMB-P2P": "IMB-P2P",
+}
 #: Collectives of IMB-MPI1; with an I before, and the rest in small letters, IMB-NBC has them too.
 COLLECTIVES = (
     "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Alltoall", "Alltoallv",
@@ -198,7 +204,9 @@ def _titles(program: str, benchmark: str) -> list[str]:
 
 def _version(text: str, program: str) -> str:
     """Return the version that the first lines state; raise :class:`OutputError` if they are of another program."""
-    heads: list[tuple[str, str]] = list(dict.fromkeys(_HEADER.findall(text)))
+    heads: list[tuple[str, str]] = [
+        (version, f"{part}{gpu}") for version, part, gpu in dict.fromkeys(_HEADER.findall(text))
+    ]
     version, part = only(
         heads, "line '# Intel(R) MPI Benchmarks'", "the program did not start, or this is another program"
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -45,6 +44,8 @@ _BOUNDS = re.compile(r"^# Out of bounds values *: (\S+) (\w+)", _LINES)
 _MEAN = re.compile(r"^# Avg bus bandwidth *: (\S+)", _LINES)
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
 _LABELLED = re.compile(r"^ *\d+: ?# Using devices", _LINES)
+#: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time.
+_FEW_DIGITS = 0.01
 #: A bandwidth is computed from the time before it is rounded; floating point adds this share.
 _ROUNDING = 1e-4
 
@@ -180,7 +181,7 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
         raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
     names = titles[1].split()
     starts = [at for at, name in enumerate(names) if name in ("time", "cputime")]
-    table = []
+    table, printed = [], list[str]()
     for row in found:
         line, cells = first + text.count("\n", 0, row.start()), row[0].split()
         # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its name.
@@ -188,11 +189,13 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
         if missing not in (0, 1) or (missing and "root" in names) or not re.match(r" *\d+ +\d+ +[a-z]", row[0]):
             raise OutputError(f"a row of {len(names)} columns was expected, found {quoted(row[0])}", line)
         size_B = whole(cells[0], line, "a message size")
-        timings = (_timing(cells[at - missing : at - missing + 4], size_B, factor, line) for at in starts)
-        table.append(SizeRow(line, size_B, *timings))
-    printed = [timing.bus_MBps for row in table for timing in row[2:]]
-    mean = number(last[1], None)
-    if not printed or abs(fmean(printed) - 1e3 * mean) > 6 + 1e-3 * max(printed):
+        groups = [cells[at - missing : at - missing + 4] for at in starts]
+        table.append(SizeRow(line, size_B, *(_timing(group, size_B, factor, line) for group in groups)))
+        printed += [group[2] for group in groups]
+    values, mean = [number(text, None) for text in printed], number(last[1], None)
+    # Each value is rounded to its last digit, which of 1e+06 is a large one.
+    slack = sum(map(half_digit, printed)) + (1e-3 + 1e-3 * max(values, default=0)) * len(values)
+    if not values or abs(sum(values) - mean * len(values)) > slack:
         raise OutputError(f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first)
     return table
 
@@ -215,6 +218,8 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
         raise OutputError(f"{size_B} B in {cells[0]} us are not {cells[1]} GB/s", line)
     if factor is not None and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus:
         raise OutputError(f"a bus bandwidth of {cells[2]} GB/s is not {factor:.4g} times {cells[1]} GB/s", line)
+    if halves[1] > _FEW_DIGITS * algorithm:
+        algorithm, bus = rate, bus if factor is None else factor * rate
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)
 
 

@@ -55,6 +55,8 @@ _ONE_SIDED = {
     "get_bw": "Get Bandwidth",
     "put_bibw": "Put Bi-directional Bandwidth",
 }
+#: The collectives of the programs in ``xccl``, which call NCCL or RCCL in place of MPI.
+_OF_NCCL = ("allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter")
 #: The title each benchmark prints, without the leading "OSU" and a trailing version. Releases differ in capitals.
 TITLES = {
     "latency": "MPI Latency Test",
@@ -81,6 +83,11 @@ TITLES = {
         for name in _NEIGHBOURHOOD
     },
     **{name: f"MPI_{title} Test" for name, title in _ONE_SIDED.items()},
+    # RCCL stands there for NCCL where the programs are built with it.
+    **{f"xccl_{name}": f"NCCL {_COLLECTIVES[name]} Latency Test" for name in _OF_NCCL},
+    "xccl_latency": "NCCL Latency Test",
+    "xccl_bw": "NCCL Bandwidth Test",
+    "xccl_bibw": "NCCL Bi-Directional Bandwidth Test",
 }
 #: Benchmarks that reduce what they send.
 REDUCTIONS = (*_SUMS, *(f"i{name}" for name in _SUMS))
@@ -101,8 +108,10 @@ _PORT_TITLES = {"MPI All-to-All Latency Test": "alltoall"}
 #: Other titles of OSU: of another library or release, or damaged.
 _OTHER_TITLE = re.compile(r"^#\s*OSU\b.*\bTest\s+v\S*\s*$")
 _TITLE = re.compile(
-    r"^#\s*(?P<osu>OSU )?(?P<title>MPI(?:_\w+)?(?:-(?P<device>[A-Z]+))?\b.*? Test)(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
+    r"^#\s*(?P<osu>OSU )?(?P<title>(?:MPI(?:_\w+)?|[NR]CCL)(?:-(?P<device>[A-Z]+))?\b.*? Test)"
+    r"(?:\s+v(?P<version>[\d.]+\S*))?\s*$"
 )
+_LIBRARY = re.compile(r"^#Using ([NR]CCL)\s*$")
 _KEY = re.compile(r"^#\s*(?P<key>[A-Za-z][A-Za-z0-9 ]*): (?P<value>.*?)\.?\s*$")
 _BRACKETED = re.compile(r"\[ (?P<key>[a-z ]+): (?P<value>\S+) \]")
 _INIT = re.compile(
@@ -183,7 +192,7 @@ def require_validated(text: str, benchmark: str, sizes_B: Sequence[int]) -> None
 def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Return a whole table, whose times are not looked at."""
     text = plain.cleaned(text)
-    lines = text.splitlines()
+    lines = _titled(text.splitlines(), benchmark)
     start, title = _find_title(lines, benchmark)
     program = "osu" if title["osu"] else "osu-py"
     position, columns = _find_columns(lines, start, program, benchmark)
@@ -293,6 +302,19 @@ def _header(lines: Sequence[str]) -> dict[str, str]:
     return header
 
 
+def _titled(lines: Sequence[str], benchmark: str) -> list[str]:
+    """Return the lines with a title for the first line '#Using NCCL', if the benchmark is one of NCCL without a title.
+
+    Those between two processes print none (7.4), and nothing in their output tells bw from bibw.
+    """
+    found = [(index, match[1]) for index, line in enumerate(lines) if (match := _LIBRARY.match(line))]
+    if not benchmark.startswith("xccl_") or not found or any(map(_TITLE.match, lines)):
+        return list(lines)
+    at, library = found[0]
+    title = TITLES[benchmark].replace("NCCL", f"{library}-{'CUDA' if library == 'NCCL' else 'ROCM'}")
+    return [*lines[:at], f"# OSU {title}", *lines[at + 1 :]]
+
+
 def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
     """Return the index and the match of the benchmark's title; there must be no other benchmark's."""
     first: tuple[int, re.Match[str]] | None = None
@@ -315,7 +337,8 @@ def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str
 
 def _is_of(title: str, benchmark: str) -> bool:
     """Return whether a title is that of a benchmark, wherever its buffers are."""
-    title = re.sub(r"^(MPI\w*)-[A-Z]+", r"\1", title)
+    title = re.sub(r"^(MPI\w*|[NR]CCL)-[A-Z]+", r"\1", title)
+    title = re.sub(r"^RCCL\b", "NCCL", title)
     return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
 
 

@@ -23,19 +23,20 @@ KNOWN_FAULTS = {
 WRONG_VALIDATION = {("7.4", "allreduce_persistent")}
 
 
-def installed(prefix: str, version: str, devices: tuple[str, ...] = ()) -> Program:
+def installed(prefix: str, version: str, devices: tuple[str, ...] = (), *, xccl: bool = False) -> Program:
     """Describe an installation of OSU's own programs, release 5.9 or later.
 
     :param prefix: its prefix; the programs are in ``libexec/osu-micro-benchmarks/mpi`` below it.
     :param version: its release, such as ``7.5.2``.
     :param devices: ``cuda`` or ``rocm`` if it was built for buffers in device memory.
+    :param xccl: whether it has the programs for NCCL or RCCL (``--enable-ncclomb``, ``--enable-rcclomb``).
     """
     release = release_of(version)
     newer = [feature for feature, first in _SINCE.items() if release >= first]
     return SUITE.program(
         f"{prefix}/{_FOLDER}/{{folder}}/{{benchmark}}",
         version,
-        features=("osu_c", *newer, *(f"osu_{device}" for device in devices)),
+        features=("osu_c", *newer, *(f"osu_{device}" for device in devices), *(["osu_xccl"] if xccl else [])),
         without={
             feature: f"OSU {version} is older than {'.'.join(map(str, first))}"
             for feature, first in _SINCE.items()
@@ -80,7 +81,8 @@ def python_ports(command: str, version: str, why_not: str) -> Program:
 
 
 def _built(requirement: str, version: str) -> Program:
-    return installed(VIEW, version, tuple(kind for kind in _DEVICES if f"+{kind}" in requirement))
+    devices = tuple(kind for kind in _DEVICES if f"+{kind}" in requirement)
+    return installed(VIEW, version, devices, xccl=bool(devices) and "~xccl" not in requirement)
 
 
 def _proof(_requirement: str) -> list[str]:
@@ -97,6 +99,7 @@ SUITE = Suite(
         "osu_7_4": "new in 7.4: congestion and further collectives (with osu_c)",
         "osu_cuda": "built for CUDA memory, for partitions with the feature cuda",
         "osu_rocm": "built for ROCm memory, for partitions with the feature rocm",
+        "osu_xccl": "the programs for NCCL or RCCL, with osu_cuda or osu_rocm",
     },
     keys={
         "takes_sizes": "whether it takes `-m FIRST:LAST`",

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks whose buffers are in the memory of GPUs: where they run, and in which layouts."""
+
+from reframe.core.builtins import parameter, run_after
+from reframe.core.exceptions import ConfigError
+from reframe.core.logging import getlogger
+from reframe.core.pipeline import RegressionTestPlugin
+from reframe.core.runtime import runtime
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.layouts import Layout
+from fabric_checks.reframe_ext.mixins.layout import all_layouts_of, offered, partitions
+
+HOST = "host"
+#: The kinds of devices, which are features of partitions.
+CUDA, ROCM = "cuda", "rocm"
+
+
+def kinds_here():
+    """Return the kinds of devices that some partition of the current system has."""
+    features = {feature for partition in partitions() for feature in partition.features}
+    return [kind for kind in (CUDA, ROCM) if kind in features]
+
+
+class DeviceMemory(RegressionTestPlugin):
+    """Run with buffers in the memory of a device, where the check has a parameter ``device``: ``cuda`` or ``rocm``.
+
+    The partition needs the feature of that name, and the environment what ``needs_of`` names.
+    """
+
+    @property
+    def memory(self):
+        """The memory of the buffers: the host's, or the kind of device of the variant with such buffers."""
+        return getattr(self, "device", HOST)
+
+    @run_after("init")
+    def ask_for_device(self):
+        """Run with buffers on a device only on partitions that have it."""
+        if self.memory != HOST:
+            able = {p.fullname for p in runtime().system.partitions if self.memory in p.features}
+            self.valid_systems = [name for name in self.valid_systems if name in able]
+            self.tags = {*self.tags, self.memory}
+
+    def require_memory(self, memory):
+        """Raise :class:`OutputError` unless the buffers were in the memory that was asked for."""
+        if memory != self.memory:
+            raise OutputError(f"buffers in {self.memory} memory were asked for, but these are in {memory} memory")
+
+
+class ProcessPerGpu(RegressionTestPlugin):
+    """One process a GPU: it runs only on partitions whose nodes have as many as the layout needs."""
+
+    @run_after("init")
+    def ask_for_gpus(self):
+        """Leave out the partitions with fewer GPUs a node."""
+        enough = {p.fullname for p in runtime().system.partitions if gpus_of(p) >= self.current_layout.ppn}
+        self.valid_systems = [name for name in self.valid_systems if name in enough]
+
+
+def gpus_of(partition):
+    """Return the number of GPUs of a node: of ReFrame's ``devices`` of type ``gpu``, or ``extras['gpus']``; or 0.
+
+    :raises ConfigError: if ``gpus`` is no number.
+    """
+    devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
+    gpus = partition.extras.get("gpus", devices)
+    if not isinstance(gpus, int) or isinstance(gpus, bool) or gpus < 0:
+        raise ConfigError(f"{partition.fullname}: extras: gpus is {gpus!r}; give the number of GPUs of a node")
+    return gpus
+
+
+def gpu_layouts(needs, *, alone=False):
+    """Return the parameter ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two nodes.
+
+    A warning names a partition whose layouts have no process for each GPU.
+
+    :param needs: by kind of GPU, a feature of partitions, the feature that an environment has to have.
+    :param alone: whether the program can run as one process: it does where a partition has a single GPU.
+    """
+    found = set()
+    able = {kind for kind, feature in needs.items() if offered(feature)}
+    for partition in partitions() if able else ():
+        gpus = gpus_of(partition)
+        if not gpus or not able & set(partition.features):
+            continue
+        fit = all_layouts_of(partition)
+        whole = {layout for layout in fit if layout.ppn == gpus and layout.nodes in (1, 2, fit[-1].nodes)}
+        if not whole:
+            getlogger().warning(
+                f"{partition.fullname} has {gpus} GPUs a node, and no layout with as many processes: nothing is "
+                f"measured between GPUs; add {gpus} to extras['ppn']",
+                cache=True,
+            )
+        single = alone and whole == {Layout(1, 1)}
+        found |= {layout for layout in (*whole, Layout(2, 1)) if layout in fit and (single or layout.tasks > 1)}
+    return parameter([str(layout) for layout in sorted(found)], type=str)
