@@ -8,11 +8,12 @@ from reframe.core.builtins import parameter
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline
-from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
+from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
+from ..devices import DeviceMemory, gpu_layouts
 from ..registration import check
 from .base import OwnProgram
 
@@ -76,7 +77,7 @@ class Rotate(OwnProgram):
         from fabric_checks.diagnosis.cross_section import evaluation  # noqa: PLC0415  (NumPy, which may be missing)
 
         output = evaluation.read(text, self.pattern)
-        known, notes = self.known_fabric(output.hosts)
+        known, notes = self.known_fabric(output.hosts) if self.uses_topology else (None, [])
         self.report = evaluation.of_run(output, self.link_MBps, known)
         self.facts.findings = [*self.report.notes(), *notes]
         # Of launches that are compared, one may know of switches and the other not.
@@ -92,9 +93,56 @@ class Rotate(OwnProgram):
             if name != "leaf"  # of smaller messages
             for pair in zip(phase.sender, phase.receiver, strict=True)
         ]
-        return expected_bytes.rotate_B(output.header.get("options", ""), output.hosts, pairs)
+        return expected_bytes.rotate_B(output.header.get("options", ""), output.nodes or output.hosts, pairs)
 
     @property
     def link_MBps(self):
         """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show it."""
         return self.current_partition.extras.get("link_MBps")
+
+
+@check(compare=False)
+class RotateOnDevice(DeviceMemory, Rotate):
+    """Bandwidth of every pair of GPUs of the same number, rail by rail, and which GPU, adapter, rail or node is slow.
+
+    Buffers are in the memory of the GPUs, so that the MPI library has to accept those: its environment has the feature
+    ``mpi_cuda`` or ``mpi_rocm``. One process is one GPU, and all GPUs of a node run at once, those of one adapter
+    (``extras['nics']`` for the GPUs of a node) in turns. On one node all its GPUs are paired.
+    """
+
+    descr = "Cross-section bandwidth of GPUs"
+    device = parameter(["cuda", "rocm"], type=str)
+    needs_of = {"device": {"cuda": ("mpi_cuda",), "rocm": ("mpi_rocm",)}}
+    pattern = parameter(["round-robin"])
+    layout = gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"})
+    levels = Levels(nightly=True, procurement=True)
+    headlines = ()
+    #: A node has a switch for each rail, and files of the topology one for each node.
+    uses_topology = False
+
+    @property
+    def rails(self):
+        """The GPUs of a node that are paired with those of their number on other nodes."""
+        return self.current_layout.ppn if self.current_layout.nodes > 1 else 1
+
+    def arguments(self):
+        nics = self.current_partition.extras.get("nics", 1)
+        shared = self.rails > nics and self.rails % nics == 0
+        return [
+            *("--pattern", self.pattern, "--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks // self.rails))),
+            *("--confirm", "--memory", self.memory, "--rails", str(self.rails)),
+            *(("--adapters", str(nics)) if shared else ()),
+        ]
+
+    def metrics(self):
+        """Declare the ratios between rails and between nodes, too."""
+        return [*super().metrics(), *(OF_RAILS if self.rails > 1 else ())]
+
+    def measure(self, text):
+        values = super().measure(text)
+        output = self.report.output
+        self.require_memory(output.memory)
+        for found in self.facts.findings:
+            if ranks := found.get("ranks"):
+                found["hosts"] = list(dict.fromkeys(output.nodes[rank] for rank in ranks))
+        return values

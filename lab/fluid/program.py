@@ -114,6 +114,8 @@ class Suspect:
 class Run:
     """One run: its rows and what it decides.
 
+    :param nodes: ranks. :param rails: of ``--rails``; the ranks of a node follow each other. :param share: those of an
+        adapter.
     :param groups: of ``--groups``, by rank; none without it. :param pause: called before the last repeat alone.
     """
 
@@ -122,12 +124,15 @@ class Run:
     measure: Measure
     groups: Sequence[int] = ()
     pause: Callable[[float], None] = lambda seconds: None
+    rails: int = 1
+    share: int = 1
     rows: list[str] = field(default_factory=list)
     suspects: str = "none"
 
     def __post_init__(self) -> None:
         """Run all phases."""
-        self.numbers = rounds_of(self.nodes, self.shifts)
+        self.numbers = [number * self.share + turn for number in rounds_of(self.nodes // self.rails, self.shifts)
+                        for turn in range(self.share)]  # fmt: skip
         self.lines: tuple[dict[int, list[tuple[int, float]]], ...] = (defaultdict(list), defaultdict(list))
         self._scan()
         for number, flows in enumerate(leaf_rounds(self.groups)):
@@ -136,6 +141,11 @@ class Run:
         listed = self._list_suspects()
         if listed:
             self._confirm(listed)
+
+    def _pairs_of(self, number: int) -> list[tuple[int, int]]:
+        rails, pairs = self.rails, pairs_of(self.nodes // self.rails, number // self.share)
+        own = range(number % self.share, rails, self.share)
+        return [(one * rails + rail, other * rails + rail) for one, other in pairs for rail in own]
 
     def _round(self, phase: str, number: int, pairs: Sequence[tuple[int, int]], progress: float = 1.0) -> list[float]:
         order = sorted(range(len(pairs)), key=lambda index: pairs[index][0])
@@ -146,7 +156,7 @@ class Run:
     def _scan(self) -> None:
         medians = []
         for index, number in enumerate(self.numbers):
-            pairs = pairs_of(self.nodes, number)
+            pairs = self._pairs_of(number)
             values = self._round("scan", number, pairs, index / len(self.numbers))
             medians.append(median(values))
             for (sender, receiver), value in zip(pairs, values, strict=True):
@@ -180,11 +190,16 @@ class Run:
         return at.best < (1 - SHARE) * max(self.overall, *held)
 
     def _partners(self, rank: int) -> list[int]:
-        window = min(self.nodes, _NEAR + 1)
-        first = min(max(rank - _NEAR // 2, 0), self.nodes - window)
-        rest = self.nodes - window
+        at, rail = divmod(rank, self.rails)
+        return [partner * self.rails + rail for partner in self._partners_of_node(at)]
+
+    def _partners_of_node(self, node: int) -> list[int]:
+        nodes = self.nodes // self.rails
+        window = min(nodes, _NEAR + 1)
+        first = min(max(node - _NEAR // 2, 0), nodes - window)
+        rest = nodes - window
         far = min(rest, _FAR)
-        chosen = [near for near in range(first, first + window) if near != rank]
+        chosen = [near for near in range(first, first + window) if near != node]
         for i in range(far):
             at = i * rest // far + i * (i + 1) // 2 % (rest // far)
             chosen.append(at if at < first else at + window)
@@ -222,7 +237,7 @@ class Run:
         chosen = self._choose_controls(alone, controls + max(all_rounds - used, 0)) if alone else []
         self._alone(alone, chosen)
         self.suspects = (
-            f"{len(listed)} pairs of {self.nodes * (self.nodes - 1)}, {len(self.slow_nodes[0])} senders, "
+            f"{len(listed)} pairs of {self.nodes * (self.nodes // self.rails - 1)}, {len(self.slow_nodes[0])} senders, "
             f"{len(self.slow_nodes[1])} receivers; {self.again} measured again, {len(alone)} alone"
         )
 
@@ -312,7 +327,7 @@ class Run:
 
     def _eligible(self) -> list[tuple[int, int]]:
         return [
-            pair for number in self.numbers for pair in pairs_of(self.nodes, number)
+            pair for number in self.numbers for pair in self._pairs_of(number)
             if pair[0] not in self.slow_nodes[0] and pair[1] not in self.slow_nodes[1] and pair not in self.slow_pairs
         ]  # fmt: skip
 
@@ -372,15 +387,20 @@ class Run:
 
     def text(self, hosts: Sequence[str], transfers_s: float, elapsed_s: float) -> str:
         """Return the output of the program."""
-        nodes, turns = self.nodes, self.nodes - 1 + self.nodes % 2
+        ranks, nodes = self.nodes, self.nodes // self.rails
+        turns = (nodes - 1 + nodes % 2) * self.share
+        memory = "cuda" if self.rails > 1 else "host"
+        devices = [f"0000:{rank % self.rails:02x}:00.0" for rank in range(ranks)]
         few = ", evenly spread" if len(self.numbers) < 2 * turns else ""
         measured = sum(len({to for to, _ in met}) for met in self.lines[0].values())
-        never = [_ranges([rank for rank in range(nodes) if rank not in line]) for line in self.lines]
+        never = [_ranges([rank for rank in range(ranks) if rank not in line]) for line in self.lines]
         return "\n".join([
             *head("rotate", hosts,
                    f"size {SIZE_B} messages {MESSAGES} tests {TESTS} pattern round-robin shifts {self.shifts} seed 1 "
+                   f"rails {self.rails} adapters {self.rails // self.share} memory {memory} "
                    f"no-warm-up no confirm yes suspect-share {SHARE} confirm-repeats {REPEATS} confirm-limit 0 "
                    "confirm-pause 3"),
+            f"# memory: {memory}", *([f"# devices: {' '.join(devices)}"] if self.rails > 1 else []),
             f"# nodes: {nodes}", "# left out: none",
             *([f"# groups: {' '.join(map(str, self.groups))}"] if self.groups else []), "# pattern: round-robin",
             f"# shifts: {len(self.numbers)} of {2 * turns}{few}",
@@ -388,7 +408,7 @@ class Run:
             "messages * size / (time to the acknowledgement of all), best of tests; phase scan is the pattern, the "
             "other phases measure suspects again",
             "# columns: round sender receiver MBps phase", *self.rows,
-            f"# ordered pairs: {measured} of {nodes * (nodes - 1)}", f"# never sender: {never[0]}",
+            f"# ordered pairs: {measured} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
             f"# never receiver: {never[1]}", f"# suspects: {self.suspects}", f"# transfers: {transfers_s:.6g} s",
             f"# elapsed: {elapsed_s:.6g} s", f"# elapsed over transfers: {elapsed_s / transfers_s:.3f}",
             f"# complete: {len(self.rows)} rows", "",

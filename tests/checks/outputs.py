@@ -30,6 +30,7 @@ OWN = {
     "Notification": (lambda _: "notification/mpich-5.0.2.txt", [1, 6]),
     "Overlap": (lambda _: "overlap/mpich-5.0.2.txt", [1, 2]),
     "Rotate": (lambda check: f"rotate/mpich-5.0.2{ROTATE[check.pattern]}.txt", [3]),
+    "RotateOnDevice": (lambda _: "rotate/mpich-5.0.2.stand-in-cuda.txt", [3]),
     "Streaming": (lambda _: "streaming/mpich-5.0.2.txt", [1, 6, 11, 16]),
     "StreamingQueue": (lambda check: f"streaming/mpich-5.0.2.queue-{check.queue_depth}.txt", [1, 6, 11, 16]),
 }

@@ -130,8 +130,9 @@ def test_every_feature_that_a_check_needs_is_declared(all_cases):
     for cls in {type(case.check) for case in all_cases}:
         of_values = [needs for by_value in cls.needs_of.values() for needs in by_value.values()]
         needed |= {feature for features in (cls.needed(), *of_values) for feature in features}
-    # A trace is no program of a suite, and what waits by blocking is an MPI.
-    assert {"osu_c", "imb_rma", "npb"} <= needed <= declared | {"mpi", "mpicc", "replay", "blocking_wait"}
+    # A trace is no program of a suite, and what waits by blocking, or takes the memory of GPUs, is an MPI.
+    of_mpi = {"mpi", "mpicc", "blocking_wait", "mpi_cuda", "mpi_rocm"}
+    assert {"osu_c", "imb_rma", "npb", "mpi_cuda"} <= needed <= declared | of_mpi | {"replay"}
 
 
 def test_every_check_has_a_family_and_its_tag(all_cases):

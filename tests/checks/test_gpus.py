@@ -15,7 +15,8 @@ from tests.checks.rich import NCCL, site
 site_configuration = site(
     "gpus",
     [{{"name": "p", "features": {features}, "extras": {{"nodes": 4, "cores": 8}} | {extras}}}],
-    {{"name": "e", "features": ["mpi", "nccl_tests"], "extras": {{"programs": {{"nccl_tests": NCCL}}}}}},
+    {{"name": "e", "features": ["mpi", "mpicc", "nccl_tests"] + {more},
+      "extras": {{"programs": {{"nccl_tests": NCCL}}}}}},
 )
 """
 
@@ -24,10 +25,18 @@ site_configuration = site(
 def listed(tmp_path):
     """Return a function that lists the checks between GPUs of a partition: exit status and what is printed."""
 
-    def of(features, extras):
+    def of(features, extras, more=(), folder="nccl"):
         path = tmp_path / "settings.py"
-        path.write_text(SETTINGS.format(features=features, extras=extras))
-        line = [Path(sys.executable).with_name("reframe"), "-C", path, "-c", TESTS.parent / "checks/nccl", "-R", "-l"]
+        path.write_text(SETTINGS.format(features=features, extras=extras, more=list(more)))
+        line = [
+            Path(sys.executable).with_name("reframe"),
+            "-C",
+            path,
+            "-c",
+            TESTS.parent / "checks" / folder,
+            "-R",
+            "-l",
+        ]
         environment = os.environ | {
             "PYTHONPATH": str(TESTS.parent),
             "RFM_CONFIG_FILES": "",
@@ -70,3 +79,16 @@ def test_a_number_of_gpus_that_is_none_is_refused(listed):
     _, text = listed(["cuda"], {"gpus": "eight"})
     assert "skipping test file" in text  # which ci/run counts among the faults of a session
     assert "gpus:p: extras: gpus is 'eight'; give the number of GPUs of a node" in text and "Traceback" not in text
+
+
+def test_rotate_runs_between_gpus_where_the_mpi_takes_their_memory(listed):
+    status, text = listed(["cuda"], {"gpus": 4}, ["mpi_cuda"], "fabric")
+    rows = [line for line in text.splitlines() if "RotateOnDevice" in line]
+    assert status == 0 and all("%device=cuda" in row and "%pattern=round-robin" in row for row in rows)
+    assert {row.split("%layout=")[1].split()[0] for row in rows} == {"1x4", "2x4", "4x4", "2x1"}
+
+
+@pytest.mark.parametrize(("features", "more"), [([], ["mpi_cuda"]), (["cuda"], []), (["cuda"], ["mpi_rocm"])])
+def test_rotate_has_no_variant_between_gpus_elsewhere(listed, features, more):
+    _, text = listed(features, {"gpus": 4}, more, "fabric")
+    assert "Rotate %pattern" in text and "RotateOnDevice" not in text

@@ -161,6 +161,38 @@ def test_a_round_of_a_tournament_that_is_not_its_own_is_refused(golden):
             rotate.parse(text.replace(old, new))
 
 
+def test_gpus_are_named_by_their_node_and_paired_by_their_number(golden):
+    output = rotate.parse(golden("rotate/mpich-5.0.2.stand-in-cuda.txt"))
+    assert (output.memory, output.rails, output.share) == ("cuda", 2, 2)
+    assert output.hosts[:3] == ("node n0, GPU 0", "node n0, GPU 1", "node n1, GPU 0")
+    assert output.nodes == ("n0", "n0", "n1", "n1", "n2", "n2", "n3", "n3")
+    assert output.ordered_pairs == (12, 8 * 3)
+    host = rotate.parse(golden("rotate/mpich-5.0.2.txt"))
+    assert (host.memory, host.rails, host.share, host.nodes) == ("host", 1, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("# memory: cuda", "# memory: host", "buffers in cuda memory were asked for, but these are in 'host' memory"),
+        ("# memory: cuda\n", "", "buffers in cuda memory were asked for, but these are in 'host' memory"),
+        (" 0000:22:00.0", "", "one of each rank was expected"),
+        ("0000:1c:00.0", "0000:1b:00.0", "ranks 0 and 1 share the GPU 0000:1b:00.0 of n0: start one process a GPU"),
+        (" rails 2 ", " rails 3 ", "8 ranks are not 3 on each of two nodes or more"),
+        (" adapters 1 ", " adapters 3 ", "3 adapters cannot be shared evenly by 2 ranks of a node"),
+        ("# shifts: 6 of 12", "# shifts: 6 of 11", "are not 2 of each, one for each GPU of an adapter"),
+        (" rails 2 adapters 1 ", " rails 4 adapters 2 ", "the header has '4' as 'nodes', but '2' ran"),
+        (" rails 2 adapters 1 ", " rails 2 adapters 2 ", "the scan has 12 pairs; 6 rounds of 4 pairs"),
+        ("1 7 5 38.4044 together", "1 7 4 38.4044 together", "a pair that does not exist"),
+    ],
+)
+def test_gpus_that_are_not_as_the_options_have_them_are_refused(golden, old, new, why):
+    text = golden("rotate/mpich-5.0.2.stand-in-cuda.txt")
+    assert text.count(old) == 1
+    with pytest.raises(OutputError, match=re.escape(why)):
+        rotate.parse(text.replace(old, new))
+
+
 PROGRESS = "rotate: round 3 of 9, about 5 s left\n"
 
 

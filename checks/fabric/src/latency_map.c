@@ -169,7 +169,7 @@ static size_t print_all(struct node *node)
 static struct node make_node(const struct fc_world *world, const struct plan *plan)
 {
     struct node node = {.world = world, .plan = plan, .wrong = plan->size};
-    node.layout = fc_make_layout(world->size, FC_ROUND_ROBIN, (int)plan->shifts, 0);
+    node.layout = fc_make_layout(world->size, 1, 1, FC_ROUND_ROBIN, (int)plan->shifts, 0);
     const size_t results = plan->passes * (size_t)node.layout.rounds;
     fc_require_memory(world, 2 * plan->size + 32 * ((size_t)world->size + results));
     node.roster = fc_make_roster(world, world->size);

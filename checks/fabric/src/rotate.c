@@ -21,6 +21,7 @@ static const char method[] =
     "rotate: bandwidth of pairs of nodes that stream at once, over rounds of changing partners.\n"
     "One rank is one node: run one process per node, on two nodes or more:\n"
     "  mpirun -np 64 rotate\n"
+    "or one process per GPU: see --rails.\n"
     "\n"
     "Patterns for N nodes:\n"
     "  rotate     H = N/2 pairs; in round k = 0 .. H-1 node i streams to node H + (i + k) mod H\n"
@@ -156,15 +157,22 @@ static void print_head(const struct node *node, const struct fc_option *options)
 {
     const struct fc_layout *const layout = &node->layout;
     const bool leads = node->world->rank == 0;
-    const int last = layout->nodes - 1;
+    const int last = node->world->size - 1;
     char host[MPI_MAX_PROCESSOR_NAME + 1]; /* of the last node, which may be left out */
     fc_begin_head(node->world, leads ? fc_clock_resolution() : 0.0, options);
     fc_host(host);
     FC_MPI(MPI_Bcast(host, (int)sizeof host, MPI_CHAR, last, node->world->comm));
+    fc_print_memory(&node->transfers.memory);
     if (leads) {
         printf("# nodes: %d\n# left out: ", layout->nodes);
-        printf(layout->active == layout->nodes ? "none\n" : "rank %d host %s\n", last, host);
-        fc_print_leaves(&node->leaves, layout->nodes);
+        if (layout->active == layout->nodes) {
+            printf("none\n");
+        } else if (layout->rails == 1) {
+            printf("rank %d host %s\n", last, host);
+        } else {
+            printf("ranks %d-%d host %s\n", last - layout->rails + 1, last, host);
+        }
+        fc_print_leaves(&node->leaves, node->world->size);
         printf("# pattern: %s\n# shifts: %d of %d%s\n", fc_pattern_names[layout->pattern], layout->rounds,
                layout->total, layout->rounds < layout->total ? ", evenly spread" : "");
     }
@@ -217,7 +225,7 @@ static void print_measured(const struct node *node)
         for (int rank = 0; rank < nodes; rank++) {
             pairs += counts[rank][0];
         }
-        printf("# ordered pairs: %lld of %lld\n", pairs, (long long)nodes * (nodes - 1));
+        printf("# ordered pairs: %lld of %lld\n", pairs, (long long)nodes * (node->layout.nodes - 1));
         print_never("sender", (const int (*)[2])counts, 0, nodes);
         print_never("receiver", (const int (*)[2])counts, 1, nodes);
     }
@@ -236,7 +244,7 @@ static void print_foot(const struct node *node, const struct verdict *verdict, d
         printf("none\n");
     } else {
         printf("%zu pairs of %lld, %d senders, %d receivers; %zu measured again, %zu alone\n", verdict->count,
-               (long long)node->layout.nodes * (node->layout.nodes - 1), verdict->senders, verdict->receivers,
+               (long long)node->world->size * (node->layout.nodes - 1), verdict->senders, verdict->receivers,
                verdict->again, verdict->alone);
     }
     printf("# transfers: %.6g s\n# elapsed: %.6g s\n# elapsed over transfers: %.3f\n", transfers, elapsed,
@@ -249,7 +257,7 @@ static void print_foot(const struct node *node, const struct verdict *verdict, d
 static struct ledger make_ledger(const struct fc_world *world, const struct plan *plan, const struct fc_layout *layout)
 {
     const bool leads = world->rank == 0;
-    const size_t nodes = leads ? (size_t)layout->nodes : 0;
+    const size_t nodes = leads ? (size_t)world->size : 0;
     const size_t rounds = leads ? (size_t)layout->rounds : 0;
     struct ledger ledger = {NULL, NULL, NULL, NULL, 0.0, 0.0, 0, NULL};
     ledger.times = fc_allocate_all(world, nodes, plan->tests * sizeof *ledger.times);
@@ -262,17 +270,46 @@ static struct ledger make_ledger(const struct fc_world *world, const struct plan
     return ledger;
 }
 
+/* Collective: ends the program unless each `rails` ranks that follow each other are on one host. */
+static void require_rails(const struct fc_world *world, const struct plan *plan)
+{
+    const int rails = (int)plan->rails;
+    int *const hosts = fc_allocate_all(world, (size_t)world->size, sizeof *hosts);
+    char host[MPI_MAX_PROCESSOR_NAME + 1];
+    if (world->size % rails != 0 || world->size < 2 * rails) {
+        fc_usage_error(world, "--rails %d: %d ranks are not %d on each of two nodes or more; start as many on each",
+                       rails, world->size, rails);
+    }
+    if (plan->adapters > 0 && rails % (int)plan->adapters != 0) {
+        fc_usage_error(world, "--adapters %zu cannot be shared evenly by --rails %d", plan->adapters, rails);
+    }
+    if (rails > 1 && plan->groups != NULL) {
+        fc_usage_error(world, "--groups cannot be used with --rails: each rail may be at a switch of its own");
+    }
+    fc_host(host);
+    fc_share_names(world, host, sizeof host, hosts);
+    for (int rank = 0; rank < world->size; rank++) {
+        if (hosts[rank] != hosts[rank - rank % rails]) {
+            fc_usage_error(world, "--rails %d: ranks %d and %d are on different hosts; number the ranks host by host",
+                           rails, rank - rank % rails, rank);
+        }
+    }
+    free(hosts);
+}
+
 static struct node make_node(const struct fc_world *world, const struct plan *plan)
 {
     const size_t slots = 2 * plan->messages + 2;
     struct node node = {.world = world, .plan = plan};
-    node.layout = fc_make_layout(world->size, (enum fc_pattern)plan->pattern, (int)plan->shifts, plan->seed);
+    const size_t share = plan->adapters > 0 ? plan->rails / plan->adapters : 1;
+    node.layout = fc_make_layout(world->size / (int)plan->rails, (int)plan->rails, (int)share,
+                                 (enum fc_pattern)plan->pattern, (int)plan->shifts, plan->seed);
     const size_t rounds = (size_t)node.layout.rounds;
     fc_require_memory(world, 2 * plan->size + 128 * ((size_t)world->size + rounds + slots));
     node.roster = fc_make_roster(world, world->size);
     node.leaves = fc_find_leaves(world, plan);
     node.order = fc_allocate_all(world, (size_t)world->size, sizeof *node.order);
-    node.transfers = fc_make_transfers(world, plan->size, plan->messages);
+    node.transfers = fc_make_transfers(world, plan);
     node.times = fc_allocate_all(world, plan->tests, sizeof *node.times);
     node.row.at = fc_allocate_all(world, rounds, sizeof *node.row.at);
     node.column.at = fc_allocate_all(world, rounds, sizeof *node.column.at);
@@ -315,7 +352,9 @@ static void measure_all(struct node *node)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {(size_t)8 << 20, 10, 3, FC_ROTATE, 0, 1, false, false, 0.06, 4, 0, 3, NULL, NULL};
+    struct plan plan = {.size = (size_t)8 << 20, .messages = 10, .tests = 3, .pattern = FC_ROTATE, .rails = 1,
+                        .memory = FC_HOST_MEMORY, .seed = 1, .suspect_share = 0.06, .confirm_repeats = 4,
+                        .confirm_pause = 3};
     const struct fc_option options[] = {
         {"size", FC_SIZE, &plan.size, 1, INT_MAX, "message size, bytes", NULL},
         {"messages", FC_COUNT, &plan.messages, 1, 65536, "messages in a row in a test", NULL},
@@ -326,6 +365,19 @@ int main(int argc, char **argv)
          "        there are: all; for bisection the number of matchings, 0: half the nodes",
          NULL},
         {"seed", FC_COUNT, &plan.seed, 0, UINT32_MAX, "seed of the matchings of bisection", NULL},
+        {"rails", FC_COUNT, &plan.rails, 1, 65536,
+         "ranks of a node, which follow each other, as in `mpirun -np 64 --map-by ppr:8:node\n"
+         "        rotate --memory cuda --rails 8`: pairs are those of the nodes, on all rails at once,\n"
+         "        the ranks of one number; what is said of nodes above holds for ranks",
+         NULL},
+        {"adapters", FC_COUNT, &plan.adapters, 0, 65536,
+         "adapters of a node, if fewer than --rails: ranks of one adapter, which follow each other,\n"
+         "        take turns, a round each; 0: one for each rail",
+         NULL},
+        {"memory", FC_CHOICE, &plan.memory, 0, 0,
+         "where the buffers are; the MPI library has to accept those on GPUs, and a rank takes the\n"
+         "        GPU of its number among the ranks of its host, modulo the GPUs that it sees",
+         fc_memory_names},
         {"no-warm-up", FC_FLAG, &plan.no_warm_up, 0, 0, "no untimed message before a round: for simulators", NULL},
         {"confirm", FC_FLAG, &plan.confirm, 0, 0, "measure suspects again", NULL},
         {"suspect-share", FC_REAL, &plan.suspect_share, 1e-6, 0.99,
@@ -349,6 +401,7 @@ int main(int argc, char **argv)
     };
     const struct fc_world world = fc_start(argc, argv, method, options);
     fc_require_several(&world);
+    require_rails(&world, &plan);
     struct node node = make_node(&world, &plan);
     node.ledger.raw = fc_open_raw(&world, plan.raw_name);
     print_head(&node, options);

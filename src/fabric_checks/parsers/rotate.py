@@ -64,6 +64,9 @@ class RotateOutput:
     :param nodes: the host of each rank if ``hosts`` has the names of single GPUs or adapters; empty otherwise.
     :param both_ways: whether a rate is that of both directions together, and stands for each.
     :param at_once: whether other pairs ran during ``control`` and ``alone``, too.
+    :param memory: of the buffers: ``host``, ``cuda`` or ``rocm``. :param rails: the number of ranks of a node, each of
+        which was paired with those of its number only; 1 if a rank is a node. :param share: of these the number that
+        share an adapter, which took turns.
     """
 
     header: Mapping[str, str]
@@ -80,6 +83,9 @@ class RotateOutput:
     nodes: tuple[str, ...] = ()
     both_ways: bool = False
     at_once: bool = False
+    memory: str = "host"
+    rails: int = 1
+    share: int = 1
 
     @property
     def is_table(self) -> bool:
@@ -96,7 +102,7 @@ class RotateOutput:
         """The number of ordered pairs that the scan measured, and of all."""
         ranks = len(self.hosts)
         measured = np.unique(self.scan.sender.astype(np.int64) * ranks + self.scan.receiver)
-        return len(measured), ranks * (ranks - 1)
+        return len(measured), ranks * (ranks // self.rails - 1)
 
     @property
     def never_senders(self) -> tuple[int, ...]:
@@ -126,9 +132,6 @@ def parse(text: str) -> RotateOutput:
     pattern = options.get("pattern", "")
     if pattern not in rotate_patterns.PATTERNS:
         raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
-    for key, ran in {"pattern": pattern, "nodes": str(ranks)}.items():
-        if header.get(key, ran) != ran:
-            raise OutputError(f"the header has {quoted(header[key])} as {key!r}, but {quoted(ran)} ran")
     phases = {}
     for phase in PHASES:
         part = table.filter(pl.col("phase") == phase)
@@ -137,12 +140,22 @@ def parse(text: str) -> RotateOutput:
         raise OutputError(f"a row belongs to none of the phases {', '.join(PHASES)}")
     order = table["phase"].rle().struct.field("value").to_list()
     repeats = fabric.number_of(options, "confirm-repeats", at_least=1)
-    pairs = rotate_patterns.pairs_of_round(pattern, ranks)
-    _require_scan(phases["scan"], pattern, ranks, header)
+    rails = fabric.number_of({"rails": "1"} | options, "rails", at_least=1)
+    if ranks % rails or ranks < 2 * rails:
+        raise OutputError(f"{ranks} ranks are not {rails} on each of two nodes or more, as the option 'rails' says")
+    for key, ran in {"pattern": pattern, "nodes": str(ranks // rails)}.items():
+        if header.get(key, ran) != ran:
+            raise OutputError(f"the header has {quoted(header[key])} as {key!r}, but {quoted(ran)} ran")
+    adapters = fabric.number_of({"adapters": "0"} | options, "adapters", at_least=0) or rails
+    if rails % adapters:
+        raise OutputError(f"{adapters} adapters cannot be shared evenly by {rails} ranks of a node")
+    share = rails // adapters
+    pairs = rotate_patterns.pairs_of_round(pattern, ranks // rails) * adapters
+    _require_scan(phases["scan"], pattern, ranks, (rails, share), header)
     groups = _groups(header, ranks)
     _require_leaf(phases["leaf"], groups)
     for phase in PHASES[2:]:
-        _require_repeats(phases[phase], phase, ranks, repeats)
+        _require_repeats(phases[phase], phase, ranks, rails, repeats)
     _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
     least_s = _least_transfers_s(table, options)
     transfers_s = fabric.require_elapsed(header, "transfers", least_s, "the slowest pairs of the tests")
@@ -154,10 +167,12 @@ def parse(text: str) -> RotateOutput:
     rounding = ratio * sum(half_digit(f"{time_s:.6g}", 6) / time_s for time_s in (elapsed_s, transfers_s))
     if text_of_it is not None and abs(number(text_of_it, None) - ratio) > 0.0005 + 1.001 * rounding:
         raise OutputError(f"'elapsed over transfers' is {quoted(text_of_it)}, but the seconds give {ratio:.3f}")
+    nodes = fabric.hosts(header, ranks)
+    memory = _memory(header, options, nodes)
     return RotateOutput(
         header,
         pattern,
-        fabric.hosts(header, ranks),
+        nodes if memory == "host" else _gpus(nodes),
         pairs,
         number(options.get("suspect-share", ""), 1),
         confirm == "yes",
@@ -165,7 +180,39 @@ def parse(text: str) -> RotateOutput:
         elapsed_s,
         phases,
         groups,
+        nodes=() if memory == "host" else nodes,
+        memory=memory,
+        rails=rails,
+        share=share,
     )
+
+
+def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[str, ...]) -> str:
+    """Return the memory of the buffers, ``host`` in older outputs.
+
+    :raises OutputError: if it is not that of the options, or if two processes of a node share a GPU.
+    """
+    memory, asked = header.get("memory", "host"), options.get("memory", "host")
+    if memory != asked:
+        raise OutputError(f"buffers in {asked} memory were asked for, but these are in {quoted(memory)} memory")
+    if memory == "host":
+        return memory
+    devices = header.get("devices", "").split(" ")
+    if len(devices) != len(nodes):
+        raise OutputError(f"'devices' is {quoted(header.get('devices', 'missing'))}; one of each rank was expected")
+    first: dict[tuple[str, str], int] = {}
+    for rank, at in enumerate(zip(nodes, devices, strict=True)):
+        if first.setdefault(at, rank) != rank:
+            raise OutputError(
+                f"ranks {first[at]} and {rank} share the GPU {at[1]} of {at[0]}: start one process a GPU, and let each "
+                "see all GPUs of its node or one of its own"
+            )
+    return memory
+
+
+def _gpus(nodes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of GPUs by rank: their numbers are those of the processes of a node."""
+    return tuple(f"node {node}, GPU {nodes[:rank].count(node)}" for rank, node in enumerate(nodes))
 
 
 def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
@@ -201,14 +248,32 @@ def _require_leaf(leaf: Transfers, groups: tuple[int, ...]) -> None:
         )
 
 
-def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str, str]) -> None:
-    """Raise :class:`OutputError` unless the scan has the pairs of its pattern, in their order."""
+def _require_scan(
+    scan: Transfers, pattern: str, processes: int, rails: tuple[int, int], header: Mapping[str, str]
+) -> None:
+    """Raise :class:`OutputError` unless the scan has the pairs of its pattern, in their order, on each rail.
+
+    :param rails: their number, and how many of them take turns.
+    """
+    number, share = rails
+    ranks, at_once = processes // number, number // share
     pairs = rotate_patterns.pairs_of_round(pattern, ranks)
     rounds, of_rounds = fabric.shifts(header)
-    if not 1 <= rounds <= of_rounds or len(scan) != rounds * pairs:
-        raise OutputError(f"the scan has {len(scan)} pairs; {rounds} rounds of {pairs} pairs were asked for")
-    grid = [array.reshape(rounds, pairs) for array in (scan.round, scan.sender, scan.receiver)]
-    number_of_round, sender, receiver = grid
+    if not 1 <= rounds <= of_rounds or len(scan) != rounds * pairs * at_once:
+        raise OutputError(f"the scan has {len(scan)} pairs; {rounds} rounds of {pairs * at_once} pairs were asked for")
+    if rounds % share or of_rounds % share:
+        raise OutputError(f"{rounds} of {of_rounds} rounds are not {share} of each, one for each GPU of an adapter")
+    grid = [array.reshape(-1, share, pairs, at_once) for array in (scan.round, scan.sender, scan.receiver)]
+    turn = np.arange(share)[:, None, None]
+    fits = (grid[0] % share == turn).all()
+    for side in grid[1:]:
+        fits &= (side % number == turn + np.arange(at_once) * share).all()
+        fits &= (side // number == side[:, :1, :, :1] // number).all()
+    if not fits:
+        raise OutputError(f"the pairs of the scan are not those of {number} rails")
+    rounds, of_rounds = rounds // share, of_rounds // share
+    number_of_round = grid[0].reshape(rounds, -1) // share
+    sender, receiver = (side[:, 0, :, 0] // number for side in grid[1:])
     if (number_of_round != number_of_round[:, :1]).any() or (np.diff(number_of_round[:, 0]) <= 0).any():
         raise OutputError("the rounds of the scan are repeated, torn or out of order")
     if number_of_round[0, 0] < 0 or number_of_round[-1, 0] >= of_rounds:
@@ -228,14 +293,14 @@ def _require_scan(scan: Transfers, pattern: str, ranks: int, header: Mapping[str
         raise OutputError(f"the pairs of the scan are not those of the pattern {pattern}")
 
 
-def _require_repeats(part: Transfers, phase: str, ranks: int, repeats: int) -> None:
+def _require_repeats(part: Transfers, phase: str, ranks: int, rails: int, repeats: int) -> None:
     """Raise :class:`OutputError` unless every pair is possible and was measured as often as asked.
 
     In phase ``together`` a pair that was fast once is not measured again, so that repeats differ from pair to pair.
     """
     if not len(part):
         return
-    possible = part.sender != part.receiver
+    possible = (part.sender != part.receiver) & (part.sender % rails == part.receiver % rails)
     possible &= (np.minimum(part.sender, part.receiver) >= 0) & (np.maximum(part.sender, part.receiver) < ranks)
     if not possible.all():
         raise OutputError(f"phase {phase} has a pair that does not exist with {ranks} ranks")

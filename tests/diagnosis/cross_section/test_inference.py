@@ -97,6 +97,6 @@ def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_nod
     """Most nodes have such pairs; node 0 has so many, and one with a node that is far."""
     pairs = [(number, number + 1) for number in range(1, 7)] + [(0, 1), (2, 0)][:near] + [(0, 7)]
     sender, receiver = np.array(pairs).T
-    evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8)
+    evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8, rails=1)
     part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
     assert _has_neighbours(SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)), part) is is_node

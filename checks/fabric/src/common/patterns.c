@@ -77,9 +77,18 @@ static int rank_of_seat(const struct fc_layout *layout, int seat)
 
 enum { many = 16 }; /* nodes of a tournament in which some directions are turned */
 
-static void add_match(struct fc_roster *roster, int one, int other, bool one_sends)
+/* Adds the pairs of two nodes, on those rails whose turn it is. */
+static void add_nodes(const struct fc_layout *layout, struct fc_roster *roster, int turn, int sender, int receiver)
 {
-    fc_add_pair(roster, one_sends ? one : other, one_sends ? other : one);
+    for (int rail = turn; rail < layout->rails; rail += layout->share) {
+        fc_add_pair(roster, sender * layout->rails + rail, receiver * layout->rails + rail);
+    }
+}
+
+static void add_match(const struct fc_layout *layout, struct fc_roster *roster, int turn, int one, int other,
+                      bool one_sends)
+{
+    add_nodes(layout, roster, turn, one_sends ? one : other, one_sends ? other : one);
 }
 
 /*
@@ -90,7 +99,7 @@ static void add_match(struct fc_roster *roster, int one, int other, bool one_sen
  * to four switches by turns would not be looked at. tests/parsers/test_rotate_patterns.py has what these rules leave
  * out, and others. The second M rounds are the first the other way.
  */
-static void set_match_day(const struct fc_layout *layout, int round, struct fc_roster *roster)
+static void set_match_day(const struct fc_layout *layout, int round, int turn_of_rails, struct fc_roster *roster)
 {
     const int seats = layout->turns;
     const bool back = round >= seats;
@@ -101,20 +110,23 @@ static void set_match_day(const struct fc_layout *layout, int round, struct fc_r
         const int lower = wrapped(middle, seats - away, seats);
         const int first = upper < lower ? upper : lower;
         const bool turned = layout->nodes >= many && first % 2 == 1 && (upper ^ lower) % 2 == 1;
-        add_match(roster, rank_of_seat(layout, upper), rank_of_seat(layout, lower),
+        add_match(layout, roster, turn_of_rails, rank_of_seat(layout, upper), rank_of_seat(layout, lower),
                   ((away % 2 == 1) != back) != turned);
     }
     if (layout->nodes % 2 == 0) {
-        add_match(roster, layout->nodes / 2, rank_of_seat(layout, middle), (middle % 2 == 1) != back);
+        add_match(layout, roster, turn_of_rails, layout->nodes / 2, rank_of_seat(layout, middle),
+                  (middle % 2 == 1) != back);
     }
 }
 
-void fc_set_round(const struct fc_layout *layout, int round, int *order, struct fc_roster *roster)
+void fc_set_round(const struct fc_layout *layout, int number, int *order, struct fc_roster *roster)
 {
     const int pairs = layout->pairs;
+    const int round = number / layout->share;
+    const int turn = number % layout->share;
     fc_clear_roster(roster);
     if (layout->pattern == FC_ROUND_ROBIN) {
-        set_match_day(layout, round, roster);
+        set_match_day(layout, round, turn, roster);
         return;
     }
     if (layout->pattern == FC_BISECTION) {
@@ -122,10 +134,10 @@ void fc_set_round(const struct fc_layout *layout, int round, int *order, struct 
     }
     for (int i = 0; i < pairs; i++) {
         switch (layout->pattern) {
-        case FC_SHIFT: fc_add_pair(roster, i, wrapped(i, round + 1, layout->nodes)); break;
-        case FC_BISECTION: fc_add_pair(roster, order[2 * i], order[2 * i + 1]); break;
+        case FC_SHIFT: add_nodes(layout, roster, turn, i, wrapped(i, round + 1, layout->nodes)); break;
+        case FC_BISECTION: add_nodes(layout, roster, turn, order[2 * i], order[2 * i + 1]); break;
         case FC_ROTATE:
-        default: fc_add_pair(roster, i, pairs + wrapped(i, round, pairs)); break;
+        default: add_nodes(layout, roster, turn, i, pairs + wrapped(i, round, pairs)); break;
         }
     }
 }
@@ -139,17 +151,22 @@ static int spread_from_end_to_end(int index, int wanted, int count)
 
 int fc_round_number(const struct fc_layout *layout, int index)
 {
+    const int share = layout->share;
     const int turns = layout->turns;
-    if (layout->rounds <= turns) {
-        return spread_from_end_to_end(index, layout->rounds, turns);
+    const int rounds = layout->rounds / share;
+    const int at = index / share;
+    int round = at;
+    if (rounds <= turns) {
+        round = spread_from_end_to_end(at, rounds, turns);
+    } else if (at >= turns) {
+        round = turns + spread_from_end_to_end(at - turns, rounds - turns, layout->total / share - turns);
     }
-    return index < turns ? index
-                         : turns + spread_from_end_to_end(index - turns, layout->rounds - turns, layout->total - turns);
+    return round * share + index % share;
 }
 
-struct fc_layout fc_make_layout(int nodes, enum fc_pattern pattern, int shifts, size_t seed)
+struct fc_layout fc_make_layout(int nodes, int rails, int share, enum fc_pattern pattern, int shifts, size_t seed)
 {
-    struct fc_layout layout = {pattern, nodes, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
+    struct fc_layout layout = {pattern, nodes, rails, share, nodes, nodes, nodes - 1, nodes - 1, 0, seed};
     if (pattern == FC_ROUND_ROBIN) {
         layout.pairs = nodes / 2;
         layout.turns = nodes - 1 + nodes % 2;
@@ -163,6 +180,7 @@ struct fc_layout fc_make_layout(int nodes, enum fc_pattern pattern, int shifts, 
         }
         layout.total = layout.turns;
     }
-    layout.rounds = shifts > 0 && shifts < layout.total ? shifts : layout.total;
+    layout.rounds = share * (shifts > 0 && shifts < layout.total ? shifts : layout.total);
+    layout.total *= share;
     return layout;
 }

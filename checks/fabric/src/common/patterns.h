@@ -17,9 +17,11 @@ extern const char *const fc_pattern_names[];
 struct fc_layout {
     enum fc_pattern pattern;
     int nodes;
+    int rails;  /* ranks of a node, in order; each is paired with those of its number */
+    int share;  /* ranks of a node that share an adapter, in order: they take turns, a round each */
     int active; /* nodes that take part: all, or all but the last */
-    int pairs;  /* in a round */
-    int turns;  /* rounds after which every two nodes have met that ever do, in some direction */
+    int pairs;  /* of a rail in a round */
+    int turns;  /* rounds of a rail after which every two nodes have met that ever do, in some direction */
     int total;  /* rounds of the whole pattern */
     int rounds; /* measured ones */
     size_t seed;
@@ -39,7 +41,7 @@ void fc_clear_roster(struct fc_roster *roster);
 void fc_add_pair(struct fc_roster *roster, int sender, int receiver);
 
 /* Returns which rounds there are. `shifts` of them are asked for, 0 for all; `seed` is that of the matchings. */
-struct fc_layout fc_make_layout(int nodes, enum fc_pattern pattern, int shifts, size_t seed);
+struct fc_layout fc_make_layout(int nodes, int rails, int share, enum fc_pattern pattern, int shifts, size_t seed);
 
 /*
  * Returns the number in the full pattern of the measured round `index`: from the first to the last, and no two nodes

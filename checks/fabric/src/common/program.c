@@ -98,6 +98,23 @@ void fc_host(char name[MPI_MAX_PROCESSOR_NAME + 1])
     }
 }
 
+void fc_share_names(const struct fc_world *world, const char *name, int width, int *first)
+{
+    const int named = world->rank == 0 ? world->size : 0;
+    char *const names = fc_allocate_all(world, (size_t)named, (size_t)width);
+    FC_MPI(MPI_Gather(name, width, MPI_CHAR, names, width, MPI_CHAR, 0, world->comm));
+    for (int rank = 0; rank < named; rank++) {
+        const char *const mine = names + (size_t)rank * (size_t)width;
+        int same = 0;
+        while (strcmp(names + (size_t)same * (size_t)width, mine) != 0) {
+            same++;
+        }
+        first[rank] = mine[0] == '\0' ? -1 : same;
+    }
+    free(names);
+    FC_MPI(MPI_Bcast(first, world->size, MPI_INT, 0, world->comm));
+}
+
 /* Collective: rank 0 prints a line `# rank R: host H` for each rank. */
 static void print_hosts(const struct fc_world *world)
 {

@@ -26,6 +26,12 @@ void fc_print_header(void);
 /* Sets the name of this host, fit to be one field of a row. */
 void fc_host(char name[MPI_MAX_PROCESSOR_NAME + 1]);
 
+/*
+ * Collective: sets for each rank the lowest rank whose name is the same, such as that of its host; -1 if it is empty.
+ * `width` is that of the buffer of a name.
+ */
+void fc_share_names(const struct fc_world *world, const char *name, int width, int *first);
+
 /* Rank 0 only: prints a header line with those of the environment variables that are set; NULL ends their names. */
 void fc_print_settings(const char *key, const char *const *names, const char *if_none);
 

@@ -52,18 +52,11 @@ static bool find_in_file(const char *name, const char *host, char group[name_mos
 static int share_groups(const struct fc_world *world, const char mine[name_most], int *group)
 {
     int count = 0;
-    char (*const names)[name_most] = fc_allocate_all(world, world->rank == 0 ? (size_t)world->size : 0, name_most);
-    FC_MPI(MPI_Gather(mine, name_most, MPI_CHAR, names, name_most, MPI_CHAR, 0, world->comm));
-    for (int rank = 0; world->rank == 0 && rank < world->size; rank++) {
-        int first = 0;
-        while (strcmp(names[first], names[rank]) != 0) {
-            first++;
-        }
-        group[rank] = names[rank][0] == '\0' ? -1 : first < rank ? group[first] : count++;
+    fc_share_names(world, mine, name_most, group);
+    for (int rank = 0; rank < world->size; rank++) {
+        const int first = group[rank];
+        group[rank] = first < 0 ? -1 : first < rank ? group[first] : count++;
     }
-    free(names);
-    FC_MPI(MPI_Bcast(&count, 1, MPI_INT, 0, world->comm));
-    FC_MPI(MPI_Bcast(group, world->size, MPI_INT, 0, world->comm));
     return count;
 }
 
@@ -187,7 +180,7 @@ static void stream_flows(const struct node *node, const struct fc_flows *flows, 
         missing[k] = messages;
         acknowledged[k] = MPI_REQUEST_NULL;
         for (int i = 0; !flows->sends && i < messages; i++) {
-            FC_MPI(MPI_Irecv(transfers->receive, (int)size, MPI_BYTE, flows->partner[k], tag_data, comm,
+            FC_MPI(MPI_Irecv(transfers->receive.data, (int)size, MPI_BYTE, flows->partner[k], tag_data, comm,
                              &requests[i * flows->count + k]));
         }
         if (flows->sends) {
@@ -197,7 +190,7 @@ static void stream_flows(const struct node *node, const struct fc_flows *flows, 
     FC_MPI(MPI_Barrier(comm));
     const double begin = MPI_Wtime();
     for (int i = 0; flows->sends && i < all - flows->count; i++) {
-        FC_MPI(MPI_Isend(transfers->send, (int)size, MPI_BYTE, flows->partner[i % flows->count], tag_data, comm,
+        FC_MPI(MPI_Isend(transfers->send.data, (int)size, MPI_BYTE, flows->partner[i % flows->count], tag_data, comm,
                          &requests[i]));
     }
     for (int count = 0; flows->count > 0;) {

@@ -8,23 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct transfers fc_make_transfers(const struct fc_world *world, size_t size, size_t messages)
+struct transfers fc_make_transfers(const struct fc_world *world, const struct plan *plan)
 {
-    const size_t slots = 2 * messages + 2;
-    struct transfers transfers = {world, size, messages, NULL, NULL, NULL, NULL};
-    transfers.send = fc_allocate_all(world, size, 1);
-    transfers.receive = fc_allocate_all(world, size, 1);
+    const size_t slots = 2 * plan->messages + 2;
+    struct transfers transfers = {.world = world, .size = plan->size, .messages = plan->messages};
+    transfers.memory = fc_open_memory(world, plan->memory);
+    transfers.send = fc_make_buffer(&transfers.memory, plan->size);
+    transfers.receive = fc_make_buffer(&transfers.memory, plan->size);
     transfers.requests = fc_allocate_all(world, slots, sizeof *transfers.requests);
     transfers.done = fc_allocate_all(world, slots, sizeof *transfers.done);
-    fc_fill(transfers.send, size, world->rank);
-    fc_spoil(transfers.receive, size, world->rank);
+    fc_fill(transfers.send.host, plan->size, world->rank);
+    fc_spoil(transfers.receive.host, plan->size, world->rank);
+    fc_write_buffer(&transfers.memory, &transfers.send);
+    fc_write_buffer(&transfers.memory, &transfers.receive);
     return transfers;
 }
 
 void fc_free_transfers(struct transfers *transfers)
 {
-    free(transfers->send);
-    free(transfers->receive);
+    fc_free_buffer(&transfers->memory, &transfers->send);
+    fc_free_buffer(&transfers->memory, &transfers->receive);
     free(transfers->requests);
     free(transfers->done);
 }
@@ -40,8 +43,9 @@ int fc_partner_or_null(int partner)
 static void warm_up(const struct transfers *transfers, int to, int from)
 {
     const int bytes = (int)(transfers->size < 65536 ? transfers->size : 65536);
-    FC_MPI(MPI_Sendrecv(transfers->send, bytes, MPI_BYTE, fc_partner_or_null(to), tag_warm, transfers->receive, bytes,
-                        MPI_BYTE, fc_partner_or_null(from), tag_warm, transfers->world->comm, MPI_STATUS_IGNORE));
+    FC_MPI(MPI_Sendrecv(transfers->send.data, bytes, MPI_BYTE, fc_partner_or_null(to), tag_warm,
+                        transfers->receive.data, bytes, MPI_BYTE, fc_partner_or_null(from), tag_warm,
+                        transfers->world->comm, MPI_STATUS_IGNORE));
 }
 
 /* Of this rank's pairs: it sends to `to` and receives from `from`, -1 if it does not. */
@@ -53,7 +57,7 @@ static void post_receives(const struct transfers *transfers, int to, int from)
         transfers->requests[i] = MPI_REQUEST_NULL;
     }
     for (int i = 0; from >= 0 && i < messages; i++) {
-        FC_MPI(MPI_Irecv(transfers->receive, (int)transfers->size, MPI_BYTE, from, tag_data, comm,
+        FC_MPI(MPI_Irecv(transfers->receive.data, (int)transfers->size, MPI_BYTE, from, tag_data, comm,
                          &transfers->requests[i]));
     }
     if (to >= 0) {
@@ -65,7 +69,7 @@ static void start_sends(const struct transfers *transfers, int to)
 {
     const int messages = (int)transfers->messages;
     for (int i = messages; to >= 0 && i < 2 * messages; i++) {
-        FC_MPI(MPI_Isend(transfers->send, (int)transfers->size, MPI_BYTE, to, tag_data, transfers->world->comm,
+        FC_MPI(MPI_Isend(transfers->send.data, (int)transfers->size, MPI_BYTE, to, tag_data, transfers->world->comm,
                          &transfers->requests[i]));
     }
 }
@@ -121,17 +125,25 @@ static size_t next_place(size_t at, size_t size)
 static void spoil_places(const struct transfers *transfers, int from)
 {
     const size_t size = transfers->size;
-    for (size_t at = 0; from >= 0 && at < size; at = next_place(at, size)) {
-        transfers->receive[at] = (unsigned char)~fc_pattern(at, size, from);
+    if (from < 0) {
+        return;
     }
+    for (size_t at = 0; at < size; at = next_place(at, size)) {
+        transfers->receive.host[at] = (unsigned char)~fc_pattern(at, size, from);
+    }
+    fc_write_buffer(&transfers->memory, &transfers->receive);
 }
 
 /* Comparing all bytes would take as long as the transfers themselves. */
 static size_t first_wrong_place(const struct transfers *transfers, int from)
 {
     const size_t size = transfers->size;
-    for (size_t at = 0; from >= 0 && at < size; at = next_place(at, size)) {
-        if (transfers->receive[at] != fc_pattern(at, size, from)) {
+    if (from < 0) {
+        return size;
+    }
+    fc_read_buffer(&transfers->memory, &transfers->receive);
+    for (size_t at = 0; at < size; at = next_place(at, size)) {
+        if (transfers->receive.host[at] != fc_pattern(at, size, from)) {
             return at;
         }
     }

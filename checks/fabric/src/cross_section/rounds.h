@@ -3,6 +3,7 @@
 #ifndef ROUNDS_H
 #define ROUNDS_H
 
+#include "../common/memory.h"
 #include "../common/patterns.h"
 
 /* What the command line asks for. */
@@ -12,6 +13,9 @@ struct plan {
     size_t tests;
     size_t pattern; /* enum fc_pattern */
     size_t shifts;  /* rounds to measure, 0: all */
+    size_t rails;   /* ranks of a node that are paired with those of the same number only */
+    size_t adapters; /* of a node, 0: as many as rails */
+    size_t memory;   /* enum fc_memory_kind */
     size_t seed;
     bool no_warm_up;
     bool confirm;
@@ -40,10 +44,11 @@ enum { tag_warm = 1, tag_data = 2, tag_acknowledge = 3, tag_best = 4 };
 /* What a rank needs to take part in a test, as sender, as receiver, or as both. */
 struct transfers {
     const struct fc_world *world;
+    struct fc_memory memory;
     size_t size;     /* of a message, bytes */
     size_t messages; /* that a sender sends in a test */
-    unsigned char *send;
-    unsigned char *receive;
+    struct fc_buffer send;
+    struct fc_buffer receive;
     MPI_Request *requests; /* receives, sends, acknowledgement in, acknowledgement out */
     int *done;             /* as many, for MPI_Waitsome */
 };
@@ -106,7 +111,7 @@ struct node {
 };
 
 /* Collective: allocates the buffers, and writes them, so that no page is touched for the first time in a test. */
-struct transfers fc_make_transfers(const struct fc_world *world, size_t size, size_t messages);
+struct transfers fc_make_transfers(const struct fc_world *world, const struct plan *plan);
 void fc_free_transfers(struct transfers *transfers);
 
 /* Returns MPI_PROC_NULL for -1. */

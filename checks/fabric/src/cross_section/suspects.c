@@ -141,22 +141,10 @@ void fc_share_levels(struct node *node, struct verdict *verdict, double *scratch
 
 void fc_share_hosts(struct node *node, struct verdict *verdict)
 {
-    enum { width = MPI_MAX_PROCESSOR_NAME + 1 };
     const struct fc_world *const world = node->world;
-    const int named = world->rank == 0 ? world->size : 0;
-    char mine[width];
-    char (*const names)[width] = fc_allocate_all(world, (size_t)named, width);
-    fc_host(mine);
-    FC_MPI(MPI_Gather(mine, width, MPI_CHAR, names, width, MPI_CHAR, 0, world->comm));
-    for (int rank = 0; rank < named; rank++) {
-        int first = 0;
-        while (strcmp(names[first], names[rank]) != 0) {
-            first++;
-        }
-        verdict->hosts[rank] = first;
-    }
-    free(names);
-    FC_MPI(MPI_Bcast(verdict->hosts, world->size, MPI_INT, 0, world->comm));
+    char host[MPI_MAX_PROCESSOR_NAME + 1];
+    fc_host(host);
+    fc_share_names(world, host, sizeof host, verdict->hosts);
     verdict->one_host = true;
     for (int rank = 0; rank < world->size; rank++) {
         verdict->one_host = verdict->one_host && verdict->hosts[rank] == verdict->hosts[0];
@@ -233,15 +221,17 @@ static size_t find_partners(int rank, int ranks, int partners[partners_most])
     return count;
 }
 
-/* Offers the pairs of a suspect node with its partners, in the direction in which it is slow. */
+/* Offers the pairs of a suspect node with its partners on its rail, in the direction in which it is slow. */
 static size_t offer_partners(const struct node *node, const struct verdict *verdict, bool sends, struct offer *offers)
 {
     int partners[partners_most];
     const int rank = node->world->rank;
-    const size_t all = find_partners(rank, node->world->size, partners);
+    const int rails = node->layout.rails;
+    const size_t all = find_partners(rank / rails, node->layout.nodes, partners);
     size_t count = 0;
     for (size_t i = 0; i < all; i++) {
-        count += offer(verdict, i, sends ? rank : partners[i], sends ? partners[i] : rank, &offers[count]);
+        const int partner = partners[i] * rails + rank % rails;
+        count += offer(verdict, i, sends ? rank : partner, sends ? partner : rank, &offers[count]);
     }
     return count;
 }

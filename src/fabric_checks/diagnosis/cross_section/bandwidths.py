@@ -33,6 +33,25 @@ def values(matrix: PairMatrix, pairs: int) -> dict[str, float]:
     }
 
 
+def of_rails(matrix: PairMatrix, rails: int) -> dict[str, float]:
+    """Return the rate of the slowest rail, and of the slowest node, over that of the median one, in percent.
+
+    The rate of a rail is the median of its pairs, and that of a node the median of all pairs of its ranks.
+
+    :param rails: the number of ranks of a node, each of which is paired with those of its number only.
+    """
+    row, column = np.nonzero(~np.isnan(matrix.MBps))
+    rates, sender, receiver = matrix.MBps[row, column], matrix.senders[row], matrix.receivers[column]
+    of_rail = [np.median(rates[sender % rails == rail]) for rail in range(rails)]
+    ends = (sender // rails, receiver // rails)
+    of_node = [np.median(rates[(ends[0] == node) | (ends[1] == node)]) for node in np.union1d(*ends)]
+    names = ("slowest_rail_to_median", "slowest_node_to_median")
+    return {
+        name: 100 * float(np.min(of_each) / np.median(of_each))
+        for name, of_each in zip(names, (of_rail, of_node), strict=True)
+    }
+
+
 def slowest_pair(matrix: PairMatrix) -> tuple[int, int]:
     """Return the ranks of the slowest pair, sender and receiver."""
     row, column = np.unravel_index(int(np.nanargmin(matrix.MBps)), matrix.MBps.shape)

@@ -64,7 +64,8 @@ class Report:
         number of parts that are slow for certain; the elapsed time over that of the transfers; the share of all ordered
         pairs in percent that the scan measured; the number of ranks that it had only as senders, only as receivers, or
         not at all; the smallest losses in percent that would have been named, 100 where none would; and
-        :attr:`of_switches`. Those that only ``rotate`` can have are left out for other programs.
+        :attr:`of_switches`, and :func:`fabric_checks.diagnosis.cross_section.bandwidths.of_rails` where there are
+        several. Those that only ``rotate`` can have are left out for other programs.
         """
         measured, all_pairs = self.output.ordered_pairs
         found = bandwidths.values(self.matrix, self.output.pairs) | {
@@ -75,6 +76,7 @@ class Report:
             "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
             **self.limits.metrics(),
             **self.of_switches,
+            **(bandwidths.of_rails(self.matrix, self.output.rails) if self.output.rails > 1 else {}),
         }
         return {name: value for name, value in found.items() if not self.output.is_table or name not in _OF_ROTATE}
 

@@ -90,6 +90,8 @@ class Evidence:
         of the fastest kind's.
     :param host: the number of each rank's host. :param both_ways: whether a rate stands for both directions.
     :param at_once: whether other pairs ran in ``alone``, too: then nodes can be blamed, but not what pairs share.
+    :param rails: the number of ranks of a node, each of which was paired with those of its number only.
+    :param share: of these the number that share an adapter.
     """
 
     sender: Numbers
@@ -113,6 +115,8 @@ class Evidence:
     host: Numbers
     both_ways: bool = False
     at_once: bool = False
+    rails: int = 1
+    share: int = 1
 
     @property
     def of_pair(self) -> Array:
@@ -141,7 +145,7 @@ def of_output(output: RotateOutput) -> Evidence:
     table = _by_time(output, ranks)
     pair_of_row = table["pair"].to_numpy()
     row_within = (host[pair_of_row // ranks] == host[pair_of_row % ranks]) & (hosts > 1)
-    found, of_kind = kinds.of_rates(table.filter(~row_within), ranks)
+    found, of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails)
     by_kind = np.minimum(of_kind[pair_of_row // ranks], of_kind[pair_of_row % ranks])
     table = table.with_columns(rate=pl.col("rate") - by_kind)
     by_pair = (
@@ -208,6 +212,8 @@ def of_output(output: RotateOutput) -> Evidence:
         host.astype(np.int64),
         output.both_ways,
         output.at_once,
+        output.rails,
+        output.share,
     )
 
 

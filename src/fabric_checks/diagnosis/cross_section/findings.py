@@ -21,14 +21,14 @@ from fabric_checks.diagnosis.cross_section.inference import (
     explain,
 )
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_DEVICES, MappedEvidence
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: The kinds of faults: a node by its side; a cable between switches, or one that is known by its pairs only; a switch;
-#: all cables of a switch; pairs with something in common; a pair. No faults are ``kinds``, nodes of several levels that
-#: are alike among themselves, ``line rate``, all nodes, ``past``, a node that was slow, ``sharing``, pairs that are
-#: slow only while others run, and ``noise``, pairs of which nothing is certain.
-FAULTS = ("sender", "receiver", "node", "cable", "uplinks", "uplink", "switch", "group", "pair")
+#: all cables of a switch; a rail; pairs with something in common; a pair. No faults are ``kinds``, nodes of several
+#: levels that are alike among themselves, ``line rate``, all nodes, ``past``, a node that was slow, ``sharing``, pairs
+#: that are slow only while others run, and ``noise``, pairs of which nothing is certain.
+FAULTS = ("sender", "receiver", "node", "cable", "uplinks", "uplink", "switch", "rail", "group", "pair")
 _KINDS = {
     "arc": "cable",
     "leaf out": "uplinks",
@@ -39,6 +39,7 @@ _KINDS = {
     "leaf pair": "uplink",
     "above": "switch",
     "host": "node",
+    "adapter": "node",
 }
 #: Nothing is blamed if one measurement of a pair differs so much from the next.
 MOST_NOISE = 0.25
@@ -150,7 +151,7 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     others = [words.of_part(mapped, hosts, each) for each in culprit.others]
     names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
     also = sorted({each.side for each in others if each.name == named.name and each.side != named.side})
-    side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair", "host") else ""
+    side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair", *OF_DEVICES) else ""
     of_others = "its kind" if part.kind in OF_NODES and len(mapped.evidence.kinds) > 1 else "others"
     text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of {of_others}"
     text += f"{_since(mapped, culprit.since)}, {_evidence(mapped, culprit)}"
@@ -188,7 +189,7 @@ def _near(mapped: MappedEvidence, culprit: Culprit) -> bool:
     evidence, pairs = mapped.evidence, culprit.part.pairs
     if mapped.known.hosts:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
-    return bool((np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS).any())
+    return bool((np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS * evidence.rails).any())
 
 
 def _since(mapped: MappedEvidence, since: float) -> str:
@@ -213,12 +214,12 @@ def _evidence(mapped: MappedEvidence, culprit: Culprit) -> str:
 
 def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> Finding:
     """Return the observation of a node that was slow for a part of the run: a cable or traffic may come and go, too."""
-    name, rounds = name_of(hosts, change.rank), mapped.evidence.rounds[1]
+    name, rounds = words.of_rank(mapped, hosts, change.rank), mapped.evidence.rounds[1]
     at = f"at {change.share:.2f} of the rate of others"
     if change.flaps:
-        text = f"node {name} comes and goes: {at} in {change.low} of {change.of} measurements"
+        text = f"{name} comes and goes: {at} in {change.low} of {change.of} measurements"
     else:
-        text = f"node {name} was slow, {at}, for some of the run only"
+        text = f"{name} was slow, {at}, for some of the run only"
     when = (
         f"{at} from round {change.begin} to {change.end} of {rounds}: {change.low} of {change.of} of its measurements"
     )
@@ -226,7 +227,7 @@ def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> 
     side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side)
     details = (when, f"only {side}", look) if side else (when, look)
     return Finding(
-        *("past", (change.rank,), (hosts[change.rank],), change.share, False, text, f"node {name}", change.side),
+        *("past", (change.rank,), (hosts[change.rank],), change.share, False, text, name, change.side),
         slow_in_scan=change.low,
         look=look,
         details=details,
@@ -240,7 +241,8 @@ def _kinds(mapped: MappedEvidence, hosts: tuple[str, ...]) -> list[Finding]:
         return []
     fastest, *slower = evidence.kinds
     reached = [f"{evidence.reference_MBps * each.share / 1000:.3g}" for each in evidence.kinds]
-    text = f"{len(fastest.ranks)} of {len(hosts)} nodes reach {reached[0]} GB/s, " + ", ".join(
+    units = "nodes" if evidence.rails == 1 else "GPUs"
+    text = f"{len(fastest.ranks)} of {len(hosts)} {units} reach {reached[0]} GB/s, " + ", ".join(
         f"{len(each.ranks)} ({names_text([name_of(hosts, rank) for rank in each.ranks], MOST_OF_KIND)}) {rate}"
         for each, rate in zip(slower, reached[1:], strict=True)
     )

@@ -364,7 +364,8 @@ class _Search:
         """Return what a part may lose before each of its pairs is slow, which are as slow as their kinds of nodes."""
         if part.kind == "pair" or len(self.evidence.kinds) == 1:
             return np.zeros(len(part.pairs))
-        own = self.evidence.of_kind[part.key[0]] if part.kind in OF_NODES else 0.0
+        is_of_host = part.kind in (*OF_NODES, "host", "adapter")
+        own = self.evidence.of_kind[part.key[0]] if is_of_host else 0.0
         return np.asarray(own - self.evidence.of_pair[part.pairs])
 
     def levels(self, part: Part, level: float) -> Array:
@@ -594,7 +595,7 @@ def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> b
         pairs = pairs[(evidence.when[pairs] >= since) | ~np.isnan(evidence.alone[pairs])]
     if mapped.leaf[part.key[0]] >= 0:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
-    near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS
+    near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS * evidence.rails
     if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
         return True  # the pattern has no such pairs; the finding has a note of it
     return int(near[pairs].sum()) >= 2

@@ -17,6 +17,8 @@ from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_
 
 #: The fewest nodes of a kind, and the least share of all: fewer that are alike are as likely slow ones.
 FEWEST_OF_KIND, LEAST_SHARE = 3, 1 / 8
+#: The least share of the GPUs of its nodes that a kind has.
+MOST_OF_NODE = 0.75
 #: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as a logarithm.
 #: The halves of one normal population are three apart.
 APART, LEAST_APART = 4.5, 0.03
@@ -40,12 +42,13 @@ class Kind:
     share: float
 
 
-def of_rates(table: pl.DataFrame, ranks: int) -> tuple[tuple[Kind, ...], Array]:
+def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kind, ...], Array]:
     """Return the kinds of nodes, the fastest first, and of each rank the logarithm of its kind's share.
 
     A node that is slower than its kind belongs to the next faster one.
 
     :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
+    :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
     """
     one = (Kind(tuple(range(ranks)), 1.0),), np.zeros(ranks)
     alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
@@ -68,8 +71,14 @@ def of_rates(table: pl.DataFrame, ranks: int) -> tuple[tuple[Kind, ...], Array]:
     alike = np.abs(sent - received) <= ALIKE * np.hypot(*errors)
     error = float(np.median(np.hypot(*errors))) / 2
     groups = _groups(np.flatnonzero(alike & ~np.isnan(level)), level, error)
-    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks)))
-    of_kinds = [group for group in groups if len(group) >= fewest]
+    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
+    nodes = [len(np.unique(group // rails)) for group in groups]
+    # Of the fastest nodes many GPUs may share cables.
+    of_kinds = [
+        group
+        for number, (group, count) in enumerate(zip(groups, nodes, strict=True))
+        if count >= fewest and (number == 0 or len(group) >= MOST_OF_NODE * rails * count)
+    ]
     for group in of_kinds[1:]:
         # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
         starts, ends = np.isin(sender, group), np.isin(receiver, group)

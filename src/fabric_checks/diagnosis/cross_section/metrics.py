@@ -27,3 +27,8 @@ OF_SWITCHES = (
     Metric("median_within_switches", "MB/s", "larger"),
     Metric("median_between_switches", "MB/s", "larger"),
 )
+#: Those of GPUs that are paired rail by rail.
+OF_RAILS = (
+    Metric("slowest_rail_to_median", "%", "larger"),
+    Metric("slowest_node_to_median", "%", "larger"),
+)

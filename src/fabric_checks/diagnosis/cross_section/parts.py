@@ -36,9 +36,13 @@ PRICE = {
     "above": 13.0,
     "pair": 13.0,
     "host": 11.5,
+    "adapter": 11.2,
+    "rail": 11.5,
 }
 #: The parts that are slow in one direction only.
 ONE_WAY = ("sender", "receiver", "arc", "leaf out", "leaf in", "uplink", "downlink")
+#: The parts that several GPUs or adapters have in common.
+OF_DEVICES = ("host", "adapter", "rail")
 OF_CHOICE = 0.7
 #: The fewest slow pairs for which a part other than a pair is blamed.
 FEWEST_PAIRS = 2
@@ -182,7 +186,7 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     :param slow: positions of the slow pairs.
     """
     found: dict[tuple[str, tuple[int, ...]], Part] = {}
-    for parts in (_nodes, _switches, _cables, _bundles):
+    for parts in (_nodes, _devices, _switches, _cables, _bundles):
         for part in parts(mapped, slow):
             found.setdefault((part.kind, part.key), part)
     evidence = mapped.evidence
@@ -205,7 +209,7 @@ def _through(kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mas
 
 
 def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
-    """Yield the slow pairs, and the nodes at their ends; hosts, too, of which several GPUs or adapters took part."""
+    """Yield the slow pairs, and the nodes at their ends."""
     evidence = mapped.evidence
     sender, receiver = evidence.sender, evidence.receiver
     for pair in slow:
@@ -221,12 +225,21 @@ def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
         yield _part("receiver", (int(rank),), receiver == rank)
     for rank in np.union1d(sender[slow], receiver[slow]):
         yield _part("node", (int(rank),), (sender == rank) | (receiver == rank))
-    if evidence.nodes < evidence.ranks:
-        for host in np.union1d(evidence.host[sender[slow]], evidence.host[receiver[slow]]):
-            ranks = np.flatnonzero(evidence.host == host)
+
+
+def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
+    """Yield what several GPUs or adapters have in common: a host, an adapter, a rail."""
+    evidence = mapped.evidence
+    sender, receiver = evidence.sender, evidence.receiver
+    groups = {"host": evidence.host} if evidence.nodes < evidence.ranks else {}
+    groups |= {"adapter": np.arange(evidence.ranks) // evidence.share} if evidence.share > 1 else {}
+    groups |= {"rail": np.arange(evidence.ranks) % evidence.rails} if evidence.rails > 1 else {}
+    for kind, group in groups.items():
+        for number in np.union1d(group[sender[slow]], group[receiver[slow]]):
+            ranks = np.flatnonzero(group == number)
             if len(ranks) > 1:
-                mask = (evidence.host[sender] == host) | (evidence.host[receiver] == host)
-                yield _part("host", tuple(ranks.tolist()), mask)
+                mask = (group[sender] == number) | (group[receiver] == number)
+                yield _part(kind, tuple(ranks.tolist()), mask)
 
 
 def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:

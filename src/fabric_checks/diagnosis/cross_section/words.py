@@ -11,7 +11,7 @@ import numpy as np
 from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Part
+from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, MappedEvidence, Part
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
 #: Why no cable can be named, by routing.
@@ -47,9 +47,8 @@ def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words
     """
     if part.kind in ("sender", "receiver", "node"):
         return _node(mapped, hosts, part)
-    if part.kind == "host":
-        look = "look at what its GPUs and adapters share: processor, memory, PCIe, settings"
-        return Words(f"node {mapped.nodes[part.key[0]]}", "both", "sends and receives", look, part.key)
+    if part.kind in OF_DEVICES:
+        return _devices(mapped, hosts, part)
     if part.kind == "pair":
         return _pair(mapped, hosts, part)
     if part.kind in ("arc", "cable"):
@@ -92,10 +91,14 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
     return Words(f"an uplink of {leaf}", *_bundles(hosts, part), look)
 
 
+def of_rank(mapped: MappedEvidence, hosts: tuple[str, ...], rank: int) -> str:
+    """Return the name of the node, or of the GPU or adapter, that a rank stands for."""
+    return hosts[rank] if hosts[rank] != mapped.nodes[rank] else f"node {name_of(hosts, rank)}"
+
+
 def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     rank = part.key[0]
-    is_device = hosts[rank] != mapped.nodes[rank]
-    name = hosts[rank] if is_device else f"node {name_of(hosts, rank)}"
+    name = of_rank(mapped, hosts, rank)
     leaf = int(mapped.leaf[rank])
     switch = mapped.known.switches[leaf] if leaf >= 0 else "its switch"
     verb, side = {
@@ -105,6 +108,24 @@ def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     }[part.kind]
     look = f"look at its adapter, its slot and its cable to {switch}, which bandwidth cannot tell apart"
     return Words(name, side, verb, look, (rank,))
+
+
+def _devices(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
+    """Return the words for what several GPUs or adapters have in common."""
+    first = part.key[0]
+    are_gpus = all(", GPU " in hosts[rank] for rank in part.key)
+    if part.kind == "rail":
+        number = first % mapped.evidence.rails
+        name = f"rail {number} ({'GPU' if are_gpus else 'process'} {number} of all nodes)"
+        look = "look at the switches of this rail, and at how far these GPUs are from their adapters"
+        return Words(name, "both", "sends and receives", look)
+    name = f"node {mapped.nodes[first]}"
+    look = "look at what its GPUs and adapters share: processor, memory, PCIe, settings"
+    if part.kind == "adapter":
+        gpus = names_text([hosts[rank].rpartition(" ")[2] for rank in part.key], MOST_NAMES)
+        look = "look at this adapter, its slot and its cable"
+        return Words(f"{name}, the adapter of GPUs {gpus}", "both", "sends and receives", look, part.key)
+    return Words(f"{name} (all its GPUs)" if are_gpus else name, "both", "sends and receives", look, part.key)
 
 
 def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
@@ -148,6 +169,8 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
         lines.append(
             f"not in the topology ({known.source}): {names_text([repr(name) for name in mapped.missing], MOST_NAMES)}"
         )
+    if evidence.rails > 1:
+        lines.append("pairs between rails: each GPU was paired with those of its own number")
     leaves = np.unique(mapped.leaf[mapped.leaf >= 0])
     if len(leaves) > 1:
         crossed = {(int(a), int(b)) for a, b in zip(mapped.from_leaf, mapped.to_leaf, strict=True)}
