@@ -342,7 +342,8 @@ class Way:
     :param nights: the files of so many nights are given together. :param repeats: whether some pairs are in there more
         than once. :param devices: whether the format names the devices of a host. :param most: nodes.
     :param again: the pairs that the verb then lists are measured three times, alone, and given, too.
-    :param alone: the user says so, as the format does not.
+    :param alone: one pair ran at a time: by the format, or because the user says so.
+    :param rounds: the format says which pairs ran at once.
     """
 
     write: Writer
@@ -352,6 +353,7 @@ class Way:
     most: int = 128
     again: bool = False
     alone: bool = False
+    rounds: bool = False
 
 
 WAYS = {
@@ -359,17 +361,17 @@ WAYS = {
     "ClusterKit, two nights": Way(clusterkit, 2, True),
     "nccl-tests": Way(nccl_text, 1, False, True, 48, alone=True),
     "nccl-tests, two nights": Way(nccl_text, 2, True, True, 48, alone=True),
-    "nccl-tests JSON, 20 iterations": Way(nccl_json, 1, True, False, 24, alone=True),
-    "mpiGraph": Way(mpigraph, 1, False),
-    "mpiGraph, two nights": Way(mpigraph, 2, True),
+    "nccl-tests JSON, two nights": Way(nccl_json, 2, True, False, 24, alone=True),
+    "mpiGraph": Way(mpigraph, 1, False, rounds=True),
+    "mpiGraph, two nights": Way(mpigraph, 2, True, rounds=True),
     "LinkTest": Way(linktest, 1, True, False, 64, alone=True),
     "LinkTest, two nights": Way(linktest, 2, True, False, 64, alone=True),
-    "superbench": Way(superbench, 1, False, True),
-    "superbench, count 3": Way(partial(superbench, count=3), 1, True, True),
+    "superbench": Way(superbench, 1, False, True, rounds=True),
+    "superbench, count 3": Way(partial(superbench, count=3), 1, True, True, rounds=True),
     "perftest": Way(perftest, 1, False, True, 48, alone=True),
     "perftest, two nights": Way(perftest, 2, True, True, 48, alone=True),
     "CSV": Way(plain, 1, False, True),
     "CSV at once, 3 values": Way(partial(plain, count=3), 1, True, True),
-    "CSV alone, 3 values": Way(partial(plain, count=3, alone=True), 1, True, True),
+    "CSV alone, 3 values": Way(partial(plain, count=3, alone=True), 1, True, True, alone=True),
     "CSV at once, then what is listed": Way(plain, 1, True, False, again=True),
 }

@@ -70,6 +70,19 @@ class Site:
         took = flows.finish(path, weight, np.full(len(pairs), megabytes), 0.0, fabric.state)
         return np.asarray(megabytes / took)
 
+    def sees(self) -> bool:
+        """Return whether each fault makes a pair slower that is measured alone: a cable may lead to slow nodes only.
+
+        It draws random numbers: a machine that is asked is not measured any more.
+        """
+        fabric, pairs, rail = self.at.fabric, ordered(len(self.hosts)), self.device or 0
+        levels, seen = fabric.levels, []
+        measured = self.alone(pairs, rail)
+        for number in range(len(levels)):
+            fabric.levels = levels[:number] + levels[number + 1 :]
+            seen.append(bool((self.alone(pairs, rail) > measured * 1.001).any()))
+        return all(seen)
+
     def noisy(self, rates: flows.Floats, repeats: int = 1) -> flows.Floats:
         """Return measured values, repeats x pairs: of each launch some noise, of each measurement more."""
         launch = 1 + SAME_LAUNCH * self.rng.standard_normal(len(rates))

@@ -145,7 +145,7 @@ def test_one_matrix_lists_suspects_and_writes_a_hostfile(tmp_path):
     assert status == 0
     for text in (
         "bandwidth.txt: ClusterKit, 16 nodes, 120 pairs",
-        "node node5 sends and receives at 0.70 of the rate of others",
+        "node node5 sends and receives at 0.70 of the rate of others, 15 of 15 pairs measured, others ran",
         "measured once: chance, or traffic of others, could explain this",
         "not measured: anything twice: nothing is certain",
         "not measured: the two directions of a pair by themselves",

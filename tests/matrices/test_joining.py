@@ -184,3 +184,11 @@ def test_latencies_are_judged_and_certain_only_with_repeats(nights, confirmed):
 def test_nothing_suspect_leaves_nothing_to_measure_again():
     run, report = judged([table(matrix(16, seed)) for seed in (1, 2)])
     assert again.pairs(run, report) == []
+
+
+def test_a_slow_device_does_not_make_its_rail_slow_where_nodes_are_of_two_kinds():
+    own = np.repeat(np.where(np.arange(12) < 3, 0.83, 1.0), 4)
+    own[30] *= 0.75
+    run, report = judged([table(matrix(48, seed) * np.minimum.outer(own, own), devices=4) for seed in (1, 2)])
+    assert [found.part for found in report.findings if found.is_fault] == ["n7 gpu 2"]
+    assert not run.findings

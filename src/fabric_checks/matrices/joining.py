@@ -13,7 +13,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MAD, Array, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, NODE_QUANTILE, OF_MAD, Array, levels_of_nodes
 from fabric_checks.matrices.model import LATENCY, End, PairTable
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
@@ -140,8 +140,19 @@ def _levelled(frame: pl.DataFrame, ends: tuple[End, ...], within: Array) -> tupl
         return frame, []
     number = np.array([devices.index(end.device) for end in ends])
     sender, receiver = (number[frame[side].to_numpy()] for side in ("sender", "receiver"))
-    table = frame.with_columns(of=pl.Series(sender * len(devices) + receiver), within=pl.Series(within))
-    usual = table.filter(~pl.col("within")).group_by("of").agg(level=pl.col("rate").median(), count=pl.len())
+    table = frame.with_columns(
+        of=pl.Series(sender * len(devices) + receiver),
+        within=pl.Series(within),
+        host=pl.Series([end.host for end in ends]).gather(frame["sender"]),
+    )
+    # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner be slow.
+    of_host = (
+        table.filter(~pl.col("within"))
+        .group_by("of", "host")
+        .agg(pl.col("rate").quantile(NODE_QUANTILE, "linear"), count=pl.len())
+    )
+    of_host = of_host.with_columns(less=pl.col("rate") - pl.col("rate").median().over("host"))
+    usual = of_host.group_by("of").agg(level=pl.col("less").median(), count=pl.col("count").sum())
     usual = usual.filter(pl.col("count") >= FEWEST_OF_CLASS).sort("of")
     if not len(usual):
         return frame, []
@@ -219,7 +230,10 @@ def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...
     if not any(table.alone or table.metric == LATENCY for table in tables):  # latency hardly loads a cable
         known = all(table.alone is False for table in tables)
         ran = "pairs ran at once" if known else f"{tables[0].format} does not say that only one ran at a time (--alone)"
-        lines.append(f"pairs alone: {ran}, and those that share a cable look slow; no pair, cable or switch is blamed")
+        lines.append(
+            f"pairs alone: {ran}, and those that share a cable look slow: no pair, cable or switch is blamed unless "
+            "the format tells what ran at once, and static routes are given"
+        )
     if within:
         lines.append(f"the fabric by {within} values of pairs on one host, which are not judged")
     devices = [end for end in ends if end.device]

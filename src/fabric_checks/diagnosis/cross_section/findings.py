@@ -112,7 +112,12 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
         return []
     culprits, unsure = explain(mapped)
     if output.is_table:
-        culprits = tuple(replace(each, sure=each.sure and _is_repeated(mapped, each)) for each in culprits)
+        # Where pairs within a switch are slow, too, its nodes may be of a kind that was not told apart.
+        alike = [each.part.kind == "switch" and bool(mapped.within[each.slow].any()) for each in culprits]
+        culprits = tuple(
+            replace(each, sure=each.sure and _is_repeated(mapped, each) and not of_kind)
+            for each, of_kind in zip(culprits, alike, strict=True)
+        )
     findings = [_finding(mapped, output.hosts, each) for each in culprits if not _is_symptom(each, culprits)]
     certain = faults(findings)
     # Suspects are not reported next to certain faults, and pairs that were slow alone are reported as noise.
@@ -209,7 +214,8 @@ def _evidence(mapped: MappedEvidence, culprit: Culprit) -> str:
         pairs = count_text(len(culprit.slow_in_scan), "pair")
         return f"by {pairs} of the scan, corrected for sharing, not measured alone"
     alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
-    return f"{len(culprit.slow)} of {count_text(alone, 'pair')} {how}"
+    directions = 1 + mapped.evidence.both_ways  # a value of both is there for each
+    return f"{len(culprit.slow) // directions} of {count_text(alone // directions, 'pair')} {how}"
 
 
 def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> Finding:

@@ -20,14 +20,13 @@ from scipy.special import stdtrit
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import (
     LEAST_SPREAD,
-    OF_MAD,
     OF_MEDIAN,
     OF_NODE,
     Array,
     levels_of_nodes,
 )
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, PRICE, MappedEvidence, Part, candidates
-from fabric_checks.diagnosis.cross_section.slowest import by_chance
+from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 
 #: Smaller losses are not reported, however certain.
 LEAST_FAULT = 0.06
@@ -109,7 +108,9 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     """Return the slow parts, those that explain most first, and the positions of pairs that may be slow by chance."""
     evidence = mapped.evidence
     if evidence.at_once:
-        return while_others_ran(mapped), np.empty(0, dtype=np.int64)
+        nodes, free = while_others_ran(mapped), _unshared(mapped)
+        others = [each for each in explain(free)[0] if each.part.kind not in OF_NODES] if mapped.corrected else []
+        return (*nodes, *others), np.empty(0, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
@@ -139,6 +140,17 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     return culprits, np.setdiff1d(some, explained)
 
 
+def _unshared(mapped: MappedEvidence) -> MappedEvidence:
+    """Return the evidence of pairs that shared nothing in their round, by static routes: these are as good as alone."""
+    evidence = mapped.evidence
+    free = (mapped.expected > -LEAST_SPREAD) & (mapped.sharing == 0).all(axis=1)
+    rates = (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
+    alone, middle, scan, rest = (np.where(free, rate, np.nan) for rate in rates)
+    repeats = np.where(free, evidence.repeats, 0)
+    evidence = replace(evidence, alone=alone, middle=middle, scan=scan, repeats=repeats, at_once=False)
+    return replace(mapped, evidence=evidence, rest=rest)
+
+
 def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     """Return the nodes that are slow with all partners, where all pairs were measured while others ran.
 
@@ -166,7 +178,8 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
         for rank in slow.tolist():
             part = _of_ends(kind, (rank,), ends)
             below = part.pairs[evidence.alone[part.pairs] < -loss[rank] / 2]
-            sure = few and bool(every[rank])
+            # With partners of a slower kind a node is as slow as these.
+            sure = few and bool(every[rank]) and 3 * len(below) >= len(part.pairs)
             culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], below[:0], 1.0, 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
@@ -183,20 +196,29 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
 def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) -> tuple[Array, Array, Array]:
     """Return by rank the loss of its best pairs against those of its kind, what exceeds chance, and their rate.
 
-    All are logarithms.
+    All are logarithms. The slowest nodes are compared with those that remain without them, the fastest of them first:
+    if it is an outlier, so are the slower ones (Rosner, Percentage points for a generalized ESD many-outlier procedure,
+    Technometrics 25, 1983). Kinds that were not told apart widen the spread of those that remain.
 
     :param rate: of pairs; :param ends: their senders, receivers, or both.
     """
     level = levels_of_nodes(np.tile(rate, len(ends)), np.concatenate(ends), evidence.ranks)[0]
-    loss, bar = np.zeros(evidence.ranks), np.full(evidence.ranks, np.inf)
+    off, error = np.full(evidence.ranks, np.nan), np.ones(evidence.ranks)
     for kind in evidence.kinds:
         ranks = np.array(kind.ranks)
-        own = np.nanmedian(level[ranks]) - level[ranks]
-        spread = max(OF_MAD * float(np.nanmedian(np.abs(own))), LEAST_SPREAD / 2)
-        if len(ranks) >= FEWEST_ALIKE:
-            errors = float(stdtrit(len(ranks) / 2, 1 - CHANCE / len(ranks)))
-            loss[ranks], bar[ranks] = own, max(-float(np.log1p(-LEAST_FAULT)), errors * spread)
-    return loss, bar, level
+        off[ranks] = level[ranks] - (np.nanmedian(level[ranks]) if (~np.isnan(level[ranks])).any() else np.nan)
+        error[ranks] = np.sqrt(1 + OF_MEDIAN**2 / len(ranks))
+    order = np.argsort(-off, kind="stable")[: np.count_nonzero(~np.isnan(off))]
+    most = max(MOST_NODES, evidence.nodes // 16) * evidence.ranks // evidence.nodes
+    bar = np.full(evidence.ranks, np.inf)
+    for count in range(max(len(order) - most, FEWEST_ALIKE + len(evidence.kinds) - 1), len(order)):
+        spread = max(float(off[order[:count]].std(ddof=len(evidence.kinds))), LEAST_SPREAD / 2)
+        # The error of a further node of the same population, by the t distribution.
+        errors = float(stdtrit(count - len(evidence.kinds), 1 - CHANCE / len(order)))
+        bar = np.maximum(-float(np.log1p(-LEAST_FAULT)), errors * spread * error)
+        if off[order[count]] < -bar[order[count]]:
+            break
+    return np.nan_to_num(-off), bar, level
 
 
 def least_of_nodes(evidence: Evidence) -> float | None:
@@ -232,19 +254,19 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers)
     """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
 
     A node is compared with those that remain without it and all slower ones, and if it is sure, so are these: two slow
-    nodes would mask each other, and without all that look slow the others are always more alike (Rosner, Percentage
-    points for a generalized ESD many-outlier procedure, Technometrics 25, 1983).
+    nodes would mask each other, and without all that look slow the others are always more alike; see
+    :func:`losses_of_nodes`.
 
     :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain them.
     """
-    found = [(each, culprit) for each in chosen if (culprit := _culprit(mapped, each)) is not None]
+    found = [(each, culprit) for each in chosen if (culprit := _culprit(mapped, each, chosen)) is not None]
     out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
     nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
     sure = 0
     for number, (choice, culprit) in enumerate(nodes):
         out.append(culprit.part.pairs)
         if culprit.sure:
-            again = _culprit(mapped, choice, by_chance(mapped, np.concatenate(out)))
+            again = _culprit(mapped, choice, chosen, by_chance(mapped, np.concatenate(out)))
             sure = number + 1 if again is not None and again.sure else sure
     unsure = {id(culprit) for _, culprit in nodes[sure:]}
     return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
@@ -370,7 +392,15 @@ class _Search:
 
     def levels(self, part: Part, level: float) -> Array:
         """Return the level of each pair of a part that is at a level."""
-        return np.minimum(level + self.slack(part), 0.0)
+        loss = np.minimum(level + self.slack(part), 0.0)
+        return loss if part.ways is None else -np.log1p(part.ways * np.expm1(-loss))
+
+    def own(self, part: Part) -> Array:
+        """Return the level of a part that the rate of each of its pairs alone shows: the inverse of :meth:`levels`."""
+        rate = self.alone[part.pairs]
+        if part.ways is not None:
+            rate = -np.log1p(np.maximum(np.expm1(-rate) / part.ways, -0.9))
+        return np.asarray(rate - self.slack(part))
 
     def through(self, before: _Predicted, part: Part, own: float, since: float = 0.0) -> _Predicted:
         """Return the prediction for the pairs of a part that is slow since some time."""
@@ -423,9 +453,8 @@ class _Search:
         if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
             return None
         # In the scan a pair has the share of the part over the number of pairs in it.
-        slack = self.slack(part)
-        shares = np.concatenate((self.alone[pairs][low], (self.scan[pairs] + part.sharing)[below & ~low]))
-        shares -= np.concatenate((slack[low], slack[below & ~low]))
+        shown = self.own(part)
+        shares = np.concatenate((shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low]))
         cost = self.cost(pairs, before).sum()
         best = None
         for own in _levels(shares):
@@ -436,8 +465,8 @@ class _Search:
             return best
         if part.kind == "pair" or np.count_nonzero(low) < FEWEST_LATE:
             return None
-        own = float(np.median((self.alone[pairs] - slack)[low]))
-        since = self.began(part, own, self.alone[pairs] - slack < own / 2)
+        own = float(np.median(shown[low]))
+        since = self.began(part, own, shown < own / 2)
         # One more parameter, of as many values as there are rounds.
         price = part.price + 2 * float(np.log(self.evidence.rounds[1]))
         gain = cost - self.cost(pairs, self.through(before, part, own, since)).sum() - price
@@ -527,35 +556,40 @@ def _levels(shares: Array) -> Iterable[float]:
 
 def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
     """Return a choice with the other parts that gain as much."""
-    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and np.isin(fit.part.pairs, best.part.pairs).any()]
+    own = best.part.kind, best.part.key
+    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and (fit.part.kind, fit.part.key) != own]
+    near = [fit for fit in near if np.isin(fit.part.pairs, best.part.pairs).any()]
     weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
     return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
 
 
-def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> Culprit | None:
+def _culprit(
+    mapped: MappedEvidence, choice: _Choice, chosen: Sequence[_Choice], slowest: float = 0.0
+) -> Culprit | None:
     """Return a chosen part as a culprit; None if its pairs do not confirm it.
 
-    :param slowest: see :func:`least_loss`.
+    :param chosen: all parts: a pair that another one makes slower is no evidence; :param slowest: see
+        :func:`least_loss`.
     """
     evidence, part = mapped.evidence, choice.part
     pairs, middle = part.pairs, choice.level / 2
     search = _Search(mapped, ())
-    slack = search.slack(part)
-    slow = pairs[evidence.alone[pairs] - slack < middle]
+    shown, own = search.own(part), search.levels(part, choice.level)
+    by_others = search.predicted([each for each in chosen if each is not choice]).alone[pairs] < own
+    slow = pairs[(shown < middle) & ~by_others]
     if (evidence.repeats > 0).all():
         # All pairs are here: with a partner of a slower kind a node may lose the difference before the pair is slow.
-        own = search.levels(part, choice.level)
-        slow = pairs[(own < -search.floor) & (evidence.alone[pairs] < own / 2)]
-    scan = search.scan[pairs] + part.sharing - slack
+        slow = pairs[(own < -search.floor) & (evidence.alone[pairs] < own / 2) & ~by_others]
+    scan = search.scan[pairs] + part.sharing - search.slack(part)
     is_low = (mapped.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)
-    is_low &= evidence.when[pairs] >= choice.since
+    is_low &= (evidence.when[pairs] >= choice.since) & ~by_others
     low = pairs[is_low]
     fast = np.setdiff1d(pairs[search.fast(choice)], slow)
     needed = 1 if part.kind == "pair" else FEWEST_PAIRS
     if len(slow) + len(low) < needed:
         return None
     if len(slow) >= needed:
-        level = float(np.median((evidence.alone[pairs] - slack)[np.isin(pairs, slow)]))
+        level = float(np.median(shown[np.isin(pairs, slow)]))
         count = len(slow) / (2 if evidence.both_ways else 1)
         errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
@@ -567,6 +601,7 @@ def _culprit(mapped: MappedEvidence, choice: _Choice, slowest: float = 0.0) -> C
         # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect. The
         # other direction of a suspect is measured again as well, and may be missing from the scan.
         sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
+        sure &= part.kind != "pair" or low_each_time(evidence, float(evidence.alone[slow].max())) < CHANCE
     else:
         # The measurement alone gives the loss; the other pairs of the scan show that it is the part and not the pair.
         level = float(np.median(evidence.alone[slow] if len(slow) else scan[is_low]))

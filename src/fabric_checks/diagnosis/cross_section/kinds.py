@@ -67,8 +67,9 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
     _, spread, _ = top_of(scan[~np.isnan(scan)])
     (sent, sends), (received, receives) = (levels_of_nodes(rate, side, ranks) for side in (sender, receiver))
     errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
-    level = (sent + received) / 2
     alike = np.abs(sent - received) <= ALIKE * np.hypot(*errors)
+    # A node that is slow in one direction, or was measured in one, is of the kind of its better one.
+    level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
     error = float(np.median(np.hypot(*errors))) / 2
     groups = _groups(np.flatnonzero(alike & ~np.isnan(level)), level, error)
     fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
@@ -93,7 +94,9 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
     centres = np.array([float(np.median(level[group])) for group in of_kinds])
     # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
     known = np.where(np.isnan(level), centres[0], level)
-    ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, max(APART * error, LEAST_APART)))
+    off = np.concatenate([np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)])
+    chance = max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART)
+    ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
     found = tuple(
         Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(centre - centres[0])))

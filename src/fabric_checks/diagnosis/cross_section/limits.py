@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence
-from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, least_loss
+from fabric_checks.diagnosis.cross_section.inference import CHANCE, LEAST_FAULT, least_loss
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes, top_of
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
-from fabric_checks.diagnosis.cross_section.slowest import by_chance
+from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
 
 #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found.
@@ -117,7 +117,9 @@ def limits(
     of_pair = named("pair", 1, noise.scan, shared)
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
-        of_pair = of_pair if found >= _FOUND else None
+        of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
+        is_chance = of_all and low_each_time(evidence, float(np.log1p(-of_pair))) > CHANCE
+        of_pair = of_pair if found >= _FOUND and not is_chance else None
     of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if mapped.known.has_routes else None
     if of_cable is not None and mapped.known.rates is not None:
         # A cable faster than a pair alone has to lose more before the pair is slower.

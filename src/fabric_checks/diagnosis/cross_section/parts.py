@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class Part:
     :param price: the cost of blaming it.
     :param pairs: positions of the pairs that pass through it, among those of the evidence.
     :param sharing: the number of pairs on it in the round of each of them in the scan, as logarithms.
+    :param ways: of each of them the share of its directions that pass through it: where a rate is of both, half of them
+        may. In a ping-pong only that half of the time is slow.
     """
 
     kind: str
@@ -69,6 +71,7 @@ class Part:
     price: float
     pairs: Numbers
     sharing: Array
+    ways: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ class MappedEvidence:
     :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
     :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
     :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its receiver.
-    :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`.
+    :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a rate is of
+        both directions, of one and then of the other.
     :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.
     :param expected: the expected rate of each pair in the scan, by the links it shared, as the logarithm of a share of
         its rate alone; NaN where it is unknown.
@@ -123,7 +127,9 @@ def on_map(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) ->
     known = known or UNMAPPED
     position, missing = names.positions(hosts, known.hosts)
     leaf = np.where(position >= 0, known.at[np.maximum(position, 0)], NONE) if len(known.hosts) else position
-    arcs = arcs_of(known, position[evidence.sender], position[evidence.receiver])
+    ends = np.vstack((position[evidence.sender], position[evidence.receiver]))
+    ends = np.hstack((ends, ends[::-1])) if evidence.both_ways else ends
+    arcs = np.hstack(np.split(arcs_of(known, *ends), 1 + evidence.both_ways))
     sharing, expected = np.zeros(arcs.shape), np.full(len(arcs), np.nan)
     # Ranks that share a host share its link, too.
     if known.has_routes and len(set(hosts)) == len(hosts) and (evidence.round >= 0).any():
@@ -189,8 +195,10 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     for parts in (_nodes, _devices, _switches, _cables, _bundles):
         for part in parts(mapped, slow):
             found.setdefault((part.kind, part.key), part)
-    evidence = mapped.evidence
-    return [part for part in found.values() if not (evidence.both_ways and part.kind in ONE_WAY)]
+    usable = [part for part in found.values() if not (mapped.evidence.both_ways and part.kind in ONE_WAY)]
+    # Of both directions at once the slower one is the rate of a pair, whatever the other does.
+    at_once = [replace(part, ways=None) for part in usable if part.ways is not None and (part.ways < 1).any()]
+    return usable + at_once
 
 
 def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
@@ -204,8 +212,10 @@ def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part
 
 def _through(kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mask) -> Part:
     """Return a part that is made of arcs; ``which``: pairs x arcs of their routes."""
-    pairs = np.flatnonzero(which.any(axis=1))
-    return Part(kind, key, PRICE[kind], pairs, np.where(which, mapped.sharing, 0.0).max(axis=1)[pairs])
+    ways = which.reshape(len(which), 1 + mapped.evidence.both_ways, -1).any(axis=2).mean(axis=1)
+    pairs = np.flatnonzero(ways)
+    sharing = np.where(which, mapped.sharing, 0.0).max(axis=1)[pairs]
+    return Part(kind, key, PRICE[kind], pairs, sharing, ways[pairs] if mapped.evidence.both_ways else None)
 
 
 def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MAD, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 
 #: The share of runs in which the slowest of healthy nodes may be blamed: a third of the documented one, because the
@@ -20,12 +20,13 @@ CHANCE_OF_SLOWEST = 0.0003
 #: contributes a quarter, and 1 - 1/pi - 1/2 is the pair's own; its mean is 1/sqrt(pi) deviations below that of a side
 #: (Clark, The greatest of a finite set of random variables, Operations Research 9, 1961).
 OF_SIDE, OF_PAIR, BELOW_SIDES = 0.25, 0.5 - 1 / np.pi, 1 / np.sqrt(np.pi)
-#: The variance of a median of four over that of their mean.
-OF_MEDIAN_OF_FEW = 1.2
-#: A pair so many deviations of the scan below its expectation was disturbed.
+#: The variance of a median of four over that of their mean; and that of the larger one of two (Clark, too).
+OF_MEDIAN_OF_FEW, OF_LARGER = 1.2, 2 * (1 - 1 / np.pi)
+#: A pair so many deviations below its expectation was disturbed.
 DISTURBED = 5.0
-#: The most pairs of the scan that are used, evenly spread; and the fewest pairs that show a spread.
-MOST_OF_SCAN, FEWEST = 256, 4
+#: The most pairs of the scan that are used, evenly spread; and the fewest pairs that show a spread. For matrices of 200
+#: and more OpenBLAS starts threads, which takes a hundred times as long where others have the cores.
+MOST_OF_SCAN, FEWEST = 192, 4
 #: Deviations of nodes to try, dense at a few percent.
 DEVIATIONS: Array = 0.6 * np.linspace(0, 1, 121)[1:] ** 2
 #: Deviations of the pairs' own part to try where controls differ. Coarse, so that the spread of nodes is not attributed
@@ -54,6 +55,21 @@ def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
     both = _least(mapped, [alone, scan])
     # Unknown sharing makes nodes seem to differ; pairs measured alone share nothing.
     return both if mapped.corrected else min(both, _least(mapped, [alone]))
+
+
+def low_each_time(evidence: Evidence, level: float) -> float:
+    """Return the number of healthy pairs that are expected below a level in all of their measurements alone.
+
+    The chance of a single measurement is the share of those below it, by the estimate of Krichevsky and Trofimov (The
+    performance of universal encoding, IEEE Trans. Inform. Theory 27, 1981): what was not seen may be there.
+
+    :param level: a logarithm; pairs whose best measurement is nearer to it are slow themselves, and no evidence.
+    """
+    series = evidence.series
+    seen = series.alone & ~np.isnan(series.rate) & (evidence.alone[series.pair] > level / 2)
+    low = (np.count_nonzero(series.rate[seen] <= level) + 0.5) / (np.count_nonzero(seen) + 1)
+    repeats, pairs = np.unique(evidence.repeats[evidence.repeats > 0], return_counts=True)
+    return float((pairs * low**repeats).sum()) / (2 if evidence.both_ways else 1)
 
 
 def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
@@ -109,8 +125,13 @@ def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     pair = _some(np.setdiff1d(np.flatnonzero(usable), blamed), evidence)
     variance = max(evidence.noise.repeat, LEAST_SPREAD) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
-    of_median = np.where(repeats > 2, OF_MEDIAN_OF_FEW, 1.0)
-    return pair, evidence.middle[pair], variance * of_median / repeats
+    of_median = np.select([repeats > 2, repeats > 1], [OF_MEDIAN_OF_FEW, OF_LARGER], 1.0)
+    # The median of two is low if one of them was disturbed. A pair far below all others, which share its nodes, was
+    # disturbed each time, or is slow by itself.
+    rate = np.where(repeats == 2, evidence.alone[pair], evidence.middle[pair])
+    rate -= np.median(rate) if len(rate) else 0.0
+    spread = max(OF_MAD * float(np.median(np.abs(rate))) if len(rate) else 0.0, evidence.noise.repeat, LEAST_SPREAD)
+    return pair, np.maximum(rate, -DISTURBED * spread), variance * of_median / repeats
 
 
 def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
