@@ -7,7 +7,8 @@ import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.reframe_ext.mixins import EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
+from fabric_checks.reframe_ext.mixins import ContainerMixin, EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
+from fabric_checks.reframe_ext.mixins.container import FOUND
 from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
 from fabric_profile.mixin import ProfileMixin
 
@@ -15,12 +16,13 @@ from .builds import FabricPrograms
 
 #: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
 #: the placement probes and of the ports, the topology, and the times at which the job began and ended.
-EVIDENCE = ("placement*.txt", "validation.txt", "launch-*.out", "ports*", "topology.txt", BEFORE, AFTER)
+EVIDENCE = ("placement*.txt", "validation.txt", "launch-*.out", "ports*", "topology.txt", FOUND, BEFORE, AFTER)
 
 
 @without_deprecated_alias
 class FabricCheck(
     LayoutMixin,
+    ContainerMixin,
     EvidenceMixin,
     ProfileMixin,
     ReferencesMixin,
@@ -51,12 +53,14 @@ class FabricCheck(
                             read_references             reference; facts: no_reference, evidence
                             skip_what_has_no_profile    with a profile, comparisons and simulations are skipped
                             keep_profile                the file of the profile among those that are kept
+                            enter_by_launcher           options of the launcher, where it enters an image
                             bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, stack
                             OWN                         the same for our own programs; own lines in prerun_cmds
                             set_command                 executable, executable_opts
         before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
                             ask_for_topology            the topology behind it, of checks that use it
+                            look_into_container         network and digest of the image before prerun_cmds
                             keep_evidence               keep_files: the files that values follow from
                             look_for_program            a case whose program the suite lacks is skipped
                             OWN                         a case of our own whose program was not built fails
@@ -66,6 +70,7 @@ class FabricCheck(
                             note_times                  uptime and load before all of prerun_cmds
         before sanity       note_job                    facts: elapsed_s, job_state, job_began, load
                             note_ports                  facts: ports, findings, of a program that failed, too
+                            note_image                  facts: container, image, image_digest
                             note_build                  facts: spec, spec_hash, spack
         sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
                                                         values
@@ -100,6 +105,8 @@ class FabricCheck(
         [BEHIND]
 
     PORTS is our program that records the port counters and starts the other one; only between nodes (EvidenceMixin).
+    Where an image is named, the lines of look_into_container are before OWN, and PROBE and PROGRAM begin with the
+    command that enters it (ContainerMixin).
     """
 
     #: The kinds of device memory, ``cuda`` and ``rocm``, that its buffers can be in: then it has a variant with them
@@ -151,7 +158,8 @@ class FabricCheck(
         """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the layout."""
         layout = self.current_layout
         shared = " --shared" if self.current_partition.extras.get("oversubscribed") else ""
-        return f"{Path(self.fabric_programs.stagedir) / 'placement'} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"
+        probe = Path(self.fabric_programs.stagedir) / "placement"
+        return " ".join(self.inside([f"{probe} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"]))
 
     @property
     def ports_program(self):

@@ -16,8 +16,9 @@ from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import quoted
-from fabric_checks.core.paths import ROOT
+from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
+from fabric_checks.reframe_ext.mixins.container import ContainerMixin, inside, launcher_options
 from fabric_checks.software.programs import build_own
 from fabric_checks.software.suite import folder_of
 
@@ -43,9 +44,14 @@ class Build(rfm.CompileOnlyRegressionTest):
 
 
 class FabricPrograms(Build):
-    """The collection's own MPI programs, built for each environment with its ``mpicc`` and kept; see ``build.sh``."""
+    """The collection's own MPI programs, built for each environment with its ``mpicc`` and kept; see ``build.sh``.
+
+    Where an image is named they are built inside, with the MPI of the image; `ports`, which starts the container and
+    is no MPI program, is built on the host.
+    """
 
     descr = "Build the collection's own MPI programs"
+    container = ContainerMixin.container
     # ReFrame would copy the mode of the folder, too, and could not write to it if the clone is read-only.
     sourcesdir = None
     prebuild_cmds = [f"cp -R {ROOT}/checks/fabric/src/. .", "chmod -R u+w ."]
@@ -59,10 +65,19 @@ class FabricPrograms(Build):
                 raise EnvironError(why)
             getlogger().warning(f"a run of {self.current_environ.name} would fail: {why}")
         # A failure is left to whoever needs a program that was not built, and names the compiler's error.
-        build = f"{shlex.join(build_own(self.current_environ.cc, profiler=self.profile))} || true"
+        build = build_own(self.current_environ.cc, profiler=self.profile)
+        container, mounted = self.container, [self.stagedir, home() / "programs"]
+        if container and container.by_launcher:
+            entering = launcher_options(container, mounted)
+            build = ["srun", *self.current_partition.access, "--nodes=1", "--ntasks=1", *entering, *build]
+        commands = [f"{' '.join(inside(container, [shlex.join(build)], mounted))} || true"]
+        if container:
+            commands.insert(0, f"mkdir -p {mounted[1]}")
+        if container and not container.by_launcher:
+            commands.append("rm -f ports; make ports CC=cc || true")
         folders = {suite: folder_of(each) for suite, each in self.current_environ.extras.get("programs", {}).items()}
         noted = [f"echo {folder} > {suite}{FOLDER}" for suite, folder in folders.items() if "$" in folder]
-        self.build_system.commands = [build, *noted]
+        self.build_system.commands = [*commands, *noted]
 
     @sanity_function
     def programs_exist(self):
@@ -78,7 +93,10 @@ class FabricPrograms(Build):
         """
         path = Path(self.stagedir) / name
         if not path.exists():
-            raise SanityError(f"{name} cannot be built in {self.current_environ.name}: {self._first_error(name)}")
+            where = self.current_environ.name
+            if self.container:
+                where += f" inside {self.container}, which needs make and {self.current_environ.cc}"
+            raise SanityError(f"{name} cannot be built in {where}: {self._first_error(name)}")
         return path
 
     def _first_error(self, name):
@@ -90,7 +108,7 @@ class FabricPrograms(Build):
             if f": {name}] Error " in part:
                 text = part
                 break
-        lines = [line for line in text.splitlines() if re.search(r"\berror\b|undefined reference|-[FS]-\d{4}-", line)]
+        lines = re.findall(r"^(?:FATAL|.*\b[Ee]rror\b|.*undefined reference|.*-[FS]-\d{4}-).*", text, re.MULTILINE)
         return f"{quoted(lines[0] if lines else 'no error is printed', 200)}; see {path}"
 
     def resolved(self, suite, folder):

@@ -146,7 +146,7 @@ class OsuCheck(DeviceMemory, OsuProgram):
             words = [*self.command(), "-c", "-x", "0", "-i", "2"]
             if self.reduces:
                 words += ["-T", "mpi_int", "-m", f"{self.validated_B[0]}:{self.validated_B[-1]}"]
-            before = [*before, f"{launch} {' '.join(words)} > {VALIDATION} || :"]  # the output is judged
+            before = [*before, f"{launch} {' '.join(self.inside(words))} > {VALIDATION} || :"]  # the output is judged
         return before, behind
 
     def metrics(self):

@@ -41,7 +41,8 @@ def programs(folder, *built, stderr=STDERR):
     (folder / "rfm_build.err").write_text(stderr)
     for name in built:
         (folder / name).write_text("")
-    of = SimpleNamespace(stagedir=str(folder), current_environ=SimpleNamespace(name="e"), profile=False)
+    of = SimpleNamespace(stagedir=str(folder), current_environ=SimpleNamespace(name="e", cc="mpicc"), profile=False)
+    of.container = None
     of.build_job = SimpleNamespace(stderr="rfm_build.err")
     for name in ("_first_error", "require_program", "programs_exist", "resolved"):
         setattr(of, name, getattr(FabricPrograms, name).__get__(of))

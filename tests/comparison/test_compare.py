@@ -154,6 +154,12 @@ def test_versions_can_be_compared_when_asked_for():
     assert row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)["verdict"] == "not comparable"
 
 
+@pytest.mark.parametrize("inside, note", [("sha256:ab", "image: none in A, sha256:ab in B"), (None, None)])
+def test_values_of_another_image_are_compared_and_the_image_is_noted(inside, note):
+    found = row(runs("A", TIGHT), runs("B", times(2), image_digest=inside))
+    assert (found["verdict"], found["note"]) == ("worse", note)
+
+
 def test_a_layout_of_one_side_only_is_missing():
     other = {"test": "OsuLatency %layout=1x2", "layout": "1x2"}
     found = compare(parts(runs("A", TIGHT), runs("B", TIGHT, **other)), ["A", "B"]).frame

@@ -37,8 +37,8 @@ STATES = (OPEN, BETTER, CLOSED)
 
 #: The fields of records that may explain a change, in the order in which they are listed.
 CIRCUMSTANCES = (
-    *("mpi", "compiler", "program", "program_version", "stack", "spec_hash", "spack", "binding", "collection"),
-    *("reframe", "reference", "nodelist"),
+    *("mpi", "compiler", "program", "program_version", "stack", "spec_hash", "spack", "image_digest", "binding"),
+    *("collection", "reframe", "reference", "nodelist"),
 )
 #: The columns of records that a search needs.
 FIELDS = (

@@ -30,6 +30,8 @@ COLUMNS = (
 )
 #: The fields that rows share which :func:`aggregate` combines.
 _CASE = ("side", "where_baseline", "where_side", "check", "test", "layout")
+#: Fields by which values are of one program, and their names; :func:`compare` may ignore them.
+_PROGRAM = (("program", "program"), ("program_version", "program version"))
 _WHERE = pl.format("{}:{}+{}", *MACHINE).alias("where")
 
 
@@ -163,7 +165,7 @@ def _incomparable(baseline: str, side: str, across_versions: bool) -> list[tuple
     found = [(pl.any_horizontal(lacking), MISSING, pl.concat_str(why, separator="; ", ignore_nulls=True))]
     fields = [("unit", "unit"), ("better", "which direction is better")]
     if not across_versions:
-        fields += [("program", "program"), ("program_version", "program version")]
+        fields += _PROGRAM
     for field, words in fields:
         lists = [pl.col(f"{field}_{name}") for _, name in sides]
         differ = lists[0] != lists[1]
@@ -177,7 +179,7 @@ def _notes(baseline: str, side: str) -> pl.Expr:
     """Return remarks on a pair that hold whatever its verdict is; null if there are none."""
     notes = []
     both = pl.col("n_baseline").is_not_null() & pl.col("n_side").is_not_null()
-    for field, words in (("program", "program"), ("program_version", "program version")):
+    for field, words in (*_PROGRAM, ("image_digest", "image")):
         differ = pl.col(f"{field}_baseline") != pl.col(f"{field}_side")
         notes.append(pl.when((both & differ).fill_null(False)).then(_against(words, field, baseline, side)))
     for label, name in ((baseline, "baseline"), (side, "side")):

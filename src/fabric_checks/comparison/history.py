@@ -21,6 +21,7 @@ _CHANGES = {
     "program": "program",
     "release": "program_version",
     "hash": "spec_hash",
+    "image": "image_digest",
     "collection": "collection",
 }
 COLUMNS = (

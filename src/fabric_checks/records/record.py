@@ -127,6 +127,10 @@ class Facts:
     spec: str | None = None
     spec_hash: str | None = None
     spack: str | None = None
+    # ContainerMixin, of programs inside an image: the platform, the image as it is named, and its digest.
+    container: str | None = None
+    image: str | None = None
+    image_digest: str | None = None
     # EvidenceMixin.
     mpi: str | None = None  # as the library itself reports it
     compiler: str | None = None

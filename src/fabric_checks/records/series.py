@@ -27,7 +27,7 @@ LATEST = ("parameters", "quantity", "size_B", "better", "can_be_zero", "evidence
 
 #: What a series to be compared has of its latest record, and what it is expected to have one of.
 OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
-_EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence")
+_EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence", "image_digest")
 _KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
 #: The columns of records that :func:`gather` needs.
 COMPARED = (*_KIND, "time", "value")
@@ -115,7 +115,7 @@ class Gathered:
 
     :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
         :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better, program,
-        program_version and evidence the sorted list of all that it has.
+        program_version, evidence and image_digest the sorted list of all that it has.
     :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters`` and
         ``fail_reason`` of the last one.
     :param machines: the values of :data:`MACHINE` that each side has.
@@ -139,7 +139,7 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     rows = pl.concat(found).with_row_index("row")
     # Ranked by the first record of each; the latest comes last.
     rows = rows.sort("first_time", "row").with_row_index("rank").sort("last_time", "part", "last")
-    unknown = {name: "measured" if name == "evidence" else "?" for name in _EXPECTED_ONE}
+    unknown = {name: {"evidence": "measured", "image_digest": "none"}.get(name, "?") for name in _EXPECTED_ONE}
     series = (
         rows.filter(pl.col("metric").is_not_null())
         .group_by("side", *MACHINE, *METRIC)

@@ -38,7 +38,7 @@ REPEATED = (
     *("session", "collection", "reframe", "system", "partition", "about", "environ", "check", "test", "parameters"),
     *("layout", "metric", "quantity", "unit", "better", "no_reference", "evidence", "reference_source", "result"),
     *("case_result", "program", "program_version", "stack", "spec_hash", "spack", "mpi", "compiler", "binding"),
-    "fail_reason",
+    *("fail_reason", "container", "image", "image_digest"),
 )
 
 

@@ -23,6 +23,7 @@ from fabric_checks.reframe_ext.handlers import PerflogHandler, create_jsonlines_
 from fabric_checks.reframe_ext.mixins import layout, references
 from fabric_checks.reframe_ext.mixins.launches import LAUNCH_OPTIONS, launch_options
 from fabric_checks.reframe_ext.site_configuration import can_write
+from fabric_checks.software import containers
 from fabric_checks.software.stacks import selected_stack
 
 PAGE = "docs/own-settings.md"
@@ -64,6 +65,8 @@ def _adopt(_context: object) -> None:
         for partition in layout.partitions():
             layout.all_layouts_of(partition)
             launch_options(partition.fullname, partition.extras, nodes=1, tasks=1, ppn=1)
+            for environ in partition.environs:
+                containers.of(partition, environ)
         internals.log_results_by(_perflog_handler, PerflogHandler)
     except FabricError as error:
         raise ConfigError(str(error)) from None

@@ -136,6 +136,7 @@ def _case_facts(value: Value) -> Facts:
         ("compiler", record["compiler"] or ""),
         ("environment", record["environ"]),
         ("Spack", record["spec_hash"] or ""),
+        ("image", " ".join(record[name] or "" for name in ("container", "image", "image_digest")).strip()),
         ("layout", f"{value.layout}, {record['tasks']} processes, binding {record['binding'] or 'not known'}"),
         ("nodes", names_text(record["nodelist"] or [], _MOST_NODES)),
         ("collection", f"{record['collection'] or ''}, ReFrame {record['reframe'] or ''}"),

@@ -4,6 +4,7 @@
 The order of their hooks, and what exists by the end of which phase, is the table in ``checks/base.py``.
 """
 
+from fabric_checks.reframe_ext.mixins.container import ContainerMixin
 from fabric_checks.reframe_ext.mixins.evidence import EvidenceMixin
 from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, LaunchesMixin, PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, offered, whole_partitions
@@ -12,6 +13,7 @@ from fabric_checks.reframe_ext.mixins.record import RecordMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
 
 __all__ = [
+    "ContainerMixin",
     "EvidenceMixin",
     "LauncherlessMixin",
     "LaunchesMixin",

@@ -64,7 +64,7 @@ class EvidenceMixin(RegressionTestPlugin):
 
     Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`), ``current_layout`` and ``launches``
     (:class:`LayoutMixin`); before the phase ``run``, ``placement_probe`` and ``ports_program``, the paths of the two
-    programs.
+    programs; ``inside()``, ``of_image()`` (:class:`ContainerMixin`).
     """
 
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
@@ -122,7 +122,7 @@ class EvidenceMixin(RegressionTestPlugin):
         try:
             placement.verify(found.ranks, self.current_layout, oversubscribed)
         except PlacementError as error:
-            raise SanityError(f"placement: {error}") from None
+            raise SanityError(self.of_image(f"placement: {error}")) from None
 
     @property
     def ports_folder(self) -> str:
@@ -151,10 +151,11 @@ class EvidenceMixin(RegressionTestPlugin):
         return names
 
     def recorded(self, words: list[str]) -> list[str]:
-        """Return a command line in which the program `ports` starts that of the check.
+        """Return a command line in which the program `ports`, outside of any container, starts that of the check.
 
         :param words: an executable and its options.
         """
+        words = self.inside(words)
         if not self.has_ports:
             return words
         self.names_of("fabric")  # a mistake in it is an error before anything runs
@@ -193,7 +194,7 @@ class EvidenceMixin(RegressionTestPlugin):
                 moved[layout] = self.moved_B(output) if self.has_ports else None
         disproof = self._note_ports(moved)
         if disproof:
-            raise SanityError(disproof)
+            raise SanityError(self.of_image(disproof))
 
     def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
         from fabric_checks.software import packages

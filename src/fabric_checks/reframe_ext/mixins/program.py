@@ -23,7 +23,7 @@ class ProgramMixin(RegressionTestPlugin):
     ``{view}`` stands for the view of the built environment.
 
     Needs: ``command()``; ``fabric_programs`` with ``resolved(suite, folder)``, the folder with its shell variables
-    replaced; ``verify_placement()`` (:class:`EvidenceMixin`); of ``built``, if it is not None, ``view``,
+    replaced; ``verify_placement()`` (:class:`EvidenceMixin`); ``container``; of ``built``, if it is not None, ``view``,
     ``note(facts)`` and ``contradiction()``.
     """
 
@@ -70,8 +70,10 @@ class ProgramMixin(RegressionTestPlugin):
         """Skip the case if the folder of the suite's programs is there without its program.
 
         An older MPI cannot have some: OSU's persistent collectives need MPI 4. A folder that is only on the compute
-        nodes is not looked at.
+        nodes, or in an image, is not looked at.
         """
+        if self.container:
+            return  # its folders are not those of this host
         folder = folder_of(self.program)
         found = self.fabric_programs.resolved(self.suite, folder)
         program = self.command()[0]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The container image that programs run in: what starts them there, and its part of the record."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from reframe.core.builtins import run_after, run_before
+from reframe.core.containers import ContainerPlatform
+from reframe.core.exceptions import SanityError
+from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.software import containers
+from fabric_checks.software.containers import Container
+
+#: The file with the network namespaces of the job and of the container, and the digest, in the stage folder.
+FOUND = "container.txt"
+#: Without these a program in Podman has another network, name of the host and shared memory than the launcher gave it:
+#: UCX, for one, takes TCP between processes of one node in different PID namespaces.
+PODMAN_OPTIONS = ("--network=host", "--pid=host", "--ipc=host", "--uts=host", "--pull=never")
+#: Podman passes on only descriptors from 3 on without a gap, and PMI's has any number. With `--env-host` the search
+#: paths of the host would replace those of the image.
+_KEEP = (
+    '[ -z "$PMI_FD" ] || { exec 3<&"$PMI_FD"; export PMI_FD=3; keep=--preserve-fds=1; }; for name in $(compgen -e); do '
+    'case $name in PATH|HOME|LD_*) ;; *) keep="$keep --env=$name" ;; esac; done; exec '
+)
+
+
+def inside(container: Container | None, words: Sequence[str], folders: Sequence[str | Path]) -> list[str]:
+    """Return the command line of a program inside an image; as it is where the launcher enters it, or without one.
+
+    :param folders: those that are mounted under their own path; the first is the current one.
+    """
+    if container is None or container.by_launcher:
+        return list(words)
+    is_podman = container.platform == "Podman"
+    given = {option.partition("=")[0] for option in container.options}
+    own = [option for option in PODMAN_OPTIONS if is_podman and option.partition("=")[0] not in given]
+    platform = ContainerPlatform.create("Docker" if is_podman else container.platform)
+    platform.image, platform.options = container.image, [*own, *container.options]
+    platform.command = '"$@"' if is_podman else " ".join(words)
+    platform.mount_points = [(str(folder), str(folder)) for folder in folders]
+    platform.mount_stagedir, platform.workdir = None, str(folders[0])
+    line = platform.launch_command(str(folders[0]))
+    if not is_podman:
+        return [line]
+    # ReFrame lacks Podman, which takes Docker's options, and starts its containers as processes of the job.
+    return ["bash", "-c", shlex.quote(_KEEP + line.replace("docker run", "podman run $keep", 1)), "podman", *words]
+
+
+def launcher_options(container: Container | None, folders: Sequence[str | Path]) -> list[str]:
+    """Return the options with which the launcher enters an image; none where it does not.
+
+    :param folders: as for :func:`inside`. An EDF mounts its folders itself.
+    """
+    if container is None or not container.by_launcher:
+        return []
+    if container.platform == "EDF":
+        return [f"--environment={container.image}", *container.options]
+    mounts = ",".join(f"{folder}:{folder}" for folder in folders)
+    own = [f"--container-image={container.image}", f"--container-mounts={mounts}", f"--container-workdir={folders[0]}"]
+    return [*own, *container.options]
+
+
+class ContainerMixin(RegressionTestPlugin):
+    """Start programs inside the image that the partition or the environment names under ``extras['container']``.
+
+    The launcher of the host starts a container for each process (the hybrid model). The placement probe and the
+    collection's own programs are built and run inside, too, so that nodes, CPUs and MPI are those that the program has;
+    `ports` stays outside, where the ports of the host are, also if the container has a network of its own. With
+    ``mpi`` the MPI inside is compared with it.
+
+    Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`); ``verify_placement()``
+    (:class:`EvidenceMixin`); ``fabric_programs``, with their folder.
+    """
+
+    @property
+    def container(self) -> Container | None:
+        """The container of this environment in this partition, or None."""
+        return containers.of(self.current_partition, self.current_environ)
+
+    def inside(self, words: list[str]) -> list[str]:
+        """Return the command line of a program inside the image, if there is one."""
+        return inside(self.container, words, [self.stagedir, self.fabric_programs.stagedir])
+
+    @run_after("setup")
+    def enter_by_launcher(self):
+        """Let the launcher enter the image, if that is how it is done."""
+        entering = launcher_options(self.container, [self.stagedir, self.fabric_programs.stagedir])
+        self.job.launcher.options = [*self.job.launcher.options, *entering]
+
+    @run_before("run")
+    def look_into_container(self):
+        """Let the job note the network of the container and the digest of the image, before the first launch."""
+        container = self.container
+        if container is None or container.by_launcher:
+            return
+        namespace = ["readlink", "/proc/self/ns/net"]
+        looks = [" ".join(namespace), " ".join(self.inside(namespace))]
+        if container.platform == "Podman":
+            looks.append(f"podman image inspect --format {{{{.Digest}}}} {shlex.quote(container.image)}")
+        self.prerun_cmds = [*(f"{look} >> {FOUND} || :" for look in looks), *self.prerun_cmds]
+
+    @run_before("sanity")
+    def note_image(self):
+        """Record the image and its digest, and note a network of its own."""
+        container = self.container
+        if container is None or self.is_dry_run():
+            return
+        in_store = re.search(r"^sha256:\w+$", self._text_of(FOUND), re.MULTILINE)
+        digest = containers.digest_here(container) or (in_store[0] if in_store else None)
+        self.facts.container, self.facts.image = container.platform, container.image
+        self.facts.image_digest = digest or f"unknown ({container.image})"
+        if text := self._network():
+            self._add_findings({text: {"kind": "container", "hosts": [], "fault": False, "text": text}})
+
+    def _network(self) -> str:
+        """Return that the container lacks the host's network; nothing where it has it, on one node, or if unknown."""
+        namespaces = re.findall(r"^net:\S+$", self._text_of(FOUND), re.MULTILINE)
+        if self.current_layout.nodes == 1 or len(set(namespaces)) < 2:
+            return ""
+        return f"{self.container} runs with a network of its own: give it the host's (Podman: `--network=host`)"
+
+    def verify_placement(self):
+        """Compare the MPI of the placement probe, which ran inside, with the declared one, too.
+
+        :raises SanityError: if it is another one.
+        """
+        super().verify_placement()
+        if wrong := containers.other_mpi(self.container, self.facts.mpi):
+            raise SanityError(wrong)
+
+    def with_cause(self, what: str) -> str:
+        """Return a message about a failure with its cause, and with the image."""
+        return self.of_image(super().with_cause(what))
+
+    def of_image(self, text: str) -> str:
+        """Return a message about a failure with the image: what is wrong with that stands first."""
+        begin = f"inside {self.container}: "
+        if self.container is None or begin in text:
+            return text
+        causes = self._network(), containers.other_mpi(self.container, self.facts.mpi)
+        return "; ".join([*filter(None, causes), begin + text])

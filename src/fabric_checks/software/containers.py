@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The container image that a partition or an environment names for its programs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.software.spack import lock
+
+#: The key of the extras of partitions and environments.
+KEY = "container"
+#: Container runtimes whose command starts a program inside an image. Docker's daemon would start it outside of the job.
+BY_COMMAND = ("Apptainer", "Singularity", "Podman", "Sarus")
+#: Plugins of Slurm for which an option of ``srun`` does: NVIDIA's Pyxis, and CSCS's Container Engine, whose environment
+#: definition file (EDF) names the image.
+BY_LAUNCHER = ("Pyxis", "EDF")
+_EXAMPLE = "{'platform': 'Apptainer', 'image': '/images/osu.sif', 'options': ['--nv'], 'mpi': 'mpich@4.3'}"
+
+
+@dataclass(frozen=True)
+class Container:
+    """Describe how programs are started inside an image.
+
+    :param platform: one of :data:`BY_COMMAND` or :data:`BY_LAUNCHER`.
+    :param image: as that platform takes it: a file, or a name.
+    :param options: further options of the runtime, or of ``srun``.
+    :param mpi: the MPI inside, as Spack writes it (``mpich@4.3``); empty if it is not declared.
+    """
+
+    platform: str
+    image: str
+    options: tuple[str, ...] = ()
+    mpi: str = ""
+
+    def __str__(self) -> str:
+        """Return image and platform as they stand in messages."""
+        return f"{self.image} ({self.platform})"
+
+    @property
+    def by_launcher(self) -> bool:
+        """Whether an option of the launcher starts it, so that everything that is launched is inside."""
+        return self.platform in BY_LAUNCHER
+
+
+def of(partition: Any, environ: Any) -> Container | None:
+    """Return the container of an environment in a partition of ReFrame's: what the environment says comes first.
+
+    :returns: None if neither names an image.
+    :raises FabricError: if the description is malformed.
+    """
+    given: dict[str, Any] = {}
+    for of_one in (partition, environ):
+        own = of_one.extras.get(KEY, {})
+        if not isinstance(own, Mapping) or own.keys() - Container.__dataclass_fields__.keys():
+            raise FabricError(f"{of_one.name}: extras: {KEY} is {own!r}; write it as {_EXAMPLE}")
+        given |= own
+    if not given.get("image"):
+        return None
+    where = f"{environ.name} in {partition.fullname}: extras: {KEY}"
+    platform, options, mpi = given.get("platform"), given.get("options", []), given.get("mpi", "")
+    if not isinstance(options, list) or not all(isinstance(each, str) for each in (given["image"], mpi, *options)):
+        raise FabricError(f"{where} is {given!r}; write it as {_EXAMPLE}")
+    if platform not in (*BY_COMMAND, *BY_LAUNCHER):
+        raise FabricError(f"{where}: platform is {platform!r}; choose from {', '.join((*BY_COMMAND, *BY_LAUNCHER))}")
+    name, _, release = mpi.partition("@")
+    if mpi and (name not in lock.REPORTED or not release):
+        raise FabricError(f"{where}: mpi is {mpi!r}; write NAME@RELEASE with a name of {', '.join(lock.REPORTED)}")
+    return Container(platform, given["image"], tuple(options), mpi)
+
+
+def other_mpi(container: Container | None, reported: str | None) -> str:
+    """Return a message if the MPI that runs inside is not the declared one; an empty one if it is.
+
+    :param reported: the first line of ``MPI_Get_library_version`` of a program inside.
+    """
+    if not (container and container.mpi and reported and lock.contradiction(container.mpi, reported)):
+        return ""
+    return (
+        f"MPI: {reported.strip()} runs inside {container}, but `mpi` of its environment is {container.mpi}; name the "
+        "image that has it, or correct `mpi`"
+    )
+
+
+def digest_here(container: Container) -> str | None:
+    """Return the digest of an image that is a file, or that is named by its digest; None of any other.
+
+    An EDF is a file that names the image: its own ``image`` counts.
+    """
+    image = os.path.expandvars(container.image)
+    if container.platform == "EDF" and Path(image).is_file():
+        text = Path(image).read_text(errors="replace")
+        named = re.search(r"^\s*image\s*=\s*[\"']([^\"']+)", text, re.MULTILINE)
+        image = os.path.expandvars(named[1]) if named else ""
+    if by_digest := re.search(r"@(sha256:[0-9a-f]{64})$", image):
+        return by_digest[1]
+    path = Path(image)
+    return _sha256(path, path.stat().st_mtime_ns) if path.is_file() and os.access(path, os.R_OK) else None
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: Path, _changed_ns: int) -> str:
+    """Return the digest of a file, which is read once in a session: images have gigabytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return f"sha256:{digest.hexdigest()}"
