@@ -26,6 +26,7 @@ PAGES = (
     *("docs/checks.md", "docs/what-if.md", "docs/rotate-story.md", "docs/applications.md", "docs/replay.md"),
     *("docs/vet.md", "docs/software.md", "docs/schedulers.md", "docs/adding-a-benchmark.md", "CONTRIBUTING.md"),
     *("perflogs-templates/README.md", "docs/own-settings.md", "docs/blame.md", "docs/wall.md"),
+    *("docs/clauses.md", "docs/fulfilling.md"),
 )
 PROGRAM = re.compile(r"    (?=(?:\. ci/|ci/|fabric-checks |reframe |git |tar |cp |for |python |[A-Z_]+=))")
 #: The commands that are not run here, and why; the first that is found in a command holds.
@@ -45,6 +46,7 @@ NOT_RUN = {
     "--receivers|FABRIC_METRICS|prometheus-rules": "a site of that kind: perflogs_templates/test_wall.py",
     "PpnRatio|PpnSeries|ppn-ratio": "two nodes: checks/test_comparisons.py",
     r"mpirun|--read lj|lj4|replay app|lmp|--profile": "LAMMPS on four cores: profile, twins/test_replay.py",
+    "offers accept|--mode acceptance --system oak": "a contract and its machine: offers/acceptance",
     "fabric-checks blame": "matrices of a site: cli/test_blame.py",
     "flux-core|openpbs|VICTORIAMETRICS|go install": "software from the network, as root",
 }

@@ -23,6 +23,7 @@ from fabric_checks.report.comparison import Page, Table
 from fabric_checks.report.texts import rich_table
 from fabric_offers import checking, packing, ranking, signing
 from fabric_offers import request as requests
+from fabric_offers.acceptance.cli import command as accept
 from fabric_offers.bundle_file import OFFER
 from fabric_offers.ranking import PRICE, Ranking
 
@@ -90,6 +91,9 @@ def _print_written(path: Path, manifest: dict[str, Any], summary: str) -> None:
 
 def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
     return None if key is None else lambda text: signing.signature(text, key)
+
+
+command.add_command(accept)
 
 
 @command.command("request", epilog=_REQUEST)

@@ -30,6 +30,8 @@ WRITING = (
     ("findings", "acknowledge"),
     ("findings", "send"),
     ("init",),
+    ("offers", "accept", "sign"),
+    ("offers", "accept", "verdict"),
     ("offers", "pack"),
     ("offers", "request"),
     ("report",),

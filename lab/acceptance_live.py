@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clauses on a real cluster of four hosts: one that meets them, and three that do not.
+
+    . ci/env.sh
+    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes half a minute
+    python -m lab.acceptance_live 1 cable        # one kind
+
+After each session `offers accept status` says whether it is over. An acceptance is right if the contract is met by a
+healthy machine, and if of any other exactly the clauses that are about its fault are violated.
+"""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.cluster.conftest import CI, Cluster
+
+NODES, MBIT = 4, 40
+SETTINGS = Path(__file__).with_name("vet_settings.py")
+CLAUSES = Path(__file__).parents[1] / "config" / "clauses" / "minicluster.yaml"
+CASE = "^Rotate%pattern=round-robin%layout=4x1$"
+NAMES = ("slowest node", "pairs", "drift")
+#: What is done to the links before each session, and the clauses that may be violated, of which one has to be.
+KINDS = {
+    "healthy": (lambda node, session: {}, ()),
+    "node at 0.9": (lambda node, session: {node: f"{0.9 * MBIT:g}mbit"}, ("slowest node", "pairs")),
+    "cable": (
+        lambda node, session: {f"{node}.send": f"{MBIT / 2:g}mbit", f"{node}.receive": f"{MBIT}mbit"},
+        ("pairs", "slowest node"),
+    ),
+    "drift": (
+        lambda node, session: {f"n{n}": f"{MBIT * (1 - 0.02 * session):g}mbit" for n in range(1, NODES + 1)},
+        ("drift", "pairs"),
+    ),
+}
+
+
+def status(results):
+    """Return the exit status of `accept status`, and the verdict on each clause."""
+    line = ["fabric-checks", "offers", "accept", "status", str(CLAUSES), str(results), "--json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3, 4):
+        raise AssertionError(done.stdout + done.stderr)
+    return done.returncode, {each["clause"]: each["verdict"] for each in json.loads(done.stdout)}
+
+
+def acceptance(cluster, results, kind, node, most=16):
+    """Run sessions until all is decided; return the verdicts, how many sessions it took, and whether it is right."""
+    shape, expected = KINDS[kind]
+    for session in range(most):
+        own = shape(node, session)
+        ways = {name.partition(".")[0] for name in own if "." in name}
+        rates = {f"n{n}": f"{MBIT}mbit" for n in range(1, NODES + 1) if f"n{n}" not in ways} | own
+        cluster("shape", *(f"{name}={rate}" for name, rate in rates.items()))
+        run = [str(CI / "run"), "--system", "minicluster", "-C", str(SETTINGS), "-n", CASE]
+        done = cluster.call("exec", "head", "--", *run, timeout=900, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich")
+        if not (results / "perflogs").is_dir():
+            raise AssertionError(done.stdout + done.stderr)
+        code, words = status(results)
+        if code == 0 or (code == 3 and expected):
+            break
+    violated = {name for name, word in words.items() if word == "violated"}
+    is_right = code == 0 if not expected else bool(violated) and violated <= set(expected)
+    return words, session + 1, is_right
+
+
+def main(count, kinds):
+    """Print a line for each acceptance."""
+    draw = random.Random(48)
+    cluster = Cluster()
+    cluster("up", "--nodes", str(NODES), "--rate", f"{MBIT}mbit")
+    try:
+        for kind in kinds:
+            right = 0
+            for _ in range(count):
+                with tempfile.TemporaryDirectory() as folder:
+                    node = f"n{draw.randint(1, NODES)}"
+                    words, sessions, is_right = acceptance(cluster, Path(folder), kind, node)
+                right += is_right
+                print(
+                    f"{kind}, {node}: {words} after {sessions} sessions: {'right' if is_right else 'WRONG'}", flush=True
+                )
+            print(f"{kind}: {right} of {count} right", flush=True)
+    finally:
+        cluster("down")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:] or list(KINDS))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clauses of acceptance contracts with stated risks, and their sequential verdicts."""

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read clauses of a contract from YAML, and refuse those that are wrong or cannot be decided.
+
+``config/clauses`` has examples, docs/clauses.md describes every key. Keys of a clause that the top of the file has,
+too, are defaults of all clauses there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft7Validator, FormatChecker
+
+from fabric_checks.core import files, yaml_file
+from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import value_text
+from fabric_checks.records.record import FIELDS
+from fabric_offers.acceptance import sequential
+from fabric_offers.acceptance.sequential import Design, Model
+
+#: What a file of clauses may have.
+SCHEMA = ROOT / "config" / "clauses" / "schema.json"
+_SHOWN = "docs/clauses.md lists the keys"
+#: A unit that is missing, or a run that failed, counts as the worst that it can be.
+BAD = "bad"
+LINE_RATE, MEDIAN = "line rate", "median"
+#: The fields by which records are chosen, and what another series may have instead.
+SELECTING = ("system", "partition", "environ", "check", "layout", "metric", "parameters")
+
+
+class ClauseError(RecordError):
+    """A clause that cannot be used: file, clause, cause and remedy in one line."""
+
+
+@dataclass(frozen=True)
+class Valid:
+    """What makes a run valid; everything that is not asked for is not looked at.
+
+    :param quiet: whether no other processes may have taken cores from the ranks of the first node.
+    :param binding: of ranks to cores, as records have it. :param versions: regular expressions by field of the record.
+    :param one: fields of which all runs must have the same value, such as ``mpi``.
+    :param blind_from: the loss of a node, as a share, that the run itself must have been able to name.
+    :param transport: whether the ports must have counted what the program moved.
+    """
+
+    quiet: bool = False
+    binding: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    one: tuple[str, ...] = ()
+    blind_from: float = 0.0
+    transport: bool = False
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One clause. The keys of the file are its fields.
+
+    :param select: regular expressions by field of records, and ``parameters``, values by name.
+    :param of: what values are divided by: nothing, the line rate, the median of the run, a number, or another series.
+    :param of_value: that number; :param of_source: where it is written; :param of_select: the fields of that series.
+    :param share: of a quantile: which share of the runs, nodes or pairs reaches the value.
+    :param at_least, at_most: of a share: what a unit has to reach.
+    """
+
+    name: str
+    text: str
+    select: Mapping[str, Any]
+    over: str
+    quantity: str
+    good: float
+    bad: float
+    seller: float
+    buyer: float
+    unit: str
+    most: int
+    least: int
+    correlation: float
+    sessions: int
+    runs: int
+    missing: str
+    failed: str
+    most_excluded: int
+    valid: Valid
+    spread: float = 0.0
+    length: float = 0.0
+    share: float = 0.5
+    of: str = ""
+    of_value: float = 0.0
+    of_source: str = ""
+    of_select: Mapping[str, Any] = field(default_factory=dict)
+    line_rate_MBps: float = 0.0
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Tell which direction is better, by its two bounds or by what a unit has to reach."""
+        return self.at_most is None if self.quantity == "share" else self.good > self.bad
+
+    @property
+    def model(self) -> Model:
+        """The distribution that it is tested by."""
+        if self.quantity == "share":
+            return Model(self.good, self.bad, correlation=self.correlation)
+        spread = self.spread if self.quantity == "drift" else self.spread * abs(self.good)
+        spread = max(spread, abs(self.good - self.bad) / sequential.FURTHEST)
+        return Model(self.good, self.bad, spread, self.correlation, self.quantity == "drift", self.length or 1.0)
+
+    @property
+    def design(self) -> Design:
+        """Its test, which exists: a clause without one is refused when it is read."""
+        found = sequential.design(self.model, self.seller, self.buyer, self.most, self.least)
+        if found is None:
+            raise ClauseError(f"clause {quoted(self.name)} has no test")
+        return found
+
+    @property
+    def fixed_units(self) -> int:
+        """How many units a test of a fixed size would take."""
+        model = self.model
+        count = sequential.fixed_units(model, self.seller, self.buyer)
+        return count if model.is_drift else int(-(-count * model.design_effect // 1))
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The clauses of a file.
+
+    :param sha256: of the file. :param since, until: the first and the last day, in UTC, of the sessions that count.
+    """
+
+    path: Path
+    sha256: str
+    title: str
+    source: str
+    parties: Mapping[str, str]
+    system: str
+    since: date | None
+    until: date | None
+    clauses: tuple[Clause, ...]
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(SCHEMA.read_text())
+    return found
+
+
+_DEFAULTS: dict[str, Any] = {
+    **{"unit": "day", "least": 3, "correlation": 0.3, "sessions": 1, "runs": 1, "missing": BAD, "failed": BAD},
+    **{"most_excluded": 3, "valid": {}, "risks": {"seller": 0.05, "buyer": 0.05}, "over": "runs", "quantity": "median"},
+    **{"text": ""},
+}
+
+
+def _require(value: Any, kind: str) -> None:
+    """Raise ValueError unless a value is as a definition of the schema says."""
+    validator = Draft7Validator({**_schema(), "$ref": f"#/definitions/{kind}"}, format_checker=FormatChecker())
+    error = min(validator.iter_errors(value), key=lambda each: list(map(str, each.absolute_path)), default=None)
+    if error is None:
+        return
+    where = ": ".join(map(str, error.absolute_path))
+    at = f"{where}: " if where else ""
+    if error.validator == "required":
+        raise ValueError(f"{at}{next(key for key in error.validator_value if key not in error.instance)!r} is missing")
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        raise ValueError(f"{at}unknown key {_near(min(map(str, error.instance.keys() - known.keys())), known)}")
+    found = f"{where} is {error.instance!r:.60}" if where else f"{error.instance!r:.60}"
+    raise ValueError(f"{found}: {error.schema.get('title', error.message)} is expected")
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """Return a word in quotes, with what it may have been meant to be."""
+    near = difflib.get_close_matches(word, known, 1)
+    return quoted(word) + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def read(path: Path) -> Contract:
+    """Read the clauses of a file.
+
+    :raises ClauseError: with file, clause, cause and remedy, if one is wrong or cannot be decided by its own terms.
+    """
+    try:
+        top = yaml_file.load(path)
+        period = top.get("period") if isinstance(top, dict) else None
+        if isinstance(period, dict):
+            top["period"] = {key: str(day) for key, day in period.items()}
+        _require(top, "file")
+        days = top.get("period", {})
+        since, until = (date.fromisoformat(days[key]) if key in days else None for key in ("from", "to"))
+    except yaml_file.YamlError as error:
+        raise ClauseError(str(error)) from None
+    except ValueError as error:
+        raise ClauseError(f"{path}: {error}; {_SHOWN}") from None
+    clauses = tuple(_clause(path, number, each, top) for number, each in enumerate(top["clauses"], 1))
+    names = [each.name for each in clauses]
+    if double := next((name for name in names if names.count(name) > 1), ""):
+        raise ClauseError(f"{path}: two clauses are called {quoted(double)}; each needs a name of its own")
+    if since and until and since > until:
+        raise ClauseError(f"{path}: the period ends before it begins: {since} to {until}; swap them")
+    sha256 = hashlib.sha256(files.read_bytes(path)).hexdigest()
+    texts = (str(top["title"]), str(top.get("source", "")), top.get("parties", {}), str(top["system"]))
+    return Contract(path, sha256, *texts, since, until, clauses)
+
+
+def _clause(path: Path, number: int, own: Any, top: Mapping[str, Any]) -> Clause:
+    name = own.get("name") if isinstance(own, dict) else None
+    where = f"{path}: clause {quoted(str(name))}" if name else f"{path}: clause {number}"
+    try:
+        _require(own, "clause")
+        shared = {key: each for key, each in top.items() if key in _schema()["definitions"]["clause"]["properties"]}
+        nested = {key: {**_DEFAULTS[key], **shared.get(key, {}), **own.get(key, {})} for key in ("valid", "risks")}
+        found = _built({**_DEFAULTS, **shared, **own, **nested}, str(top["system"]))
+        _require_sound(found, own)
+    except ValueError as error:
+        raise ClauseError(f"{where}: {error}; {_SHOWN}") from None
+    _require_decidable(where, found)
+    return found
+
+
+def _built(keys: dict[str, Any], system: str) -> Clause:
+    if "most" not in keys:
+        raise ValueError("'most' is missing")
+    of = keys.pop("of", "")
+    of_select = _selection(of) if isinstance(of, dict) else {}
+    if isinstance(of, dict) and ("value" in of) == bool(of_select):
+        raise ValueError("of: a value with its source is expected, or the fields of another series")
+    valid = Valid(**keys.pop("valid"))
+    if unknown := [name for name in (*valid.one, *valid.versions) if name not in FIELDS]:
+        raise ValueError(f"valid: records have no field {_near(unknown[0], FIELDS)}")
+    select = _selection(keys) | {"system": re.escape(system)}
+    return Clause(
+        **{key: each for key, each in keys.items() if key not in (*SELECTING, "risks")},
+        **keys["risks"],
+        select=select,
+        valid=valid,
+        of=of if isinstance(of, str) else ("value" if "value" in of else "series"),
+        of_value=of.get("value", 0.0) if isinstance(of, dict) else 0.0,
+        of_source=str(of.get("source", "")) if isinstance(of, dict) else "",
+        of_select=of_select,
+    )
+
+
+def _selection(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields by which records are chosen, their values as text."""
+    found: dict[str, Any] = {key: str(keys[key]) for key in SELECTING if key in keys}
+    if "parameters" in found:
+        found["parameters"] = {str(name): str(value) for name, value in keys["parameters"].items()}
+    return found
+
+
+def _require_sound(clause: Clause, own: Mapping[str, Any]) -> None:
+    """Raise ValueError for keys that contradict each other, and for bounds beyond the line rate."""
+    runs, is_share, good = clause.over == "runs", clause.quantity == "share", clause.good
+    needs_bound = (clause.at_least is None) + (clause.at_most is None) != (1 if is_share else 2)
+    rate = clause.line_rate_MBps
+    layout = str(clause.select.get("layout", ""))
+    contradictions = {
+        f"good and bad are both {good:g}: no number of runs tells machines at one bound apart; leave a distance "
+        "between a machine that must be accepted and one that must be refused": good == clause.bad,
+        "'metric' is missing": runs and "metric" not in clause.select,
+        f"over: {clause.over} takes median, slowest or quantile of the bandwidths of Rotate's pairs, and no metric": (
+            not runs and ("metric" in own or clause.quantity in ("share", "drift"))
+        ),
+        "of: median is that of all nodes or pairs of a run; 'over' has to be one of these": clause.of == MEDIAN
+        and runs,
+        "'share' goes with quantity: quantile, which needs it": (clause.quantity == "quantile") != ("share" in own),
+        "one of 'at_least' and 'at_most' goes with quantity: share, which needs it": needs_bound,
+        "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
+            is_share and not 1 > good > clause.bad > 0
+        ),
+        "'spread' is missing: how far a unit's value is from a machine's usual one, as a share": (
+            not is_share and not clause.spread
+        ),
+        "'length' goes with quantity: drift, which needs it: over how many units the change is": (
+            (clause.quantity == "drift") != bool(clause.length)
+        ),
+        f"least is {clause.least}, but most is {clause.most}": clause.least > clause.most,
+        f"good is {good:g} of the line rate, which no link carries; ask for at most 1, of both ways at once for 2": (
+            clause.of == LINE_RATE and not is_share and good > (2 if runs else 1)
+        ),
+        f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
+            bool(rate) and not runs and not clause.of and good > rate
+        ),
+        f"layout {layout} has one node, and no pairs of nodes": not runs and layout.startswith("1x"),
+    }
+    for text, holds in contradictions.items():
+        if holds:
+            raise ValueError(text)
+
+
+def _require_decidable(where: str, clause: Clause) -> None:
+    """Raise :class:`ClauseError` if the units that a clause allows are not enough for its risks."""
+    if sequential.design(clause.model, clause.seller, clause.buyer, clause.most, clause.least):
+        return
+    units = sequential.needed(clause.model, clause.seller, clause.buyer, clause.least)
+    more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
+    raise ClauseError(
+        f"{where}: its risks, {100 * clause.seller:g} % (seller) and {100 * clause.buyer:g} % (buyer), between "
+        f"{value_text(clause.good)} and {value_text(clause.bad)} take {more} {clause.unit}s, but most is "
+        f"{clause.most}: allow as many, take good and bad further apart, or accept larger risks"
+    )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the verdict on a contract for signing: two pages of HTML, on the model and the renderer of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from fabric_checks.core.text import count_text
+from fabric_checks.report import drawing
+from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table
+from fabric_checks.report.drawing import Panel
+from fabric_checks.report.page import render
+from fabric_checks.report.provenance import Provenance
+from fabric_offers.acceptance import judging
+from fabric_offers.acceptance.clauses import Clause, Contract
+from fabric_offers.acceptance.evidence import Evidence, Ledger, digest
+from fabric_offers.acceptance.judging import Judged
+from fabric_offers.acceptance.observations import number_text
+from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
+
+#: So many lines of what did not count are on paper; the page says how many more there are.
+_MOST_LINES = 12
+
+
+def bounds_text(clause: Clause, unit: str = "") -> str:
+    """Return what a clause asks for, in words."""
+    way = "at least" if clause.good > clause.bad else "at most"
+    good, bad = (number_text(clause, bound, unit) for bound in (clause.good, clause.bad))
+    return f"{way} {good}; {bad} is refused"
+
+
+def quantity_text(clause: Clause) -> str:
+    """Return the quantity of a clause in words, as in ``99.5 % of pairs reach, of the line rate``."""
+    of = {"": "", "value": f" of {clause.of_value:g} ({clause.of_source})", "series": " of another series"}
+    if clause.quantity == "quantile":
+        words = f"{100 * clause.share:g} % of {clause.over} reach"
+    elif clause.quantity == "share":
+        bound = f"at least {clause.at_least:g}" if clause.at_least is not None else f"at most {clause.at_most:g}"
+        words = f"share of {clause.unit}s with {bound}"
+    elif clause.quantity == "drift":
+        words = f"change over {clause.length:g} {clause.unit}s"
+    else:
+        words = f"{clause.quantity} of {clause.over}"
+    return f"{words}{of.get(clause.of, f' of the {clause.of}')}"
+
+
+def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger | None, code: str) -> str:
+    """Return the document.
+
+    :param ledger: None if sessions were not counted. :param code: version and commit that judged.
+    """
+    word = judging.overall(judged)
+    seller, buyer = judging.joint_risks(contract)
+    counts = ", ".join(f"{sum(each.word == word for each in judged)} {word}" for word in (MET, VIOLATED, OPEN))
+    period = f"{contract.since or 'the first session'} to {contract.until or 'the last'}"
+    records = [record for each in judged for record in each.observed.records]
+    sessions = sorted({str(record["session"]) for record in records})
+    versions = sorted({str(record["collection"]) for record in records if record["collection"]})
+    facts = (
+        ("System", contract.system),
+        ("Period", f"{period}, UTC"),
+        ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
+        ("Risks", f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each"),
+    )
+    provenance = Provenance()
+    verdict = Section(
+        "verdict",
+        "Verdict",
+        (_table(judged), *([_evidence(judged)] if any(each.state.path for each in judged) else [])),
+        verdict=(word, f"{count_text(len(judged), 'clause')}: {counts}."),
+        intro=(contract.source,) if contract.source else (),
+        facts=facts,
+    )
+    hashes = (
+        ("clauses", (f"{contract.path.name}, SHA-256 {contract.sha256}",)),
+        ("records", (f"{count_text(len(records), 'run')}, SHA-256 {digest(records)}",)),
+        ("code", (f"judged with {code}; measured with {', '.join(versions) or 'an unknown version'}",)),
+        ("sessions counted", _counted(ledger)),
+        ("values", (_recomputed(evidence),)),
+    )
+    parties = [f"{role}: {contract.parties.get(role, '')}" for role in ("seller", "buyer")]
+    signing = (
+        "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
+        "signature is in a file beside it; who has the public keys verifies both.",
+        *(f"{party}   date:                signature:" for party in parties),
+    )
+    basis = Section(
+        "basis",
+        "What it rests on",
+        (
+            Lines("excluded", "What did not count, and why", _excluded(judged), empty="Everything counted."),
+            Lines("hashes", "Hashes", hashes),
+            Lines("signatures", "Signatures", (("", signing),)),
+        ),
+    )
+    return render(contract.title, [verdict, basis], provenance, datetime.now(timezone.utc))
+
+
+def _table(judged: Sequence[Judged]) -> Table:
+    columns = ("verdict", "asked for", "measured", "interval, 95 %", "units", "risks, seller and buyer")
+    rows = []
+    for each in judged:
+        clause, unit = each.clause, each.observed.unit
+        cells = (
+            each.word,
+            f"{quantity_text(clause)}: {bounds_text(clause, unit)}",
+            number_text(clause, each.estimate, unit) if each.estimate is not None else "nothing yet",
+            " to ".join(number_text(clause, end, unit) for end in (each.low, each.high) if end is not None) or "-",
+            f"{each.state.units} of at most {count_text(each.plan.most_units, clause.unit)}",
+            f"{100 * clause.seller:g} %, {100 * clause.buyer:g} %",
+        )
+        rows.append((f"{clause.name}{f': {clause.text}' if clause.text else ''}", tuple(map(Cell, cells))))
+    notes = (
+        "A unit is one number, of all runs, nodes and pairs of its day or session. The test is sequential (Wald, "
+        "1945), with exact risks for units as correlated as agreed; intervals do not allow for when it ended.",
+        *(f"{each.clause.name}: {note}." for each in judged for note in each.notes),
+    )
+    return Table("clauses", "Clause by clause", "clause", tuple(map(Column, columns)), tuple(rows), notes)
+
+
+def _evidence(judged: Sequence[Judged]) -> Picture:
+    """Draw the evidence for each clause after each unit, and the limits that it met or is between."""
+    svgs = []
+    for each in judged:
+        count, plan = len(each.state.path), each.plan
+        if not count:
+            continue
+        ends = (1, max(count, 2))
+        lines = (
+            drawing.Line("evidence", tuple(enumerate(each.state.path, 1))),
+            drawing.Line("violated", tuple((end, plan.lower) for end in ends)),
+            drawing.Line("met", tuple((end, plan.upper) for end in ends)),
+        )
+        axes = Panel(f"{each.clause.name}: {each.word}", lines, "log-likelihood ratio", "number")
+        svgs.append(drawing.panel(axes, drawing.looks([axes])))
+    names = ("evidence", "limit at which it is violated", "limit at which it is met")
+    legend = tuple((name, drawing.style(number)) for number, name in enumerate(names))
+    text = "The logarithm of the likelihood ratio of a good machine to a bad one, after each unit, and both limits."
+    return Picture("evidence", "Evidence", text, tuple(svgs), legend)
+
+
+def _excluded(judged: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    groups = []
+    for each in judged:
+        lines = each.observed.lines
+        more = f"and {len(lines) - _MOST_LINES} more, which `status --json` lists"
+        shown = lines if len(lines) <= _MOST_LINES else (*lines[:_MOST_LINES], more)
+        if shown:
+            groups.append((each.clause.name, shown))
+    return tuple(groups)
+
+
+def _counted(ledger: Ledger | None) -> tuple[str, ...]:
+    if ledger is None or not ledger.entries:
+        return ("not: without a ledger nobody can tell whether a session was left out",)
+    head = f"{count_text(len(ledger.entries), 'session')}, the last line of the ledger has SHA-256 {ledger.last}"
+    return (head, *ledger.faults)
+
+
+def _recomputed(evidence: Evidence) -> str:
+    if evidence.recomputed is None:
+        return "as recorded; `offers accept check` computes them again from the outputs"
+    return f"{evidence.recomputed} computed again from the outputs, {len(evidence.faults)} objections"

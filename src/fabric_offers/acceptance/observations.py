@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turn the records of a contract's sessions into one number for each unit, and name what does not count, and why.
+
+All sessions of the period are counted, so that nobody chooses among them: of a unit the first ones count, in the order
+in which they began. A unit that is missing counts as the worst that one can be, unless the clause says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import OutputError, RecordError
+from fabric_checks.core.text import count_text, names_text, value_text
+from fabric_checks.nightly import sight
+from fabric_checks.parsers import rotate
+from fabric_checks.records.record import Record, case_name, was_disturbed
+from fabric_checks.records.sessions import started
+from fabric_offers.acceptance.clauses import BAD, LINE_RATE, MEDIAN, SELECTING, Clause, ClauseError, Contract
+from fabric_offers.runs import OUTPUT
+
+#: The value of a run that failed, before its sign is known: worse than any.
+_WORST = math.inf
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of repetition: a day or a session.
+
+    :param value: None: missing, or all its runs failed; it counts as the worst that a unit can be.
+    :param at: its time in units, for drifts. :param runs: how many runs the value is of.
+    """
+
+    name: str
+    value: float | None
+    at: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was measured for a clause.
+
+    :param unit: of the values; empty for ratios. :param lines: what did not count, and why.
+    :param excluded: how many units do not count. :param records: those that the values come from.
+    """
+
+    units: tuple[Unit, ...]
+    unit: str
+    lines: tuple[str, ...]
+    excluded: int
+    records: tuple[Record, ...]
+
+
+def matches(record: Record, select: Mapping[str, Any], *, metric: bool = True) -> bool:
+    """Tell whether a record is of a selection; one of a failed case, without metric, is of all its metrics."""
+    for name in SELECTING:
+        if name not in select or (name == "metric" and (not metric or record["metric"] is None)):
+            continue
+        if name == "parameters":
+            own = {key: str(value) for key, value in (record["parameters"] or {}).items()}
+            if not select[name].items() <= own.items():
+                return False
+        elif not re.fullmatch(select[name], str(record[name])):
+            return False
+    return True
+
+
+def observe(contract: Contract, clause: Clause, records: Sequence[Record], folder: Path) -> Observed:
+    """Return the numbers of a clause's units.
+
+    :param records: all that there are. :param folder: of the results, with the outputs.
+    :raises ClauseError: if no record or records of several cases fit.
+    """
+    return _Observation(contract, clause, records, folder).run()
+
+
+class _Observation:
+    def __init__(self, contract: Contract, clause: Clause, records: Sequence[Record], folder: Path) -> None:
+        self.contract, self.clause, self.folder = contract, clause, folder
+        self.where = f"{contract.path}: clause {clause.name!r}"
+        in_period = [each for each in records if self._is_in_period(each)]
+        self.series = [each for each in records if clause.of == "series" and self._is_of_series(each)]
+        self.chosen = [each for each in in_period if matches(each, clause.select, metric=clause.over == "runs")]
+        self._require_one(self.chosen, clause.over == "runs")
+        self.lines: list[str] = []
+        self.used: list[Record] = []
+        self.first: dict[str, Any] = {}
+
+    def _is_of_series(self, record: Record) -> bool:
+        return record["metric"] is not None and matches(record, {**self.clause.select, **self.clause.of_select})
+
+    def _is_in_period(self, record: Record) -> bool:
+        day = _day(record)
+        since, until = self.contract.since, self.contract.until
+        return (since is None or day >= since) and (until is None or day <= until)
+
+    def _require_one(self, records: Sequence[Record], by_metric: bool) -> None:
+        cases = sorted({case_name(each) for each in records})
+        metrics = sorted({each["metric"] for each in records if each["metric"]}) if by_metric else []
+        for found, noun in ((cases, "case"), (metrics, "metric")):
+            if len(found) > 1:
+                listed = names_text(found)
+                raise ClauseError(f"{self.where}: it fits {count_text(len(found), noun)}: {listed}; narrow it to one")
+
+    def run(self) -> Observed:
+        by_unit: dict[str, dict[str, list[list[Record]]]] = defaultdict(dict)
+        for session, runs in self._sessions().items():
+            day = _day(runs[0][0])
+            by_unit[day.isoformat() if self.clause.unit == "day" else session][session] = runs
+        units, excluded = [], 0
+        for number, name in enumerate(self._expected(sorted(by_unit))):
+            at = float(number)
+            if name not in by_unit:
+                self.lines.append(f"{name}: no session began that day; {self._missing_text()}")
+                values: list[float] = []
+                is_missing = True
+            else:
+                values, is_missing = self._values(name, by_unit[name])
+            if is_missing and self.clause.missing == BAD:
+                units.append(Unit(name, None, at, 0))
+            elif values and not is_missing:
+                units.append(Unit(name, self._number_of(values), at, len(values)))
+            else:
+                excluded += 1
+        measured = next((each for each in self.used if each["metric"]), None)
+        unit = "" if self.clause.of or self.clause.quantity in ("share", "drift") else "MB/s"
+        if unit and measured and self.clause.over == "runs":
+            unit = str(measured["unit"])
+        return Observed(tuple(units), unit, tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used))
+
+    def _sessions(self) -> dict[str, list[list[Record]]]:
+        """Return the runs of each session, a list of records each, in the order of time."""
+        runs: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+        for each in sorted(self.chosen, key=lambda record: (str(record["session"]), str(record["time"]))):
+            runs[str(each["session"]), str(each["output"]), str(each["time"])].append(each)
+        found: dict[str, list[list[Record]]] = defaultdict(list)
+        for (session, *_), of in runs.items():
+            found[session].append(of)
+        return found
+
+    def _expected(self, names: Sequence[str]) -> Iterator[str]:
+        """Yield the units that there should be so far: every day of the period until the last one with a session."""
+        if self.clause.unit != "day" or not names:
+            yield from names
+            return
+        day, last = self.contract.since or date.fromisoformat(names[0]), date.fromisoformat(names[-1])
+        while day <= last:
+            yield day.isoformat()
+            day += timedelta(days=1)
+
+    def _missing_text(self) -> str:
+        return "it counts as the worst that a unit can be" if self.clause.missing == BAD else "it does not count"
+
+    def _values(self, name: str, sessions: Mapping[str, list[list[Record]]]) -> tuple[list[float], bool]:
+        """Return the numbers of a unit's runs, and whether runs are missing."""
+        values: list[float] = []
+        excluded = 0
+        counted = list(sessions)[: self.clause.sessions]
+        for more in list(sessions)[self.clause.sessions :]:
+            self.lines.append(
+                f"{more}: repeated: {count_text(self.clause.sessions, 'session')} a unit count, the first"
+            )
+        for session in counted:
+            taken = 0
+            for run in sessions[session]:
+                if taken == self.clause.runs:
+                    count = len(sessions[session])
+                    self.lines.append(f"{session}: {count} runs, of which the first valid {self.clause.runs} count")
+                    break
+                try:
+                    number = self._number(run)
+                except _InvalidError as error:
+                    excluded += 1
+                    self.lines.append(f"{session}: a run of {_time(run[0])} does not count: {error}")
+                    continue
+                if number is not None:
+                    values.append(number)
+                    self.used += [each for each in run if matches(each, self.clause.select)][:1]
+                    taken += 1
+        wanted = self.clause.runs * min(self.clause.sessions, len(counted))
+        if len(values) + excluded < wanted:
+            self.lines.append(f"{name}: {len(values) + excluded} of {wanted} runs; {self._missing_text()}")
+            return values, True
+        if len(values) < wanted:
+            self.lines.append(f"{name}: {len(values)} of {wanted} runs are valid; the unit does not count")
+            return [], False
+        return values, False
+
+    def _number(self, run: Sequence[Record]) -> float | None:
+        """Return the number of a run; infinite for one that failed, None if such ones do not count."""
+        record = run[0]
+        if record["metric"] is None or (self.clause.over == "runs" and record["value"] is None):
+            why = str(record["fail_reason"] or "no reason is given")[:120]
+            is_bad = self.clause.failed == BAD
+            effect = "it counts as the worst" if is_bad else "it does not count"
+            self.lines.append(f"{record['session']}: a run of {_time(record)} failed ({why}); {effect}")
+            return _WORST if is_bad else None
+        self._require_valid(run)
+        values = [float(record["value"])] if self.clause.over == "runs" else self._bandwidths(record)
+        by = self._divisor(record, values)
+        numbers = [each / by for each in values]
+        if self.clause.quantity == "share":
+            return float(self._reaches(numbers[0]))
+        return numbers[0] if self.clause.over == "runs" else self._reached(numbers)
+
+    def _reaches(self, value: float) -> bool:
+        low, high = self.clause.at_least, self.clause.at_most
+        return (low is None or value >= low) and (high is None or value <= high)
+
+    def _reached(self, numbers: Sequence[float]) -> float:
+        """Return the median of numbers, the worst of them, or what a share of them reaches."""
+        if self.clause.quantity in ("median", "drift"):
+            return float(np.median(numbers))
+        share = 1.0 if self.clause.quantity == "slowest" else self.clause.share
+        best_first = sorted(numbers, reverse=self.clause.larger_is_better)
+        return best_first[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]
+
+    def _number_of(self, values: Sequence[float]) -> float | None:
+        """Return the number of a unit, given those of its runs; None if it is worse than any."""
+        if self.clause.quantity == "share":
+            return float(np.mean([0.0 if math.isinf(each) else each for each in values]))
+        worst = -_WORST if self.clause.larger_is_better else _WORST
+        known = [worst if math.isinf(each) else each for each in values]
+        number = float(np.median(known)) if self.clause.over != "runs" else self._reached(known)
+        if not math.isfinite(number) or (self.clause.quantity == "drift" and number <= 0):
+            return None
+        return math.log(number) if self.clause.quantity == "drift" else number
+
+    def _divisor(self, record: Record, values: Sequence[float]) -> float:
+        of = self.clause.of
+        if of == LINE_RATE:
+            rate = self.clause.line_rate_MBps or record["link_MBps"]
+            if not rate:
+                raise ClauseError(f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses")
+            return float(rate)
+        if of == MEDIAN:
+            return float(np.median(values))
+        if of != "series":
+            return self.clause.of_value or 1.0
+        if not self.series:
+            raise ClauseError(
+                f"{self.where}: there are no records of {dict(self.clause.of_select)}, which it compares with"
+            )
+        self._require_one(self.series, by_metric=True)
+        together = [each["value"] for each in self.series if each["session"] == record["session"]]
+        return float(np.median(together or [each["value"] for each in self.series]))
+
+    def _bandwidths(self, record: Record) -> list[float]:
+        """Return the bandwidths of all pairs of a run, or of all nodes: of each the median of its pairs."""
+        path = self.folder / str(record["output"]) / OUTPUT
+        try:
+            output = rotate.parse(files.read_text(path, self.folder))
+        except OSError as error:
+            raise _InvalidError(f"its output {record['output']}/{OUTPUT} cannot be read: {error.strerror}") from None
+        except OutputError as error:
+            raise _InvalidError(f"its output has no bandwidths of pairs ({error})") from None
+        scan = output.scan
+        if self.clause.over == "pairs":
+            return [float(each) for each in scan.MBps]
+        by_node: dict[str, list[float]] = defaultdict(list)
+        for ranks in (scan.sender, scan.receiver):
+            for rank, rate in zip(ranks.tolist(), scan.MBps.tolist(), strict=True):
+                by_node[output.hosts[rank]].append(rate)
+        return [float(np.median(rates)) for rates in by_node.values()]
+
+    def _require_valid(self, run: Sequence[Record]) -> None:
+        """Raise :class:`_InvalidError` for a run that the clause does not count."""
+        valid, record = self.clause.valid, run[0]
+        if valid.quiet and was_disturbed(record):
+            raise _InvalidError("other processes took cores from its ranks")
+        if valid.binding and record["binding"] != valid.binding:
+            raise _InvalidError(f"its ranks were bound to {record['binding']}, not {valid.binding}")
+        for name, pattern in valid.versions.items():
+            if not re.fullmatch(pattern, str(record[name])):
+                raise _InvalidError(f"{name} is {record[name]}, not {pattern}")
+        for name in valid.one:
+            if record[name] != self.first.setdefault(name, record[name]):
+                raise _InvalidError(f"{name} is {record[name]}, but {self.first[name]} in the first run")
+        if valid.transport and not (record["ports"] or {}).get("fabric"):
+            raise _InvalidError("nothing shows which network carried it: its ports were not counted")
+        if valid.blind_from:
+            limit = sight.limits({"": run}).get("", {}).get("node")
+            if limit is None or limit > valid.blind_from:
+                least = "no slow node" if limit is None else f"a node only from {100 * limit:.0f} % on"
+                raise _InvalidError(f"it would have named {least}")
+
+
+class _InvalidError(RecordError):
+    """A run that does not count; the text is the cause."""
+
+
+def _day(record: Record) -> date:
+    """Return the day on which a record's session began, in UTC."""
+    began = started(str(record["session"]))
+    return began.date() if began else date.fromisoformat(str(record["time"])[:10])
+
+
+def _time(record: Record) -> str:
+    return str(record["time"])[:16].replace("T", " ")
+
+
+def number_text(clause: Clause, value: float, unit: str = "") -> str:
+    """Return a number of a clause as it is printed: a share or a ratio in per cent, a value with its unit."""
+    if clause.quantity == "drift":
+        return f"{100 * math.expm1(value):+.2f} %"
+    if clause.quantity == "share" or clause.of in (LINE_RATE, MEDIAN):
+        return f"{100 * value:.4g} %"
+    return f"{value_text(value)} {unit}".rstrip()

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Test a clause sequentially, with the seller's and the buyer's risk computed and not approximated.
+
+After each unit (a day or a session) the logarithm of the likelihood ratio of the *good* machine to the *bad* one grows
+by a step; above an upper limit the clause is met, below a lower one it is violated (Wald, Sequential tests of
+statistical hypotheses, Ann. Math. Stat. 16, 1945; of all tests with the same risks it takes the fewest units on
+average: Wald and Wolfowitz, Ann. Math. Stat. 19, 1948). After the last unit that the clause allows, the sign of what is
+left decides, so that it always ends. Wald's limits hold for a test without an end. Here the distribution of the sum is
+carried on from unit to unit on a lattice (Armitage, McPherson and Rowe, JRSS A 132, 1969; Jennison and Turnbull, Group
+Sequential Methods, 2000, chapter 19), and the limits are the narrowest with both risks as agreed.
+
+Units are not independent: what a day has in common with the one before, by an agreed correlation ``r``, makes ``n`` of
+them worth ``n (1 - r) / (1 + r)`` (the effective size of a first-order autoregression; Kish's design effect, Survey
+Sampling, 1965). Steps are divided by that design effect, and the lattice has as many fewer. Passes of a session,
+sessions of a day and pairs that share a node have become one number before they come here, so no independence of these
+is asked for.
+
+A step of a value is clipped: one wild day neither saves nor sinks a machine (Huber, A robust version of the probability
+ratio test, Ann. Math. Stat. 36, 1965).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+#: The spacing of the lattice of log-likelihood ratios.
+_H = 0.02
+#: Values further than this many spreads from the nearer of good and bad count as if they were there.
+_CLIP = 1.5
+#: Good and bad further apart than so many spreads are told apart by one unit; the lattice need not be larger.
+FURTHEST = 6.0
+#: The widest factor of Wald's limits that is tried; beyond it a test is a fixed one.
+_WIDEST = 4.0
+#: The part of the agreed risks that limits are computed for. Measured machines are not normal: cut out of measured
+#: series, days made errors that were up to a tenth more frequent (lab/acceptance.py).
+_KEPT = 0.9
+#: No clause may ask for more units.
+MOST_UNITS = 1000
+
+
+@dataclass(frozen=True)
+class Model:
+    """The distribution of the units of a clause.
+
+    :param good, bad: the parameter of a good and of a bad machine: a value, a share, or a change.
+    :param spread: the standard deviation of a unit around it; 0 for a share of units, which has none of its own.
+    :param correlation: of successive units.
+    :param is_drift: whether the parameter is a change over ``length`` units; :param length: see there.
+    """
+
+    good: float
+    bad: float
+    spread: float = 0.0
+    correlation: float = 0.0
+    is_drift: bool = False
+    length: float = 1.0
+
+    @property
+    def design_effect(self) -> float:
+        """How many units count as one."""
+        return (1 + self.correlation) / (1 - self.correlation)
+
+    @property
+    def middle(self) -> float:
+        """The parameter half-way between good and bad."""
+        return (self.good + self.bad) / 2
+
+    @property
+    def delta(self) -> float:
+        """Good minus bad, in spreads; its sign tells which direction is better."""
+        return (self.good - self.bad) / self.spread
+
+    def step(self, value: float) -> float:
+        """Return the step of a unit, before it is divided by the design effect."""
+        if not self.spread:
+            one, zero = self._share_steps()
+            return value * one + (1 - value) * zero
+        most = abs(self.delta) / 2 + _CLIP
+        return self.delta * float(np.clip((value - self.middle) / self.spread, -most, most))
+
+    @property
+    def worst(self) -> float:
+        """The step of the worst that a unit can be."""
+        return self._share_steps()[1] if not self.spread else -abs(self.delta) * (abs(self.delta) / 2 + _CLIP)
+
+    def _share_steps(self) -> tuple[float, float]:
+        return math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
+
+    def drift_information(self, times: Sequence[float]) -> float:
+        """Return the information about a change over ``length`` that measurements at some times have.
+
+        The reciprocal variance of the slope of a straight line, of a change over ``length``.
+        """
+        at = np.asarray(times, dtype=float)
+        return float(((at - at.mean()) ** 2).sum()) / (self.spread * self.length) ** 2 / self.design_effect
+
+    def pmfs(self, parameter: float, units: int) -> list[tuple[int, Floats]]:
+        """Return the distribution of each step on the lattice: its lowest index and its probabilities.
+
+        :param parameter: the truth; :param units: how many steps.
+        """
+        if self.is_drift:
+            information = [self.drift_information(range(count)) for count in range(1, units + 1)]
+            return [self._gaussian(parameter, more) for more in np.diff([0.0, *information])]
+        if not self.spread:
+            one, zero = self._share_steps()
+            return [_split([(one, parameter), (zero, 1 - parameter)])] * units
+        most = abs(self.delta) / 2 + _CLIP
+        edge = math.floor(abs(self.delta) * most / _H)
+        edges = (np.arange(-edge, edge + 2) - 0.5) * _H / abs(self.delta)
+        # Larger is better here: what is better has been turned round with the sign of delta.
+        at = (parameter - self.middle) / self.spread * math.copysign(1, self.delta)
+        below = stats.norm.cdf(edges - at)
+        below[0], below[-1] = 0, 1
+        return [(-edge, np.diff(below))] * units
+
+    def _gaussian(self, parameter: float, information: float) -> tuple[int, Floats]:
+        """Return the step of a normal score: mean and variance follow from its information."""
+        apart = abs(self.good - self.bad)
+        mean = apart * information * (parameter - self.middle) * math.copysign(1, self.good - self.bad)
+        width = apart * math.sqrt(information)
+        if width < _H / 10:
+            return _split([(mean, 1.0)])
+        # The same lattice for good and for bad machines, whose means differ in their signs.
+        edge = math.ceil((abs(mean) + 7 * width) / _H)
+        return -edge, np.diff(stats.norm.cdf((np.arange(-edge, edge + 2) - 0.5) * _H, mean, width))
+
+
+def _split(points: Sequence[tuple[float, float]]) -> tuple[int, Floats]:
+    """Put point masses on the lattice, each on the two points next to it, so that its mean stays."""
+    low = math.floor(min(value for value, _ in points) / _H)
+    mass = np.zeros(math.floor(max(value for value, _ in points) / _H) - low + 2)
+    for value, weight in points:
+        at = value / _H - low
+        index = math.floor(at)
+        mass[index] += weight * (1 - (at - index))
+        mass[index + 1] += weight * (at - index)
+    return low, mass
+
+
+@dataclass(frozen=True)
+class Operation:
+    """How a test works on a machine.
+
+    :param met: the probability that the clause is met; otherwise it is violated.
+    :param mean: the mean number of independent units until then.
+    """
+
+    met: float
+    mean: float
+
+
+def operation(pmfs: Sequence[tuple[int, Floats]], lower: float, upper: float, cut: float, least: int = 1) -> Operation:
+    """Follow the distribution of the sum through all units.
+
+    :param least: the first unit after which it may end.
+    """
+    low, mass = 0, np.ones(1)
+    met = mean = 0.0
+    bottom, top = math.floor(lower / _H), math.ceil(upper / _H)
+    for number, (first, step) in enumerate(pmfs, 1):
+        mean += float(mass.sum())
+        mass, low = np.convolve(mass, step), low + first
+        if number == len(pmfs):
+            bottom = top = math.ceil(cut / _H)
+        if number >= least:
+            begin = int(np.clip(bottom + 1 - low, 0, len(mass)))
+            end = int(np.clip(top - low, begin, len(mass)))
+            met += float(mass[end:].sum())
+            mass, low = mass[begin:end], low + begin
+        if not len(mass):
+            break
+    return Operation(met, mean)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A test of a model.
+
+    :param lower: the log-likelihood ratio at which the clause is violated; :param upper: that at which it is met;
+    :param cut: that which decides after the last unit.
+    :param most: how many independent units there are at most; :param least: the first after which it may end;
+    :param least_units: the same in units of the clause.
+    """
+
+    model: Model
+    lower: float
+    upper: float
+    cut: float
+    most: int
+    least: int
+    least_units: int
+
+    @property
+    def most_units(self) -> int:
+        """The last unit, after which it always ends."""
+        return math.ceil(self.most * self.scale - 1e-9)
+
+    @property
+    def scale(self) -> float:
+        """Units of the clause for each step of the lattice; the information of a drift has the effect in it."""
+        return 1.0 if self.model.is_drift else self.model.design_effect
+
+    def at(self, parameter: float) -> Operation:
+        """Return how it works on a machine whose parameter this is; the mean is in units of the clause."""
+        found = operation(self.model.pmfs(parameter, self.most), self.lower, self.upper, self.cut, self.least)
+        return Operation(found.met, found.mean * self.scale)
+
+    def detectable(self, buyer: float) -> float:
+        """Return the violation nearest to good that is found with all but the buyer's risk."""
+        good, far = self.model.good, self.model.good + 2 * (self.model.bad - self.model.good)
+        if not self.model.spread:
+            far = max(far, self.model.bad / 2)
+        return _bisect(lambda parameter: self.at(parameter).met <= buyer + 1e-3, good, far)
+
+
+def fixed_units(model: Model, seller: float, buyer: float) -> int:
+    """Return how many independent units the best test of a fixed size takes; of a drift, how many units.
+
+    :returns: more than :data:`MOST_UNITS` if those are not enough.
+    """
+    if not model.spread and not model.is_drift:
+        return next(
+            (n for n in range(1, MOST_UNITS + 1) if _binomial_is_enough(model, n, seller, buyer)), MOST_UNITS + 1
+        )
+    wanted = (stats.norm.isf(seller) + stats.norm.isf(buyer)) ** 2 / (model.good - model.bad) ** 2
+    if model.is_drift:
+        units = range(2, MOST_UNITS + 1)
+        return next((n for n in units if model.drift_information(range(n)) >= wanted), MOST_UNITS + 1)
+    return min(math.ceil(wanted * model.spread**2 - 1e-9), MOST_UNITS + 1)
+
+
+def _binomial_is_enough(model: Model, units: int, seller: float, buyer: float) -> bool:
+    """Tell whether there is a number of failures that good machines seldom exceed and bad ones seldom keep to."""
+    allowed = int(stats.binom.isf(seller, units, 1 - model.good))
+    return bool(stats.binom.cdf(allowed, units, 1 - model.bad) <= buyer)
+
+
+@lru_cache(maxsize=256)
+def design(model: Model, seller: float, buyer: float, most_units: int, least_units: int = 1) -> Design | None:
+    """Return the test of a model with both risks as agreed; None if so many units are not enough.
+
+    :param most_units: how many the clause allows. No more than twice those of a fixed test are used.
+    """
+    scale = 1.0 if model.is_drift else model.design_effect
+    allowed = math.floor(most_units / scale + 1e-9)
+    # The lattice is coarser than the formula of a fixed test, and clipping costs a little: a few more are tried.
+    most = min(allowed, 2 * fixed_units(model, seller, buyer) + 2)
+    least = min(max(1, math.floor(least_units / scale + 1e-9)), max(most, 1))
+    if most < (2 if model.is_drift else 1):
+        return None
+    good, bad = (model.pmfs(parameter, most) for parameter in (model.good, model.bad))
+    cut = _cut(good, bad, seller, buyer)
+
+    def holds(factor: float) -> bool:
+        limits = -factor * math.log((1 - buyer) / seller), factor * math.log((1 - seller) / buyer)
+        refused = 1 - operation(good, *limits, cut, least).met
+        return refused <= _KEPT * seller and operation(bad, *limits, cut, least).met <= _KEPT * buyer
+
+    if not holds(_WIDEST):
+        return None
+    factor = _bisect(holds, 0.1, _WIDEST)
+    lower, upper = -factor * math.log((1 - buyer) / seller), factor * math.log((1 - seller) / buyer)
+    return Design(model, lower, upper, cut, most, least, least_units)
+
+
+def without_end(model: Model, seller: float, buyer: float, most_units: int, least_units: int) -> Design:
+    """Return a test with Wald's own limits, which may be open after the last unit that the clause allows."""
+    scale = 1.0 if model.is_drift else model.design_effect
+    lower, upper = -math.log((1 - buyer) / seller), math.log((1 - seller) / buyer)
+    return Design(model, lower, upper, 0.0, max(1, math.floor(most_units / scale)), 1, least_units)
+
+
+def _cut(good: Sequence[tuple[int, Floats]], bad: Sequence[tuple[int, Floats]], seller: float, buyer: float) -> float:
+    """Return the limit of a fixed test of that size whose two risks are in the agreed proportion."""
+    low, mass_good, mass_bad = 0, np.ones(1), np.ones(1)
+    for (first, one), (_, two) in zip(good, bad, strict=True):
+        mass_good, mass_bad, low = np.convolve(mass_good, one), np.convolve(mass_bad, two), low + first
+    refused = np.concatenate(([0.0], np.cumsum(mass_good)))
+    accepted = 1 - np.concatenate(([0.0], np.cumsum(mass_bad)))
+    worst = np.maximum(refused / seller, accepted / buyer)
+    return (low + int(np.argmin(worst)) - 0.5) * _H
+
+
+def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float:
+    """Return the point nearest to ``fails`` at which a condition holds that holds at ``works``."""
+    for _ in range(18):
+        middle = (fails + works) / 2
+        fails, works = (fails, middle) if holds(middle) else (middle, works)
+    return works
+
+
+def needed(model: Model, seller: float, buyer: float, least_units: int = 1) -> int | None:
+    """Return how many units a clause has to allow for its risks; None if :data:`MOST_UNITS` are not enough."""
+    scale = 1.0 if model.is_drift else model.design_effect
+    begin = math.floor(fixed_units(model, seller, buyer) * scale)
+    for units in range(max(begin, 1), MOST_UNITS + 1):
+        if design(model, seller, buyer, units, least_units):
+            return units
+    return None
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a test stands.
+
+    :param word: met, violated or open. :param ratio: the log-likelihood ratio now; :param path: after each unit.
+    :param units: how many were used; those behind the end of the test are not.
+    """
+
+    word: str
+    ratio: float
+    path: tuple[float, ...]
+    units: int
+
+
+MET, VIOLATED, OPEN = "met", "violated", "open"
+
+
+def follow(plan: Design, values: Sequence[float | None], times: Sequence[float] | None = None) -> State:
+    """Follow a test through the units of a clause, in their order.
+
+    :param values: of the units; None: missing, which counts as the worst that a unit can be.
+    :param times: of a drift, in units.
+    """
+    path: list[float] = []
+    ratio = 0.0
+    seen: list[tuple[float, float]] = []
+    lost = 0.0
+    for number, value in enumerate(values[: plan.most_units], 1):
+        if value is None:
+            lost += plan.model.worst / plan.model.design_effect
+        elif plan.model.is_drift and times is not None:
+            seen.append((times[number - 1], value))
+        else:
+            ratio += plan.model.step(value) / plan.model.design_effect
+        drift = _drift_ratio(plan.model, seen) if plan.model.is_drift else 0.0
+        path.append(ratio + drift + lost)
+        is_last = number == plan.most_units
+        if number >= plan.least_units or is_last:
+            if path[-1] >= (plan.cut if is_last else plan.upper):
+                return State(MET, path[-1], tuple(path), number)
+            if path[-1] <= plan.lower or is_last:
+                return State(VIOLATED, path[-1], tuple(path), number)
+    return State(OPEN, path[-1] if path else 0.0, tuple(path), len(path))
+
+
+def _drift_ratio(model: Model, seen: Sequence[tuple[float, float]]) -> float:
+    """Return the log-likelihood ratio of a change over ``length``, by the slope of a line through all units."""
+    if len({time for time, _ in seen}) < 2:
+        return 0.0
+    times, values = (np.array(column) for column in zip(*seen, strict=True))
+    change = float(np.polyfit(times, values, 1)[0]) * model.length
+    return (model.good - model.bad) * model.drift_information(list(times)) * (change - model.middle)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clauses as they are written, and each fault of one with its sentence."""
+
+import pytest
+import yaml
+
+from fabric_checks.core.paths import ROOT
+from fabric_offers.acceptance import clauses
+
+EXAMPLES = sorted((ROOT / "config" / "clauses").glob("*.yaml"))
+VALUE = {
+    "name": "bandwidth", "check": "OsuBandwidth", "metric": "bandwidth_1B", "good": 100, "bad": 90, "spread": 0.05,
+    "most": 40,
+}  # fmt: skip
+PAIRS = {"name": "pairs", "check": "Rotate", "over": "pairs", "good": 0.95, "bad": 0.9, "spread": 0.02, "most": 40}
+SHARE = {
+    "name": "share", "check": "A", "metric": "t", "quantity": "share", "at_least": 3, "good": 0.95, "bad": 0.6,
+    "most": 40,
+}  # fmt: skip
+
+
+def write(tmp_path, *each, **top):
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump({"title": "t", "system": "s", **top, "clauses": list(each)}))
+    return path
+
+
+def fault(tmp_path, *each, **top):
+    """Return the sentence about wrong clauses; it is one line and names the file."""
+    with pytest.raises(clauses.ClauseError) as caught:
+        clauses.read(write(tmp_path, *each, **top))
+    text = str(caught.value)
+    assert "\n" not in text and text.startswith(str(tmp_path / "c.yaml"))
+    return text.partition("c.yaml: ")[2]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_can_be_decided(path):
+    for clause in clauses.read(path).clauses:
+        assert clause.design.most_units <= clause.most
+
+
+def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
+    given = write(tmp_path, VALUE, {**PAIRS, "risks": {"buyer": 0.2}}, risks={"seller": 0.1}, correlation=0)
+    one, two = clauses.read(given).clauses
+    assert (one.seller, one.buyer, one.correlation) == (0.1, 0.05, 0)
+    assert (two.seller, two.buyer, two.larger_is_better) == (0.1, 0.2, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"spead": 1}, "clause 'bandwidth': unknown key 'spead'; did you mean 'spread'?"),
+        ({"good": "ten"}, "clause 'bandwidth': good is 'ten': a number from"),
+        ({"good": 90}, "clause 'bandwidth': good and bad are both 90: no number of runs"),
+        ({"quantity": "mean"}, "quantity is 'mean': one of median, slowest, quantile, share, drift is expected"),
+        ({"quantity": "quantile"}, "'share' goes with quantity: quantile"),
+        ({"quantity": "drift"}, "'length' goes with quantity: drift"),
+        ({"at_least": 3}, "one of 'at_least' and 'at_most' goes with quantity: share"),
+        ({"spread": None}, "spread is None: a number from"),
+        ({"least": 50}, "least is 50, but most is 40"),
+        ({"of": "median"}, "of: median is that of all nodes or pairs of a run"),
+        ({"of": {"value": 3, "layout": "2x1"}}, "of: a value with its source is expected, or"),
+        ({"of": "line rate", "good": 2.5, "bad": 2}, "good is 2.5 of the line rate, which no link carries"),
+        ({"valid": {"one": ["mip"]}}, "records have no field 'mip'; did you mean 'mpi'?"),
+        ({"check": "("}, "check is '(': a regular expression is expected"),
+        ({"risks": {"seller": 0}}, "seller is 0: a number from 0.0001 to 0.4"),
+    ],
+)
+def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
+    assert text in fault(tmp_path, {**VALUE, **changes})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({**PAIRS, "metric": "x"}, "over: pairs takes median, slowest or quantile"),
+        ({**PAIRS, "good": 1.2, "of": "line rate"}, "good is 1.2 of the line rate"),
+        ({**PAIRS, "good": 130, "bad": 110, "line_rate_MBps": 125}, "beyond the line rate of 125 MB/s"),
+        ({**PAIRS, "layout": "1x8"}, "layout 1x8 has one node"),
+        ({**SHARE, "good": 0.5}, "'good' and 'bad' of a share have to be between 0 and 1"),
+        ({key: each for key, each in VALUE.items() if key != "most"}, "'most' is missing"),
+        ({key: each for key, each in VALUE.items() if key != "spread"}, "'spread' is missing"),
+        ({key: each for key, each in VALUE.items() if key != "metric"}, "'metric' is missing"),
+        ("text", "clause 1: 'text': a mapping is expected"),
+    ],
+)
+def test_a_wrong_clause_of_pairs_or_shares_is_named(tmp_path, given, text):
+    assert text in fault(tmp_path, given)
+
+
+def test_risks_out_of_reach_are_refused_with_the_units_it_takes(tmp_path):
+    text = fault(tmp_path, {**VALUE, "spread": 0.1, "most": 10})
+    assert "its risks, 5 % (seller) and 5 % (buyer), between 100 and 90 take 23 days, but most is 10: allow" in text
+    assert clauses.read(write(tmp_path, {**VALUE, "spread": 0.1, "most": 23})).clauses[0].design.most_units <= 23
+    assert "take more than 1000 days" in fault(tmp_path, {**VALUE, "bad": 99.9})
+
+
+def test_faults_of_the_whole_file_are_named(tmp_path):
+    assert fault(tmp_path).startswith("clauses is []: a list of at least one clause")
+    assert fault(tmp_path, VALUE, VALUE).startswith("two clauses are called 'bandwidth'")
+    assert fault(tmp_path, VALUE, titel="x").startswith("unknown key 'titel'; did you mean 'title'?")
+    days = {name: clauses.date.fromisoformat(day) for name, day in (("from", "2026-02-01"), ("to", "2026-01-01"))}
+    assert "the period ends before it begins" in fault(tmp_path, VALUE, period=days)
