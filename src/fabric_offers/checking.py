@@ -51,8 +51,8 @@ UNPROVED = {
     "forgery is consistent with itself; measure some of it again when the system is delivered": (),
     "that no earlier runs were thrown away with their records; gaps in the job numbers are a hint": ("jobid",),
     "that the binaries are those whose checksums were taken when it was packed or built, that an image is the one of "
-    "that digest, that a launcher named without its folder is the MPI's own, and that nothing slowed what it is compared "
-    "with": (*("rfm_build.out", "rfm_build.err", "rfm_build.sh", "container", "image", "image_digest"),),
+    "that digest, that a launcher named without its folder is the MPI's own, and that nothing slowed what it is "
+    "compared with": (*("rfm_build.out", "rfm_build.err", "rfm_build.sh", "container", "image", "image_digest"),),
     "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the vendor's word": (
         *("time", "job_began", "job_state", "node_faults"),
     ),
