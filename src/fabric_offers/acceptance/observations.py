@@ -133,9 +133,9 @@ class _Observation:
             else:
                 excluded += 1
         measured = next((each for each in self.used if each["metric"]), None)
-        unit = "" if self.clause.of or self.clause.quantity in ("share", "drift") else "MB/s"
-        if unit and measured and self.clause.over == "runs":
-            unit = str(measured["unit"])
+        unit = "MB/s" if self.clause.over != "runs" else str(measured["unit"]) if measured else ""
+        if self.clause.of or self.clause.quantity in ("share", "drift"):
+            unit = ""
         return Observed(tuple(units), unit, tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used))
 
     def _sessions(self) -> dict[str, list[list[Record]]]:
