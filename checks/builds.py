@@ -18,7 +18,7 @@ from reframe.core.runtime import runtime
 from fabric_checks.core.errors import quoted
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.reframe_ext.mixins.container import ContainerMixin, inside, launcher_options
+from fabric_checks.reframe_ext.mixins.container import ContainerMixin, inside, one_process
 from fabric_checks.software.programs import build_own
 from fabric_checks.software.suite import folder_of
 
@@ -68,8 +68,7 @@ class FabricPrograms(Build):
         build = build_own(self.current_environ.cc, profiler=self.profile)
         container, mounted = self.container, [self.stagedir, home() / "programs"]
         if container and container.by_launcher:
-            entering = launcher_options(container, mounted)
-            build = ["srun", *self.current_partition.access, "--nodes=1", "--ntasks=1", *entering, *build]
+            build = [*one_process(container, mounted, self.current_partition.access), *build]
         commands = [f"{' '.join(inside(container, [shlex.join(build)], mounted))} || true"]
         if container:
             commands.insert(0, f"mkdir -p {mounted[1]}")

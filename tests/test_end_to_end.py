@@ -28,8 +28,9 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
     assert len(done.session.records) == 24
     for record in done.session.records:
         assert tuple(record) == FIELDS
-        # Of what Spack built, of comparisons, and of simulated systems.
+        # Of what Spack built, of comparisons, of simulated systems, and of containers.
         elsewhere = {"spec", "spec_hash", "spack", "compared", "evidence", "reference_source"}
+        elsewhere |= {"container", "image", "image_digest"}
         # Or not there: no byte may have left this machine.
         maybe = {"reference", "lower", "upper", "fail_reason", "not_offered", "findings", "link_MBps", "headline"}
         maybe |= {"node_faults", "ports"}  # of jobs that lacked nodes, and of several nodes

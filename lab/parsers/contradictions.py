@@ -244,7 +244,8 @@ def latency_map(own):
 
 def rotate(own):
     yield from own.common(["round", "sender", "receiver", "MBps", "phase"])
-    nodes, confirm = int(own.head["nodes"][0]), own.options["confirm"]
+    ranks, confirm = int(own.head["ranks"][0]), own.options["confirm"]
+    nodes = ranks // int(own.options.get("rails", 1))
     pairs, slowest = defaultdict(set), defaultdict(lambda: math.inf)
     for at, sender, receiver, rate, phase in own.rows:
         pairs[phase].add((number(sender), number(receiver)))
@@ -257,7 +258,7 @@ def rotate(own):
             r"^(\d+) pairs of (\d+), \d+ senders, \d+ receivers; (?:(\d+) measured again, )?(\d+)(?: measured)? alone$",
             words,
         )
-        all_pairs = nodes * (nodes - 1) if repeated else len(pairs["scan"])
+        all_pairs = ranks * (nodes - 1) if repeated else len(pairs["scan"])
         yield from those(
             (int(total) != all_pairs or not 0 < int(count) <= int(total), f"suspects: {count} of {total}"),
             (int(single) != alone, f"suspects: {single} alone, {alone} have rows"),
@@ -268,7 +269,7 @@ def rotate(own):
     least_s = sum(megabytes / rate for (phase, _), rate in slowest.items() if phase != "leaf")
     yield from those(
         (
-            own.head["pattern"][0] != own.options["pattern"] or own.head["nodes"][0] != own.head["ranks"][0],
+            own.head["pattern"][0] != own.options["pattern"] or own.head["nodes"][0] != str(nodes),
             "head: pattern, nodes",
         ),
         (

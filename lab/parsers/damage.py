@@ -209,6 +209,8 @@ def values(result, dropped=("line",)):
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
         names = [field.name for field in dataclasses.fields(result) if field.name not in dropped]
         return {name: values(getattr(result, name)) for name in names}
+    if hasattr(result, "_asdict"):
+        return {name: values(value) for name, value in result._asdict().items() if name not in dropped}
     if isinstance(result, Mapping):
         return {key: values(result[key]) for key in sorted(result, key=str)}  # a mapping has no order
     if isinstance(result, np.ndarray):
@@ -247,7 +249,7 @@ def is_bad_message(message, text):
 
 PROGRAMS = (*ORACLES, *pair_oracle.READERS)
 #: Outputs that a program writes into a file, which no launcher adds lines to.
-FILES = ("nccl-tests-json", "linktest", "superbench")
+FILES = ("nccl-tests-json", "linktest", "superbench", "csv")
 
 
 def outputs(program):

@@ -201,6 +201,7 @@ def test_a_series_over_the_nodes(rich):
         .replace("2 MPI tasks", "4 MPI tasks")
         .replace("1 by 1 by 2", "1 by 2 by 2")
         .replace("16000 ave       16001 max       15999 min", " 8000 ave        8001 max        7999 min")
+        .replace("Histogram: 1 0 0 0 0 0 0 0 0 1", "Histogram: 2 0 0 0 0 0 0 0 0 2")
     )
     stage = Path(check.stagedir)
     for layout, text in (("1x1", one), ("1x2", two), ("2x1", two)):

@@ -56,7 +56,11 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
         (["--system", "ada"], (), "site.py: the system ada has no environment with an MPI for the checks: give one of"),
         (["--system", "eve"], ("mpi",), "site.py: there is no system 'eve': choose one of ada, generic"),
         (["--system", "ada:x"], ("mpi",), "site.py: the system ada has no partition 'x': choose one of login, compute"),
-        (["-C", "launcher.py"], ("mpi",), "launcher.py: systems/ada/partitions/compute: 'launcher' is a required prop"),
+        (
+            ["-C", "launcher.py"],
+            ("mpi",),
+            r"launcher.py: \$\.systems\[0\]\.partitions\[1\]: 'launcher' is a required prop",
+        ),
         (["-C", "name-less.py"], ("mpi",), "name-less.py: a system, partition or environment: KeyError: name"),
         (["-C", "nodes.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 'many'; write a number"),
         (["-C", "none-there.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 0; write a number"),

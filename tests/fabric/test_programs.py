@@ -43,7 +43,7 @@ def test_make_builds_everything_with_the_warnings_demanded():
     assert sorted(line[line.index("-o") + 1] for line in lines) == PROGRAMS
     for line in lines:
         name = line[line.index("-o") + 1]
-        own = {"-Wl,--as-needed"} if name == "ports" else set()
+        own = {"ports": {"-Wl,--as-needed"}, "rotate": {"-ldl"}}.get(name, set())
         assert {word for word in line if not word.endswith(".c")} == {"mpicc", *builds.OWN, *own, "-o", name}
 
 

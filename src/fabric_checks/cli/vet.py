@@ -89,8 +89,10 @@ def command(
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
     go to ReFrame.
     """
-    if not (math.isfinite(budget) and math.isfinite(wait)):  # NaN is in every range of click
-        raise click.UsageError(f"--budget {budget}, --wait {wait}: give a number of minutes")
+    if not math.isfinite(budget):  # NaN is in every range of click
+        raise click.UsageError(f"--budget {budget} is no number of node-minutes")
+    if not math.isfinite(wait):
+        raise click.UsageError(f"--wait {wait} is no number of minutes")
     names = [name for name in (only or "").split(",") if name]
     found = machine.look(system, names)
     if len(found.nodes) < 2:

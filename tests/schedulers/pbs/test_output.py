@@ -255,7 +255,7 @@ def test_the_nodes_of_a_queue_also_of_one_that_routes():
         assert [(node.name, node.fault, node.is_lost) for node in found] == [
             ("n1", None, False), ("n2", "n2 is down", True)
         ]  # fmt: skip
-    with pytest.raises(OutputError, match="qstat -Qf lists no queue 'x\\?'"):
+    with pytest.raises(OutputError, match=r"qstat -Qf lists no queue 'x\\x1b'"):
         pbs.nodes_of("x\x1b", nodes, queues)
 
 

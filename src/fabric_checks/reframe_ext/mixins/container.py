@@ -65,6 +65,14 @@ def launcher_options(container: Container | None, folders: Sequence[str | Path])
     return [*own, *container.options]
 
 
+def one_process(container: Container | None, folders: Sequence[str | Path], access: Sequence[str]) -> list[str]:
+    """Return the words that start one process in an image which the launcher enters: Slurm's, whose plugins these are.
+
+    :param folders: as for :func:`inside`. :param access: the options of jobs of the partition.
+    """
+    return ["srun", *access, "--nodes=1", "--ntasks=1", *launcher_options(container, folders)]
+
+
 class ContainerMixin(RegressionTestPlugin):
     """Start programs inside the image that the partition or the environment names under ``extras['container']``.
 
