@@ -163,7 +163,7 @@ KINDS: dict[str, tuple[Callable[[Cluster, str], Fault], ...]] = {
     "slow": (Slow,),
     "two": (Hanging, Slow),
     "busy": (Busy,),
-    "busy, slow": (Busy, Slow),
+    "busy-slow": (Busy, Slow),
 }
 
 
