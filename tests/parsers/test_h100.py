@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the programs for GPUs print on a real one: one H100, alone, or shared by two ranks."""
+"""Parse the output of GPU programs on a real H100, alone or shared by two ranks."""
 
 import pytest
 

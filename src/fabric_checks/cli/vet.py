@@ -108,7 +108,7 @@ def command(
         try:
             return machine.look(system, names)
         except FabricError as error:
-            console.error(f"warning: {error}; looking again in {costs.LOOK_S:.0f} s")
+            console.error(f"warning: {error}; the nodes are looked up again in {costs.LOOK_S:.0f} s")
             return None
 
     verdicts, spent = costs.spend_as_free(

@@ -101,7 +101,7 @@ class PairTable:
 
     @property
     def title(self) -> str:
-        """What distinguishes it from other tables of this format and metric, such as ``sendrecv_perf 8 MiB``."""
+        """Return what distinguishes it from other tables of this format and metric, such as ``sendrecv_perf 8 MiB``."""
         return f"{self.kind} {size_text(self.size_B) if self.size_B else ''}".strip()
 
 

@@ -101,7 +101,7 @@ def _numbered(ranks: dict[int, RankNetwork]) -> dict[int, RankNetwork]:
 
 @dataclass
 class _Seen:
-    """What the log says of one GPU so far; ``used`` has for each adapter whether each channel is direct."""
+    """Hold what the log says of one GPU so far; ``used`` has for each adapter whether each channel is direct."""
 
     rank: int | None = None
     bus: str = ""

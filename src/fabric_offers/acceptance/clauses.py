@@ -44,7 +44,7 @@ class ClauseError(RecordError):
 
 @dataclass(frozen=True)
 class Valid:
-    """What makes a run valid; everything that is not asked for is not looked at.
+    """Hold the conditions of a valid run; one that the clause does not state is not checked.
 
     :param quiet: whether no other processes may have taken cores from the ranks of the first node.
     :param binding: of ranks to cores, as records have it. :param versions: regular expressions by field of the record.

@@ -82,7 +82,7 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
     parties = [f"{role}: {contract.parties.get(role, '')}" for role in ("seller", "buyer")]
     signing = (
         "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
-        "signature is in a file beside it; who has the public keys verifies both.",
+        "signature is in a file of its own; whoever has the public keys can verify both.",
         *(f"{party}   date:                signature:" for party in parties),
     )
     basis = Section(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load the records that clauses are judged by, from results or recomputed from a bundle, and count their sessions.
 
-The ledger is a file of JSON lines beside the results: one line for each session that ended, with the SHA-256 of its
+The ledger is a file of JSON lines among the results: one line for each session that ended, with the SHA-256 of its
 records and of the line before (a hash chain: Haber and Stornetta, How to time-stamp a digital document, J. Cryptology
 3, 1991). Whoever has a copy of its last line can tell that a session was removed, changed, or put in later.
 """

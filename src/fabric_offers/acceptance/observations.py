@@ -48,7 +48,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Observed:
-    """What was measured for a clause.
+    """Hold the measurements of a clause.
 
     :param unit: of the values; empty for ratios. :param lines: what did not count, and why.
     :param excluded: how many units do not count. :param records: those that the values come from.

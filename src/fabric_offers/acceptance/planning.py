@@ -24,7 +24,7 @@ HEADER = ("clause", "unit", "fixed", "at most", "mean, good", "mean, bad", "foun
 
 @dataclass(frozen=True)
 class Row:
-    """What a clause takes.
+    """Hold the cost of a clause.
 
     :param fixed: units of a test of a fixed size; :param most: those of this one; :param mean_good, mean_bad: on
         average. :param found_from: the smallest violation that is found with all but the buyer's risk.

@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 _H = 0.02
 #: Values further than this many spreads from the nearer of good and bad count as if they were there.
 _CLIP = 1.5
-#: Good and bad further apart than so many spreads are told apart by one unit; the lattice need not be larger.
+#: Good and bad further apart than so many spreads are distinguished by one unit; the lattice need not be larger.
 FURTHEST = 6.0
 #: The widest factor of Wald's limits that is tried; beyond it a test is a fixed one.
 _WIDEST = 4.0

@@ -112,7 +112,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
         return []
     culprits, unsure = explain(mapped)
     if output.is_table:
-        # Where pairs within a switch are slow, too, its nodes may be of a kind that was not told apart.
+        # Where pairs within a switch are slow, too, its nodes may be of a kind that was not separated.
         alike = [each.part.kind == "switch" and bool(mapped.within[each.slow].any()) for each in culprits]
         culprits = tuple(
             replace(each, sure=each.sure and _is_repeated(mapped, each) and not of_kind)

@@ -198,7 +198,7 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
 
     All are logarithms. The slowest nodes are compared with those that remain without them, the fastest of them first:
     if it is an outlier, so are the slower ones (Rosner, Percentage points for a generalized ESD many-outlier procedure,
-    Technometrics 25, 1983). Kinds that were not told apart widen the spread of those that remain.
+    Technometrics 25, 1983). Kinds that were not separated widen the spread of those that remain.
 
     :param rate: of pairs; :param ends: their senders, receivers, or both.
     """
