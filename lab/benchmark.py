@@ -4,7 +4,7 @@
     . ci/env.sh
     python -m lab.benchmark BENCHMARK [--repeat N]
 
-  startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check
+  startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check, and on one with as many
   overhead   each case in the harness against the bare launch of its program
   runs       a warm `ci/run`; with --cold also one from nothing, downloads included
   pingpong   our `streaming` against IMB PingPong, the same MPI, in turn
@@ -100,16 +100,28 @@ def startup(arguments: argparse.Namespace) -> None:
     """Pairs of runs in turn; the ratio is the median over the pairs."""
     bare = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "empty.py").write_text(EMPTY_CHECK)
-        ours, empty = [], []
+        one, many = Path(folder, "one"), Path(folder, "many")
+        listed = subprocess.run(
+            ["reframe", "-c", str(ROOT / "checks"), "-l"], check=True, capture_output=True, text=True
+        )
+        count = int(re.search(r"Found (\d+) check", listed.stdout)[1])
+        for into, number in ((one, 1), (many, count)):
+            into.mkdir()
+            for index in range(number):
+                (into / f"empty_{index}.py").write_text(EMPTY_CHECK.replace("Empty", f"Empty{index}"))
+        ours, empty, as_many = [], [], []
         for _ in range(arguments.repeat + 1):
             ours.append(seconds(["reframe", "-c", str(ROOT / "checks"), "-l"]))
-            empty.append(seconds(["reframe", "-c", folder, "-l"], env=bare, cwd=folder))
+            empty.append(seconds(["reframe", "-c", str(one), "-l"], env=bare, cwd=folder))
+            as_many.append(seconds(["reframe", "-c", str(many), "-l"], env=bare, cwd=folder))
     pairs = [a / b for a, b in zip(ours[1:], empty[1:], strict=True)]
+    to_many = [a / b for a, b in zip(ours[1:], as_many[1:], strict=True)]
     rows = [
         ["reframe -c checks -l", f"{statistics.median(ours[1:]):.2f} s"],
         ["reframe -l, one empty check", f"{statistics.median(empty[1:]):.2f} s"],
         ["ratio, median of pairs", f"{statistics.median(pairs):.2f}"],
+        [f"reframe -l, {count} empty checks", f"{statistics.median(as_many[1:]):.2f} s"],
+        ["ratio to these, median of pairs", f"{statistics.median(to_many):.2f}"],
     ]
     show(f"start-up, {arguments.repeat} pairs", ["command", "median"], rows)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The base of the checks of the Intel MPI Benchmarks."""
 
+from fabric_checks import parsers
 from fabric_checks.core.metrics import curve, point, powers_of_two
-from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
@@ -45,7 +45,9 @@ class ImbProgram(ProgramMixin, FabricCheck):
 
     def read_rows(self, text, mode=None):
         """Return the rows of the one block there has to be."""
-        output = imb.parse(text, self.benchmark, self.sizes_B, self.num_tasks, program=self.imb_program, mode=mode)
+        output = parsers.imb.parse(
+            text, self.benchmark, self.sizes_B, self.num_tasks, program=self.imb_program, mode=mode
+        )
         self.note_version("imb", output.version)
         return output.rows
 

@@ -3,10 +3,10 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, powers_of_two
-from fabric_checks.parsers import imb
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
@@ -71,7 +71,7 @@ class ImbCheck(DeviceMemory, ImbProgram):
 
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
-        first = 1 if self.benchmark in imb.COLLECTIVES else 0
+        first = 1 if self.benchmark in parsers.imb.COLLECTIVES else 0
         declared = curve("time", "us", "smaller", [size for size in self.sizes_B if size >= first])
         if self.bandwidth:
             sizes_B = [size for size in self.sizes_B if size > 0]

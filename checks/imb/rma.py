@@ -3,9 +3,9 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
-from fabric_checks.parsers import imb
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -52,8 +52,8 @@ class ImbOneSided(ImbOneSidedProgram):
         return curves([TIME, BANDWIDTH, *AGGREGATED], QUICK_B, one_way=self.benchmark in ONE_WAY)
 
     def measure(self, text):
-        alone = values([TIME, BANDWIDTH], self.read_rows(text, imb.NON_AGGREGATE), QUICK_B)
-        return alone | values(AGGREGATED, self.read_rows(text, imb.AGGREGATE), QUICK_B)
+        alone = values([TIME, BANDWIDTH], self.read_rows(text, parsers.imb.NON_AGGREGATE), QUICK_B)
+        return alone | values(AGGREGATED, self.read_rows(text, parsers.imb.AGGREGATE), QUICK_B)
 
 
 @check()
@@ -69,7 +69,7 @@ class ImbAtomic(ImbOneSidedProgram):
         return [Metric("time", "us", "smaller"), Metric("aggregate_time", "us", "smaller")]
 
     def measure(self, text):
-        (alone,), (many,) = (self.read_rows(text, mode) for mode in (imb.NON_AGGREGATE, imb.AGGREGATE))
+        (alone,), (many,) = (self.read_rows(text, mode) for mode in (parsers.imb.NON_AGGREGATE, parsers.imb.AGGREGATE))
         return {"time": alone.values["time_us"], "aggregate_time": many.values["time_us"]}
 
 

@@ -5,12 +5,12 @@ import platform
 
 from reframe.core.builtins import run_after
 
+from fabric_checks import parsers
 from fabric_checks.analysis import ppn_series
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric
-from fabric_checks.parsers import lammps
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
@@ -108,7 +108,7 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         :raises OutputError: unless it is of as many atoms as asked for, and of the physics of the reference logs:
             see :mod:`checks.lammps.physics`.
         """
-        output = lammps.parse(text, self.num_tasks)
+        output = parsers.lammps.parse(text, self.num_tasks)
         self.note_version("lammps", output.version)
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
         if (output.steps, output.atoms) != (STEPS, atoms):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The physics of LAMMPS's five inputs: the reference logs', of as many copies of the problem as there are nodes."""
 
-from fabric_checks.parsers import lammps
+from fabric_checks import parsers
 
 #: Last thermodynamic output (step 100, 32,000 atoms) of the reference logs that come with the inputs, on one
 #: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025, and the relative tolerance. The logs on four
@@ -33,7 +33,7 @@ DRIFT = {
 }
 
 
-def require(output: lammps.LammpsOutput, problem: str, copies: int | None, machine: str = MACHINE) -> None:
+def require(output: parsers.lammps.LammpsOutput, problem: str, copies: int | None, machine: str = MACHINE) -> None:
     """Raise :class:`OutputError` unless the physics is that of the reference log.
 
     :param copies: of a problem that was scaled, how many times as large it is; None of one that was not.
@@ -41,14 +41,14 @@ def require(output: lammps.LammpsOutput, problem: str, copies: int | None, machi
     """
     expected, tolerance = REFERENCE[problem]
     if copies is None and machine == MACHINE:
-        lammps.require_thermo(output, expected, tolerance)
+        parsers.lammps.require_thermo(output, expected, tolerance)
         return
     of = f"in {copies} times the reference log" if copies else "in the reference log"
     copies = copies or 1
     times = {name: copies if name in EXTENSIVE.get(problem, ()) else 1 for name in expected}
-    lammps.require_thermo(
+    parsers.lammps.require_thermo(
         output, {name: times[name] * value for name, value in expected.items()}, SCALED_TOLERANCE[problem], of
     )
     if problem in DRIFT:
         name, start, allowed = DRIFT[problem]
-        lammps.require_drift(output, name, times[name] * (expected[name] - start), allowed, of)
+        parsers.lammps.require_drift(output, name, times[name] * (expected[name] - start), allowed, of)

@@ -4,10 +4,10 @@
 from reframe.core.builtins import run_after
 from reframe.utility import udeps
 
+from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
-from fabric_checks.parsers import ls_dyna
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 
 from ..base import FabricCheck
@@ -42,7 +42,7 @@ class DynaDeck(ProgramMixin, FabricCheck):
         return [*self.program["command"].split(), f"i={self.program['deck']}", *self.decomposition]
 
     def around_launch(self):
-        return [], [f"if test -f mes0000; then echo; echo '{ls_dyna.MESSAGES}'; cat mes0000; fi"]
+        return [], [f"if test -f mes0000; then echo; echo '{parsers.ls_dyna.MESSAGES}'; cat mes0000; fi"]
 
     def metrics(self):
         return [
@@ -52,7 +52,7 @@ class DynaDeck(ProgramMixin, FabricCheck):
         ]
 
     def measure(self, text):
-        output = ls_dyna.parse(text, self.num_tasks)
+        output = parsers.ls_dyna.parse(text, self.num_tasks)
         self.note_version("ls_dyna", output.version)
         self.elapsed_s, total_s = output.elapsed_s, sum(output.clock_s.values())
         return {

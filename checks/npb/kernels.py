@@ -3,10 +3,10 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
-from fabric_checks.parsers import npb
 from fabric_checks.reframe_ext.mixins import ProgramMixin, layouts
 
 from ..base import FabricCheck
@@ -44,6 +44,6 @@ class NpbKernel(ProgramMixin, FabricCheck):
         return [Metric("time", "s", "smaller"), Metric("operation_rate", "1/s", "larger")]
 
     def measure(self, text):
-        output = npb.parse(text, self.kernel, self.problem_class, self.num_tasks)
+        output = parsers.npb.parse(text, self.kernel, self.problem_class, self.num_tasks)
         self.note_version("npb", output.version)
         return {"time": output.time_s, "operation_rate": output.Mop_per_s * 1e6}

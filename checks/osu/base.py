@@ -8,9 +8,9 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import sanity_function
 from reframe.core.exceptions import SanityError
 
+from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import curve, point, powers_of_two
-from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 from fabric_checks.software.suites.osu import can_verify, known_fault
 
@@ -98,7 +98,7 @@ class OsuCheck(DeviceMemory, OsuProgram):
         Releases before 7 reduce floats, so there the sizes of a reduction begin with one of those, 4 bytes.
         """
         smallest_B = self.current_environ.extras["programs"]["osu"]["smallest_message_B"]
-        if self.benchmark.removesuffix("_persistent") in osu.REDUCTIONS:
+        if self.benchmark.removesuffix("_persistent") in parsers.osu.REDUCTIONS:
             return 4 if smallest_B == 0 else 1
         return smallest_B if self.has_zero else 1
 
@@ -131,7 +131,7 @@ class OsuCheck(DeviceMemory, OsuProgram):
     @property
     def reduces(self):
         """Whether data are summed: those are verified as integers, because some MPIs sum bytes with saturation."""
-        return self.benchmark.removesuffix("_persistent").removeprefix("i") in osu.REDUCTIONS
+        return self.benchmark.removesuffix("_persistent").removeprefix("i") in parsers.osu.REDUCTIONS
 
     @property
     def validated_B(self):
@@ -165,12 +165,12 @@ class OsuCheck(DeviceMemory, OsuProgram):
         if self.validated:
             path = Path(self.stagedir) / VALIDATION
             try:
-                osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.validated_B)
-            except osu.WrongDataError as error:
+                parsers.osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.validated_B)
+            except parsers.osu.WrongDataError as error:
                 raise SanityError(f"{error}; see {path}, and compare with another MPI or release") from None
             except (OSError, OutputError) as error:
                 raise SanityError(self.with_cause(f"OSU did not verify the data (-c): {error}; see {path}")) from None
-        output = osu.parse(text, self.benchmark, self.sizes_B)
+        output = parsers.osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
         self.require_memory(output.memory)
         return output

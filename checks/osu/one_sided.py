@@ -3,9 +3,9 @@
 
 from reframe.core.builtins import parameter
 
+from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -38,7 +38,7 @@ class OsuOneSided(OsuCheck):
 
     def read(self, text):
         output = super().read(text)
-        asked, found = osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
+        asked, found = parsers.osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
         if found != asked:
             raise OutputError(f"the synchronisation {asked} was asked for, but the output names {found}")
         return output

@@ -3,9 +3,9 @@
 
 import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
 
+from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.metrics import Metric
-from fabric_checks.parsers import osu
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -34,7 +34,7 @@ class OsuInit(OsuStartup):
         return [Metric(f"{name}_init_time", "s", "smaller") for name in ("min", "avg", "max")]
 
     def measure(self, text):
-        output = osu.parse_init(text, self.num_tasks)
+        output = parsers.osu.parse_init(text, self.num_tasks)
         self.note_version("osu", output.version)
         return {f"{name}_init_time": seconds for name, seconds in output.times_s.items()}
 
@@ -59,6 +59,6 @@ class OsuHello(OsuStartup):
         return [Metric("launch_time", "s", "smaller")]
 
     def measure(self, text):
-        output = osu.parse_hello(text, self.num_tasks)
+        output = parsers.osu.parse_hello(text, self.num_tasks)
         self.note_version("osu", output.version)
         return {"launch_time": output.times_s["launch"]}
