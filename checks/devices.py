@@ -2,14 +2,13 @@
 """Checks whose buffers are in the memory of GPUs: where they run, and in which layouts."""
 
 from reframe.core.builtins import parameter, run_after
-from reframe.core.exceptions import ConfigError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.reframe_ext.mixins.layout import all_layouts_of, offered, partitions
+from fabric_checks.reframe_ext.mixins.layout import all_layouts_of, gpus_of, offered, partitions
 
 HOST = "host"
 #: The kinds of devices, which are features of partitions.
@@ -55,18 +54,6 @@ class ProcessPerGpu(RegressionTestPlugin):
         """Leave out the partitions with fewer GPUs a node."""
         enough = {p.fullname for p in runtime().system.partitions if gpus_of(p) >= self.current_layout.ppn}
         self.valid_systems = [name for name in self.valid_systems if name in enough]
-
-
-def gpus_of(partition):
-    """Return the number of GPUs of a node: of ReFrame's ``devices`` of type ``gpu``, or ``extras['gpus']``; or 0.
-
-    :raises ConfigError: if ``gpus`` is no number.
-    """
-    devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
-    gpus = partition.extras.get("gpus", devices)
-    if not isinstance(gpus, int) or isinstance(gpus, bool) or gpus < 0:
-        raise ConfigError(f"{partition.fullname}: extras: gpus is {gpus!r}; give the number of GPUs of a node")
-    return gpus
 
 
 def gpu_layouts(needs, *, alone=False):

@@ -1,137 +1,167 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nccl-tests and rccl-tests: collectives between GPUs, one process a GPU."""
 
+import re
 from pathlib import Path
+from statistics import median
 
 from reframe.core.builtins import parameter, run_before
 from reframe.core.exceptions import SanityError
 
+from fabric_checks.core.errors import OutputError
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
-from fabric_checks.parsers import nccl_debug, nccl_tests
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
-from ..devices import CUDA, ROCM, ProcessPerGpu, gpu_layouts
+from ..devices import CUDA, ROCM, ProcessPerGpu, gpu_layouts, kinds_here
 from ..registration import check
 
-FAMILY = "Collectives between GPUs"
-MiB = 1024**2
-#: 1 KiB to 1 GiB, in factors of four.
-SIZES_B = [1024 * 4**power for power in range(11)]
-#: The folder with what NCCL logs, a file a process, in the stage folder.
-LOG = "nccl-debug"
+if kinds_here():  # elsewhere nothing of this is loaded
+    from fabric_checks.parsers import nccl_debug, nccl_tests
+    from fabric_checks.ports import gpu_paths, pcie
 
+    FAMILY = "Collectives between GPUs"
+    #: 1 KiB to 1 GiB, in factors of four.
+    SIZES_B = [1024 * 4**power for power in range(11)]
+    #: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
+    LOG = "nccl"
+    ITERATIONS = f"{LOG}/iterations.json"
+    #: Options of nccl-tests with which a site decides about the timing of iterations, or which exclude it.
+    ABOUT_ITERATIONS = {"-I", "--per_iter_timing", "-G", "--cudagraph", "-C", "--report_cputime"}
 
-class GpuCollective(ProcessPerGpu, ProgramMixin, FabricCheck):
-    """Bus bandwidth of a collective between GPUs, out of place and in place, and time at all sizes.
+    class GpuCollective(ProcessPerGpu, ProgramMixin, FabricCheck):
+        """Bus bandwidth of a collective between GPUs, out of place and in place, and time at all sizes.
 
-    Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link a GPU all
-    collectives reach that of the slowest link. Data are verified. The network and the adapters are those that NCCL
-    itself logs; if the partition names a network under ``extras['fabric']``, a case that went over TCP fails.
+        Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link a GPU
+        all collectives reach that of the slowest link. Data are verified. The network and the adapters are those that
+        NCCL itself logs; if the partition names a network under ``extras['fabric']``, a case that went over TCP fails.
+        Where the release can, each iteration is timed.
 
-    Of a single GPU there is the time alone, of copies within its memory: no rank has another to send to.
-    """
-
-    benchmark = parameter(list(nccl_tests.BUS_FACTOR), type=str)
-    family = FAMILY
-    levels = Levels(nightly={"benchmark": ["all_reduce", "sendrecv"]}, procurement=True)
-    headlines = tuple(
-        Headline(
-            f"{name}, bus bandwidth, peak", "bus_bandwidth", "Between GPUs", 15, order, "peak", "most nodes",
-            parameters={"benchmark": name},
-        )
-        for order, name in enumerate(("all_reduce", "alltoall"))
-    )  # fmt: skip
-    tags = {"nccl"}
-    time_limit = "20m"
-
-    def command(self):
-        """Go through all sizes in one launch."""
-        program = self.program["command"].format(benchmark=self.benchmark)
-        sizes = ["-b", str(SIZES_B[0]), "-e", str(SIZES_B[-1]), "-f", "4"]
-        return [program, *sizes, "-g", "1", "-c", "1", *self.partition_options(self.suite)]
-
-    @run_before("run")
-    def log_the_network(self):
-        """Let each process log what it initializes; the output itself has the table only."""
-        self.prerun_cmds = [*self.prerun_cmds, f"mkdir -p {LOG}"]
-        self.env_vars |= {
-            "NCCL_DEBUG": "INFO",
-            "NCCL_DEBUG_SUBSYS": "INIT,NET",
-            "NCCL_DEBUG_FILE": f"$PWD/{LOG}/%h.%p",
-        }
-        self.keep_files = [*self.keep_files, LOG]
-
-    def metrics(self):
-        times = curve("time", "us", "smaller", SIZES_B)
-        if self.num_tasks == 1:
-            return times
-        return [
-            *times,
-            *curve("bus_bandwidth", "MB/s", "larger", SIZES_B),
-            *curve("in_place_bus_bandwidth", "MB/s", "larger", SIZES_B),
-            Metric("in_place_ratio", "1", "larger"),
-        ]
-
-    def measure(self, text):
-        output = nccl_tests.parse(text, self.benchmark, SIZES_B, self.num_tasks)
-        self.note_version(self.program["program"], output.version)
-        self.judge_network()
-        times = points("time", {size: each.time_us for size, each in output.out_of_place.items()})
-        if self.num_tasks == 1:
-            return times
-        apart, in_place = (
-            {size: each.bus_MBps for size, each in of.items()} for of in (output.out_of_place, output.in_place)
-        )
-        return {
-            **times,
-            **points("bus_bandwidth", apart),
-            **points("in_place_bus_bandwidth", in_place),
-            "in_place_ratio": max(in_place.values()) / max(apart.values()),
-        }
-
-    def judge_network(self):
-        """Note the ways of the GPUs to other nodes, and what stands out.
-
-        :raises SanityError: if NCCL did not use the network that the system's file names.
+        Of a single GPU there is the time alone, of copies within its memory: no rank has another to send to.
         """
-        from fabric_checks.ports import gpu_paths, pcie  # noqa: PLC0415  (a listing needs none)
 
-        if self.current_layout.nodes == 1:
-            return
-        logs = sorted((Path(self.stagedir) / LOG).glob("*"))
-        ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
-        if len(ranks) < self.num_tasks:
-            text = f"the log of NCCL (NCCL_DEBUG) has {len(ranks)} of {self.num_tasks} ranks: its network is not proven"
-            found = [{"kind": "gpu", "hosts": [], "fault": False, "text": text}]
-        else:
-            found = gpu_paths.findings(ranks)
-            gpus = {rank: of.address for rank, of in ranks.items()}
-            found += pcie.far_ranks(self._nodes()[0], self.ranks, self.names_of("fabric"), gpus)
-        self._add_findings({each["text"]: each for each in found})
-        if why := gpu_paths.disproof(ranks, self.names_of("fabric")):
-            raise SanityError(why)
+        benchmark = parameter(list(nccl_tests.BUS_FACTOR), type=str)
+        family = FAMILY
+        levels = Levels(nightly={"benchmark": ["all_reduce", "sendrecv"]}, procurement=True)
+        headlines = tuple(
+            Headline(
+                f"{name}, bus bandwidth, peak", "bus_bandwidth", "Between GPUs", 15, order, "peak", "most nodes",
+                parameters={"benchmark": name},
+            )
+            for order, name in enumerate(("all_reduce", "alltoall"))
+        )  # fmt: skip
+        tags = {"nccl"}
+        time_limit = "20m"
+        #: The first release that times each iteration, or None.
+        iterations_since = None
 
+        def command(self):
+            """Go through all sizes in one launch."""
+            program = self.program["command"].format(benchmark=self.benchmark)
+            sizes = ["-b", str(SIZES_B[0]), "-e", str(SIZES_B[-1]), "-f", "4"]
+            words = [program, *sizes, "-g", "1", "-c", "1"]
+            if self.times_iterations:
+                words += ["-I", "1", "-J", ITERATIONS]
+            return [*words, *self.partition_options(self.suite)]
 
-@check(compare=False, only_on=(CUDA,))
-class NcclCollective(GpuCollective):
-    """A collective of NCCL between NVIDIA's GPUs; see :class:`GpuCollective`."""
+        @property
+        def times_iterations(self):
+            """Whether the program writes the time of each iteration: from some release on, between several GPUs."""
+            version = self.current_environ.extras["programs"][self.suite]["version"]
+            release = [int(number) for number in re.findall(r"\d+", version)]
+            can = self.iterations_since and release >= self.iterations_since
+            return can and self.num_tasks > 1 and ABOUT_ITERATIONS.isdisjoint(self.partition_options(self.suite))
 
-    descr = "nccl-tests"
-    suite = "nccl_tests"
-    built = built_by_spack("nccl_tests")
-    partition_features = [CUDA]
-    layout = gpu_layouts({CUDA: suite}, alone=True)
+        @run_before("run")
+        def log_the_network(self):
+            """Let each process log what it initializes; the output itself has the table only."""
+            self.prerun_cmds = [*self.prerun_cmds, f"mkdir -p {LOG}"]
+            self.env_vars |= {
+                "NCCL_DEBUG": "INFO",
+                "NCCL_DEBUG_SUBSYS": "INIT,NET",
+                "NCCL_DEBUG_FILE": f"$PWD/{LOG}/%h.%p.txt",
+            }
+            self.keep_files = [*self.keep_files, LOG]
 
+        def metrics(self):
+            times = curve("time", "us", "smaller", SIZES_B)
+            if self.num_tasks == 1:
+                return times
+            return [
+                *times,
+                *curve("bus_bandwidth", "MB/s", "larger", SIZES_B),
+                *curve("in_place_bus_bandwidth", "MB/s", "larger", SIZES_B),
+                Metric("in_place_ratio", "1", "larger"),
+                *([Metric("slowest_iteration_to_median", "1", "smaller")] if self.times_iterations else []),
+            ]
 
-@check(compare=False, only_on=(ROCM,))
-class RcclCollective(GpuCollective):
-    """A collective of RCCL between AMD's GPUs; see :class:`GpuCollective`."""
+        def measure(self, text):
+            output = nccl_tests.parse(text, self.benchmark, SIZES_B, self.num_tasks)
+            self.note_version(self.program["program"], output.version)
+            self.judge_network()
+            times = points("time", {size: each.time_us for size, each in output.out_of_place.items()})
+            if self.num_tasks == 1:
+                return times
+            apart, in_place = (
+                {size: each.bus_MBps for size, each in of.items()} for of in (output.out_of_place, output.in_place)
+            )
+            return {
+                **times,
+                **points("bus_bandwidth", apart),
+                **points("in_place_bus_bandwidth", in_place),
+                "in_place_ratio": max(in_place.values()) / max(apart.values()),
+                **(self.spread_of_iterations(output.out_of_place) if self.times_iterations else {}),
+            }
 
-    descr = "rccl-tests"
-    suite = "rccl_tests"
-    built = built_by_spack("rccl_tests")
-    partition_features = [ROCM]
-    layout = gpu_layouts({ROCM: suite}, alone=True)
+        def spread_of_iterations(self, out_of_place):
+            """Return the ratio of the slowest iteration of the largest size to the median."""
+            path = Path(self.stagedir) / ITERATIONS
+            if not path.exists():
+                raise OutputError(f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error")
+            times_us = nccl_tests.iterations(path.read_text(errors="replace"), out_of_place)[SIZES_B[-1]]
+            times_us = times_us[1:] or times_us  # in the first one processes wait for each other
+            return {"slowest_iteration_to_median": max(times_us) / median(times_us)}
+
+        def judge_network(self):
+            """Note the ways of the GPUs to other nodes, and what stands out.
+
+            :raises SanityError: if NCCL did not use the network that the system's file names.
+            """
+            if self.current_layout.nodes == 1:
+                return
+            logs = sorted((Path(self.stagedir) / LOG).glob("*.txt"))
+            ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
+            if len(ranks) < self.num_tasks:
+                count = f"{len(ranks)} of {self.num_tasks} ranks"
+                text = f"the log of NCCL (NCCL_DEBUG) has {count}: its network is not proven"
+                found = [{"kind": "gpu", "hosts": [], "fault": False, "text": text}]
+            else:
+                found = gpu_paths.findings(ranks)
+                gpus = {rank: of.address for rank, of in ranks.items()}
+                found += pcie.far_ranks(self._nodes()[0], self.ranks, self.names_of("fabric"), gpus)
+            self._add_findings({each["text"]: each for each in found})
+            if why := gpu_paths.disproof(ranks, self.names_of("fabric")):
+                raise SanityError(why)
+
+    @check(compare=False, only_on=(CUDA,))
+    class NcclCollective(GpuCollective):
+        """A collective of NCCL between NVIDIA's GPUs; see :class:`GpuCollective`."""
+
+        descr = "nccl-tests"
+        suite = "nccl_tests"
+        built = built_by_spack("nccl_tests")
+        iterations_since = [2, 19, 2]
+        partition_features = [CUDA]
+        layout = gpu_layouts({CUDA: suite}, alone=True)
+
+    @check(compare=False, only_on=(ROCM,))
+    class RcclCollective(GpuCollective):
+        """A collective of RCCL between AMD's GPUs; see :class:`GpuCollective`."""
+
+        descr = "rccl-tests"
+        suite = "rccl_tests"
+        built = built_by_spack("rccl_tests")
+        partition_features = [ROCM]
+        layout = gpu_layouts({ROCM: suite}, alone=True)

@@ -26,7 +26,7 @@ from fabric_offers.request import REPEATED, git
 from fabric_offers.runs import SCRIPT
 
 #: The files of a case's folder that go in: those that values are recomputed from, and no pictures.
-KEPT = (".out", ".err", ".sh", ".txt")
+KEPT = (".out", ".err", ".sh", ".txt", "iterations.json")
 #: The description of the system; checksums of programs; the state of the collection.
 SYSTEM, BINARIES, COLLECTION, CHANGES = "system.json", "binaries.json", "collection.json", "collection.diff"
 #: In the path of what is built of the collection itself, for each session; its build prints its checksums.

@@ -70,5 +70,5 @@ def _differences(lines: list[str], expected: list[str]) -> Iterator[tuple[str, s
 def _comparable(lines: Sequence[str], run: Run, scratch: str) -> list[str]:
     """Return lines with one name for the stage folders of the case and of builds, which no two machines share."""
     names = "/".join(re.escape(str(run.first[name])) for name in ("session", "system", "partition", "environ"))
-    stage = re.compile(rf"/[^\s\"'=:]*/{names}/\w+|{re.escape(scratch)}(?![\w.-])")
+    stage = re.compile(rf"/[^\s\"'=:,]*/{names}/\w+|{re.escape(scratch)}(?![\w.-])")
     return [stage.sub("STAGE", line).replace("STAGE/environment/.spack-env/view", "/view") for line in lines]

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where there are checks between GPUs, and what is said where there are none; ReFrame lists them, nothing runs."""
 
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from fabric_checks.reframe_ext import describing
 from tests import programs
 from tests.conftest import TESTS
 
+REFRAME = Path(sys.executable).with_name("reframe")
 SETTINGS = """\
 from tests.checks.rich import NCCL, site
 site_configuration = site(
@@ -20,23 +23,20 @@ site_configuration = site(
 )
 """
 
+DEVICES = """
+for partition in site_configuration["systems"][0]["partitions"]:
+    partition["devices"] = [{"type": "gpu", "arch": "sm_90", "num_devices": 4}]
+"""
+
 
 @pytest.fixture
 def listed(tmp_path):
     """Return a function that lists the checks between GPUs of a partition: exit status and what is printed."""
 
-    def of(features, extras, more=(), folder="nccl"):
+    def of(features, extras, more=(), folder="nccl", command=(REFRAME,)):
         path = tmp_path / "settings.py"
         path.write_text(SETTINGS.format(features=features, extras=extras, more=list(more)))
-        line = [
-            Path(sys.executable).with_name("reframe"),
-            "-C",
-            path,
-            "-c",
-            TESTS.parent / "checks" / folder,
-            "-R",
-            "-l",
-        ]
+        line = [*command, "-C", path, "-c", TESTS.parent / "checks" / folder, "-R", "-l"]
         environment = os.environ | {
             "PYTHONPATH": str(TESTS.parent),
             "RFM_CONFIG_FILES": "",
@@ -92,3 +92,43 @@ def test_rotate_runs_between_gpus_where_the_mpi_takes_their_memory(listed):
 def test_rotate_has_no_variant_between_gpus_elsewhere(listed, features, more):
     _, text = listed(features, {"gpus": 4}, more, "fabric")
     assert "Rotate %pattern" in text and "RotateOnDevice" not in text
+
+
+LOADED = """
+import json, sys
+from reframe.frontend import cli
+try:
+    cli.main()
+except SystemExit:
+    files = {name: getattr(module, "__file__", None) or "" for name, module in list(sys.modules.items())}
+    classes = [name for of in files if files[of].endswith(FILES) for name in vars(sys.modules[of]) if name[0].isupper()]
+    print("LOADED", json.dumps([classes, sorted(files)]))
+"""
+#: What is about GPUs alone: files of checks, and modules of the library.
+FILES = ("/nccl/collectives.py", "/osu/xccl.py")
+CLASSES = {"GpuCollective", "NcclCollective", "RcclCollective", "OsuXccl", "OsuXcclCollective", "OsuXcclLatency"}
+MODULES = {f"fabric_checks.{name}" for name in ("parsers.nccl_tests", "parsers.nccl_debug", "ports.gpu_paths")}
+MODULES |= {f"fabric_checks.{name}" for name in ("ports.pcie", "matrices.nccl_tests")}
+
+
+@pytest.mark.parametrize(("features", "has_gpus"), [([], False), (["cuda"], True)])
+def test_a_listing_loads_what_is_about_gpus_only_where_there_are_some(listed, features, has_gpus):
+    script = LOADED.replace("FILES", repr(FILES))
+    _, text = listed(features, {"gpus": 4}, ["osu", "osu_c"], "", command=[sys.executable, "-c", script])
+    classes, modules = json.loads(text.split("LOADED ")[1].splitlines()[0])
+    assert CLASSES & set(classes) == (CLASSES if has_gpus else set())
+    assert has_gpus or not MODULES & set(modules), MODULES & set(modules)
+    assert "fabric_checks.parsers.osu" in modules
+
+
+@pytest.mark.parametrize("extras", [{"gpus": 4}, {}], ids=["extras", "devices"])
+def test_the_description_of_a_system_for_others_has_its_gpus(tmp_path, extras):
+    """Without them `offers check` would find no case between GPUs."""
+    settings, described = tmp_path / "settings.py", tmp_path / "system.json"
+    devices = "" if extras else DEVICES
+    settings.write_text(SETTINGS.format(features=["cuda"], extras=extras, more=[]) + devices)
+    variables = {"PYTHONPATH": os.pathsep.join(sys.path), "RFM_CONFIG_FILES": str(settings)}
+    command = [sys.executable, "-m", "fabric_checks.reframe_ext.describing", "gpus", described]
+    programs.run(command, env=os.environ | variables | {"FABRIC_RESULTS": str(tmp_path)}, check=True)
+    elsewhere = describing.configuration(json.loads(described.read_text()), tmp_path, tmp_path)
+    assert elsewhere["systems"][0]["partitions"][0]["extras"]["gpus"] == 4

@@ -14,16 +14,19 @@ from tests import programs
 from tests.cluster.conftest import CI, TESTS, Cluster
 
 NAME = "localhost/fabric-checks-test"
+CASE = "^Notification%wait=default%layout=2x1$"
+SETTINGS = TESTS / "cluster" / "containers" / "settings.py"
 MOUNTED = ("/usr", "/etc", str(home()))
 
 
-@pytest.fixture(scope="module", params=["Podman", "Apptainer"])
-def container(request, machine, tmp_path_factory):
-    """Return the description of an image for a runtime; without one that works the test is skipped with its error."""
-    command = request.param.lower()
+def description(platform, root):
+    """Return the description of an image for a runtime of this machine, and why none starts; the image is kept.
+
+    :param root: an empty folder for it.
+    """
+    command = platform.lower()
     if shutil.which(command) is None:
-        pytest.skip(f"{command} is not installed")
-    root = tmp_path_factory.mktemp("image")
+        return {}, f"{command} is not installed"
     for name in ("usr", "etc", "proc", "sys", "dev", "tmp", "root"):
         (root / name).mkdir()
     for name in ("bin", "lib", "lib64", "sbin"):
@@ -31,12 +34,36 @@ def container(request, machine, tmp_path_factory):
     option, start, image = ("-B", ["exec"], str(root)) if command == "apptainer" else ("-v", ["run", "--rm"], NAME)
     if command == "podman":
         programs.run(["sh", "-c", f"tar -C {root} -c . | podman import - {NAME}"])
-        request.addfinalizer(lambda: programs.run(["podman", "rmi", NAME]))
     options = [f"{option}{folder}:{folder}" for folder in MOUNTED]
     done = programs.run([command, *start, *options, image, "true"])
     if done.returncode != 0:
-        pytest.skip(f"{command} starts nothing here: {done.stderr.strip().splitlines()[-1]}")
-    return {"platform": request.param, "image": image, "options": options}
+        return {}, f"{command} starts nothing here: {done.stderr.strip().splitlines()[-1]}"
+    return {"platform": platform, "image": image, "options": options}, ""
+
+
+def remove(platform):
+    """Remove the image."""
+    if platform == "Podman":
+        programs.run(["podman", "rmi", NAME])
+
+
+def session(cluster, inside, results, cases, settings=SETTINGS):
+    """Run cases of two nodes, inside an image if it is described; return what is printed, and the records."""
+    line = [CI / "run", "--system", "minicluster", "-n", cases, "-C", settings]
+    variables = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(inside)}
+    done = cluster.call("exec", "head", "--", *map(str, line), **variables)
+    records = [json.loads(line) for path in results.rglob("perflogs/**/*.jsonl") for line in path.open()]
+    return done.stdout + done.stderr, records
+
+
+@pytest.fixture(scope="module", params=["Podman", "Apptainer"])
+def container(request, machine, tmp_path_factory):
+    """Return the description of an image for a runtime; without one that works the test is skipped with its error."""
+    found, why_not = description(request.param, tmp_path_factory.mktemp("image"))
+    request.addfinalizer(lambda: remove(request.param))
+    if why_not:
+        pytest.skip(why_not)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +73,9 @@ def run(machine, tmp_path_factory):
     cluster("up", "--nodes", "2", "--rate", "none")
 
     def once(inside):
-        results = tmp_path_factory.mktemp("results")
-        line = [CI / "run", "--system", "minicluster", "-n", "^Notification%wait=default%layout=2x1$"]
-        line += ["-C", TESTS / "cluster" / "containers" / "settings.py"]
-        variables = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(inside)}
-        done = cluster.call("exec", "head", "--", *map(str, line), **variables)
-        paths = list(results.rglob("Notification.jsonl"))
-        assert paths, done.stdout + done.stderr
-        return done.stdout + done.stderr, json.loads(paths[0].read_text().splitlines()[0])
+        printed, records = session(cluster, inside, tmp_path_factory.mktemp("results"), CASE)
+        assert records, printed
+        return printed, records[0]
 
     yield once
     cluster.end()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A stand-in for nccl-tests and for the log of NCCL: text in their formats, of a machine that is made up."""
 
+import json
+
 from fabric_checks.parsers.nccl_tests import BUS_FACTOR
 
 TITLES = (
@@ -25,10 +27,31 @@ def number(value, width):
     return next(text for digits in (2, 1, 0) if len(text := f"{value:{width}.{digits}f}") <= width or not digits)
 
 
-def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None):
+#: What ``-I 1`` adds to each half of the titles, and two cells of each row: the times of a run without spread.
+PER_ITERATION = ("i_min", "i_max", "i_p99", "i_cv%")
+
+
+def iterations(text, *, slowest=1.0, count=20):
+    """Return the JSON of a run whose text is given, as ``-I 1 -J`` writes it.
+
+    :param slowest: the last iteration, in multiples of the others; the first one lasts twice as long as those.
+    """
+    rows = [line.split() for line in text.splitlines() if line.lstrip()[:1].isdigit()]
+    results = []
+    for row in rows:
+        time_us = float(row[5])
+        times_us = [2 * time_us, *[time_us] * (count - 2), slowest * time_us]
+        results.append(
+            {"size": int(row[0]), "out_of_place": {"time": time_us}, "out_of_place_per_iter": {"times_us": times_us}}
+        )
+    return json.dumps({"version": "2.19.6", "results": results})
+
+
+def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None, per_iteration=False):
     """Return the text of one run on some hosts with as many processes as GPUs.
 
     :param bus_GBps: the bus bandwidth of large messages; :param rank: the only one that its process knows.
+    :param per_iteration: whether it ran with ``-I 1``.
     """
     ranks = [(host, gpu) for host in hosts for gpu in range(gpus)] if rank is None else [(hosts[0], rank)]
     count = len(ranks)
@@ -44,7 +67,8 @@ def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None
         lines.append(
             f"#  Rank {at:2} Group  0 Pid {4000 + at:6} on {host:>10} device {gpu:2} [0000:{16 * gpu + 27:02x}:00] H100"
         )
-    lines += ["#", "# " + " ".join(TITLES), "#  (B)  (elements)  (us)  (GB/s)"]
+    more = PER_ITERATION if per_iteration else ()
+    lines += ["#", "# " + " ".join([*TITLES[:9], *more, *TITLES[9:], *more]), "#  (B)  (elements)  (us)  (GB/s)"]
     bandwidths = []
     for size_B in sizes_B:
         cells = [f"{size_B:12}  {size_B // 4:12}     float  sum      -1"]
@@ -53,6 +77,7 @@ def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None
             rate = size_B / float(printed) / 1e3
             bandwidths.append(rate * BUS_FACTOR[benchmark](count))
             cells.append(f"{printed}  {number(rate, 6)}  {number(bandwidths[-1], 6)}  {wrong:6g}")
+            cells += [printed, printed, printed, "   0.00"] if per_iteration else []
         lines.append("  ".join(cells))
     verdict = "FAILED" if wrong else "OK"
     mean = sum(float(f"{each:.2f}") for each in bandwidths) / len(bandwidths)

@@ -7,6 +7,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import nccl_tests
+from tests import breakages
 from tests.parsers import nccl
 
 SIZES_B = [1024 * 4**power for power in range(8)]
@@ -67,6 +68,44 @@ def test_sizes_are_rounded_down_to_whole_parts_of_each_rank():
     assert list(nccl_tests.parse(text, "all_gather", SIZES_B, 8).out_of_place) == SIZES_B
     with pytest.raises(OutputError, match="the row of 2048 B was expected, found that of 1024 B"):
         nccl_tests.parse(text_of(), "all_reduce", [2048, *SIZES_B[1:]], 8)
+
+
+def test_columns_of_iterations_change_no_other_cell():
+    text = text_of(per_iteration=True)
+    assert "i_cv%" in text
+    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8) == nccl_tests.parse(text_of(), "all_reduce", SIZES_B, 8)
+
+
+def test_the_time_of_each_iteration_is_read_by_size():
+    text = text_of("all_gather", per_iteration=True)
+    times = nccl_tests.parse(text, "all_gather", SIZES_B, 8).out_of_place
+    found = nccl_tests.iterations(nccl.iterations(text, slowest=1.5), times)
+    assert list(found) == SIZES_B
+    for size_B, times_us in found.items():
+        usual_us = times[size_B].time_us
+        assert times_us == [2 * usual_us, *[usual_us] * 18, 1.5 * usual_us]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (r"\}\]\}$", "", "is not as nccl-tests writes it"),
+        (r"_per_iter", "_per_rank", "is not as nccl-tests writes it: .*KeyError"),
+        (r'(?<="results": \[)\{.*?\}\}, ', "", "is of another run than the text, or damaged"),
+        (r'(?<="results": \[)(\{.*?\}\}), ', r"\1, \1, ", "is of another run than the text, or damaged"),
+        (r", \{[^{]*\{[^{]*\{[^{]*$", "]}", "is not as nccl-tests writes it: .*ValueError"),
+        (r'(?<="time": )', "1", "is of another run than the text, or damaged"),
+        (r'(?<="times_us": \[)[\d.]+', "NaN", "is of another run than the text, or damaged"),
+        (r'(?<="times_us": \[)[^]]+', "", "is of another run than the text, or damaged"),
+        (r'(?<="times_us": )\[[^]]+\]', "null", "is of another run than the text, or damaged"),
+    ],
+)
+def test_iterations_that_do_not_fit_the_text_are_refused(old, new, message):
+    text = text_of(per_iteration=True)
+    broken, count = re.subn(old, new, nccl.iterations(text), count=1)
+    assert count == 1
+    with pytest.raises(OutputError, match=message):
+        nccl_tests.iterations(broken, nccl_tests.parse(text, "all_reduce", SIZES_B, 8).out_of_place)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +169,15 @@ def test_fewer_sizes_than_were_asked_for_are_refused():
 def test_the_values_of_another_collective_are_refused():
     with pytest.raises(OutputError, match=r"is not 1 times"):
         nccl_tests.parse(text_of("all_reduce"), "broadcast", SIZES_B, 8)
+
+
+@pytest.mark.parametrize("per_iteration", [False, True])
+@pytest.mark.parametrize("benchmark", nccl_tests.BUS_FACTOR)
+def test_each_way_in_which_an_output_breaks_is_refused(benchmark, per_iteration):
+    second = 13 if per_iteration else 9
+    columns = [*range(5, 8), *range(second, second + 3)]
+    for name, text in breakages.of_table(text_of(benchmark, per_iteration=per_iteration), columns).items():
+        with pytest.raises(OutputError) as caught:
+            nccl_tests.parse(text, benchmark, SIZES_B, 8)
+            pytest.fail(f"{name} passed")
+        assert "\n" not in str(caught.value), name

@@ -3,10 +3,13 @@
 
 import pytest
 
+from fabric_checks.parsers import nccl_debug
 from fabric_checks.ports import gpu_paths
+from tests.parsers import nccl
 from tests.parsers.test_nccl_debug import ways
 
 IB = ["mlx5_*"]
+SELECTED = "NET/OFI Selected Provider is {} (found 4 nics)\n"
 
 
 def texts(**how):
@@ -63,6 +66,23 @@ def test_sockets_fail_the_case_where_another_network_is_named():
     assert why.startswith("NCCL went over TCP (Socket) on node n3, not over mlx5_*: ")
     assert gpu_paths.disproof(ways(network="Socket"), []) is None
     assert gpu_paths.disproof(ways(network="Socket"), ["eth0"]) is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "is_tcp"),
+    [("tcp", True), ("sockets", True), ("tcp;ofi_rxm", True), ("udp;ofi_rxd", True)]
+    + [(name, False) for name in ("verbs;ofi_rxm", "efa", "cxi", "psm3", "tcpx")],
+)
+def test_a_provider_on_tcp_fails_the_case_also_below_another(provider, is_tcp):
+    begin = "".join(
+        f"n{1 + at // 8}:{4000 + at}:1 [{at % 8}] NCCL INFO " + SELECTED.format(provider) for at in range(64)
+    )
+    ranks = nccl_debug.parse(begin + nccl.log([f"n{at}" for at in range(1, 9)], 8, network="AWS Libfabric"))
+    why = gpu_paths.disproof(ranks, ["hsn*"])
+    assert bool(why) == is_tcp
+    assert not is_tcp or why.startswith(
+        f"NCCL went over TCP (AWS Libfabric by {provider}) on nodes n1, n2, n3, n4 and 4 more, not over hsn*: "
+    )
 
 
 def test_no_gpudirect_anywhere_is_an_observation():

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case inside an image: what enters Podman, its part of the record, and the sentences that name the image."""
+"""A case inside an image: its job script, its part of the record, and the sentences that name the image."""
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
 
+from fabric_checks.core.paths import ROOT, home
+from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins import ContainerMixin, RecordMixin
 from fabric_checks.reframe_ext.mixins.container import FOUND, inside
 from fabric_checks.software.containers import Container
+from fabric_offers import recomputing
+from fabric_offers.scripts import differences
+from tests import loading, programs
 from tests.reframe_ext.test_ports import MUCH, Check
 
 A = f"sha256:{'a' * 64}"
@@ -116,3 +123,142 @@ def stage(tmp_path):
     for node in ("n1", "n2"):
         (tmp_path / "ports" / f"{node}.txt").write_text(MUCH.replace("# node: n1", f"# node: {node}"))
     return tmp_path
+
+
+SETTINGS = """
+from tests.checks.rich import OSU, site
+from fabric_checks.schedulers.slurm import scheduler
+inside = {inside!r}
+site_configuration = site("here", [{{"name": "p", "extras": {{"nodes": 2, "cores": 2}}}}], {{"name": "e"}})
+osu = OSU | {{"stack": "modules"}}
+site_configuration["systems"][0]["partitions"][0] |= {{
+    "scheduler": "fabric-slurm", "launcher": "srun", "environs": list(inside), "access": ["--partition=gpu"]
+}}
+site_configuration["environments"] = [
+    {{"name": name, "cc": "mpicc", "features": ["mpi", "mpicc", "osu", "osu_c"],
+      "extras": {{"programs": {{"osu": osu}}, "container": each}}}}
+    for name, each in inside.items()
+]
+"""
+PODMAN = "--network=host --pid=host --ipc=host --uts=host --pull=never"
+#: By platform its image and options, and what enters it: of a command, with {stage} and {own}, the mounted folders.
+ENTERED = {
+    "Apptainer": ('apptainer exec -B"{stage}:{stage}" -B"{own}:{own}" --pwd {stage} --nv /i/osu.sif', ["--nv"]),
+    "Sarus": (
+        'sarus run --mount=type=bind,source="{stage}",destination="{stage}" '
+        '--mount=type=bind,source="{own}",destination="{own}" -w {stage} --mpi /i/osu.sif',
+        ["--mpi"],
+    ),
+    "Podman": (
+        'exec podman run $keep --rm -v "{stage}":"{stage}" -v "{own}":"{own}" -w {stage} '
+        + PODMAN
+        + " --device=/dev/x "
+        '/i/osu.sif "$@"\' podman',
+        ["--device=/dev/x"],
+    ),
+    "Pyxis": (
+        "--container-image=/i/osu.sif --container-mounts={stage}:{stage},{own}:{own} --container-workdir={stage} "
+        "--no-container-mount-home",
+        ["--no-container-mount-home"],
+    ),
+    "EDF": ("--environment=/i/osu.sif", []),
+}
+
+
+CASE = "OsuLatency %layout=2x1"
+
+
+def environment(folder):
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
+    own = {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder), "RFM_COLORIZE": "no"}
+    return env | own | {"PYTHONPATH": f"{ROOT}:{ROOT}/src"}
+
+
+def dry_run(folder, inside):
+    settings = folder / "settings.py"
+    settings.write_text(SETTINGS.format(inside=inside))
+    reframe = Path(sys.executable).with_name("reframe")
+    line = [reframe, "-C", settings, "-c", ROOT / "checks", "-R", "--system=here", "--dry-run"]
+    return programs.run([*line, "-n", f"^{CASE.replace(' ', '')}$"], env=environment(folder), cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory):
+    """Return the scripts of the case and of its build by platform, and their folders."""
+    folder = tmp_path_factory.mktemp("dry")
+    inside = {name: {"platform": name, "image": "/i/osu.sif", "options": own} for name, (_, own) in ENTERED.items()}
+    done = dry_run(folder, inside)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    found = {}
+    for name in inside:
+        case, build = (next(folder.rglob(f"{name}/{kind}_*/rfm_{kind_}.sh")) for kind, kind_ in KINDS)
+        found[name] = case.read_text(), build.read_text(), {"stage": case.parent, "own": build.parent}
+    return found
+
+
+KINDS = (("OsuLatency", "job"), ("FabricPrograms", "build"))
+
+
+@pytest.mark.parametrize("platform", ENTERED)
+def test_probe_and_program_are_inside_and_the_ports_where_the_host_is(scripts, platform):
+    script, _, folders = scripts[platform]
+    enter = ENTERED[platform][0].format(**folders)
+    probe, program = script.splitlines()[-2:]
+    placement, osu = f" {folders['own']}/placement --nodes 2 --ppn 1", " /osu/pt2pt/osu_latency -m 1:4194304"
+    ports = f"{folders['own']}/ports --output ports -- "
+    assert probe.endswith(f"{enter}{placement} > placement.txt || exit $?") and probe.startswith("srun ")
+    if platform in ("Pyxis", "EDF"):
+        assert program == f"srun {enter} {ports}{osu.strip()}"
+        assert "container.txt" not in script
+    else:
+        assert program.startswith(f"srun {ports}") and program.endswith(f"{enter}{osu}")
+        assert f"{enter} readlink /proc/self/ns/net >> container.txt || :" in script
+    assert ("podman image inspect" in script) == (platform == "Podman")
+
+
+@pytest.mark.parametrize("platform", ENTERED)
+def test_own_programs_are_built_inside_and_the_ports_by_the_host(scripts, platform):
+    _, script, folders = scripts[platform]
+    kept = home() / "programs"
+    enter = ENTERED[platform][0].format(stage=folders["own"], own=kept)
+    build = f"{enter} sh build.sh {kept} mpicc || true"
+    if platform in ("Pyxis", "EDF"):
+        assert f"srun --partition=gpu --nodes=1 --ntasks=1 {build}\n" in script and "CC=cc" not in script
+    else:
+        assert re.search(rf"{re.escape(build)}\nrm -f ports; make ports CC=cc \|\| true\n", script)
+
+
+def test_a_wrong_description_ends_the_session_with_one_line(tmp_path):
+    done = dry_run(tmp_path, {"wrong": {"image": "x", "platform": "Docker"}})
+    text = done.stdout + done.stderr
+    assert done.returncode != 0 and "wrong" in text and "choose from Apptainer" in text and "Traceback" not in text
+
+
+def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(scripts, tmp_path, monkeypatch):
+    """`offers check` makes them again on another machine, of the description alone."""
+    stages = {platform: folders["stage"] for platform, (_, _, folders) in scripts.items()}
+    results = next(iter(stages.values())).parents[4]
+    command = [sys.executable, "-m", "fabric_checks.reframe_ext.describing", "here", tmp_path / "system.json"]
+    programs.run(command, env=environment(results) | {"RFM_CONFIG_FILES": str(results / "settings.py")}, check=True)
+    data = json.loads((tmp_path / "system.json").read_text())
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    loading.forget_checks()
+    recomputing.take_system(data, tmp_path, tmp_path)
+    made = {}
+    with loading.once_a_process():
+        for case in internals.load_cases(ROOT / "checks")[0]:
+            if case.check.is_fixture() or case.check.display_name == CASE:
+                internals.set_up(case)
+            if case.check.display_name == CASE:
+                made[case.environ.name] = recomputing.script(case, data)
+    fields = ("session", "system", "partition", "environ")
+    runs = [
+        SimpleNamespace(
+            folder=stage, case=(CASE, "p", platform), first=dict(zip(fields, stage.parts[-5:], strict=False))
+        )
+        for platform, stage in stages.items()
+    ]
+    in_order = [made[platform] for platform in stages]
+    assert differences(Path("/"), runs, in_order, str(tmp_path)) == ([], [])
+    other = [{**each, "script": [*each["script"], "exit"]} for each in in_order]
+    assert len(differences(Path("/"), runs, other, str(tmp_path))[0]) == len(runs)

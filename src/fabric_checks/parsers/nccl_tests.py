@@ -7,6 +7,8 @@ of ranks: nccl-tests, doc/PERFORMANCE.md.
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +46,8 @@ _BOUNDS = re.compile(r"^# Out of bounds values *: (\S+) (\w+)", _LINES)
 _MEAN = re.compile(r"^# Avg bus bandwidth *: (\S+)", _LINES)
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
 _LABELLED = re.compile(r"^ *\d+: ?# Using devices", _LINES)
-#: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time.
+#: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time, if that has
+#: more digits.
 _FEW_DIGITS = 0.01
 #: A bandwidth is computed from the time before it is rounded; floating point adds this share.
 _ROUNDING = 1e-4
@@ -218,9 +221,32 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
         raise OutputError(f"{size_B} B in {cells[0]} us are not {cells[1]} GB/s", line)
     if factor is not None and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus:
         raise OutputError(f"a bus bandwidth of {cells[2]} GB/s is not {factor:.4g} times {cells[1]} GB/s", line)
-    if halves[1] > _FEW_DIGITS * algorithm:
+    if halves[1] > max(_FEW_DIGITS, halves[0] / time_us) * algorithm:
         algorithm, bus = rate, bus if factor is None else factor * rate
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)
+
+
+def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[float]]:
+    """Return the times of the iterations out of place in us, by size, from the JSON of ``-I 1 -J FILE`` (2.19.2).
+
+    An iteration lasts from the end of the one before until the slowest process has it done; the first one begins when a
+    process gets there, so it includes that it waits for others.
+
+    :param out_of_place: what the same run printed, by the size that was asked for.
+    :raises OutputError: if the JSON is not whole, or is of another run.
+    """
+    found = {}
+    try:
+        for result, (size_B, printed) in zip(json.loads(text)["results"], out_of_place.items(), strict=True):
+            found[size_B] = times_us = result["out_of_place_per_iter"]["times_us"]
+            is_same = math.isclose(result["out_of_place"]["time"], printed.time_us, rel_tol=_FEW_DIGITS)
+            if not (is_same and times_us and all(0 < time_us < math.inf for time_us in times_us)):
+                raise OutputError("the JSON with the iterations is of another run than the text, or damaged")
+    except (LookupError, TypeError, ValueError) as error:
+        raise OutputError(
+            f"the JSON with the iterations is not as nccl-tests writes it: {quoted(repr(error))}"
+        ) from None
+    return found
 
 
 def _release(code: str) -> str:

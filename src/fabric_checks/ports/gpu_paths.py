@@ -10,8 +10,8 @@ from fabric_checks.core.text import count_text, names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
 from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike
 
-#: Providers of libfabric that go through TCP.
-TCP_PROVIDERS = ("tcp", "sockets", "udp")
+#: Providers of libfabric that go through TCP or UDP, also below another one, as in ``tcp;ofi_rxm``.
+TCP_PROVIDERS = frozenset({"tcp", "sockets", "udp"})
 #: Names of ports through which sockets are what a site wants.
 _INTERFACES = ("eth", "en", "bond")
 
@@ -52,7 +52,7 @@ def findings(ranks: Mapping[int, RankNetwork]) -> list[dict[str, Any]]:
 
 
 def _is_tcp(of: RankNetwork) -> bool:
-    return of.network == SOCKET or of.provider in TCP_PROVIDERS
+    return of.network == SOCKET or not TCP_PROVIDERS.isdisjoint(of.provider.split(";"))
 
 
 def _network(of: RankNetwork) -> str:

@@ -23,6 +23,8 @@ from reframe.core.exceptions import ConfigError, ReframeError
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import name_is_sound
 from fabric_checks.reframe_ext import internals
+from fabric_checks.reframe_ext.mixins.layout import gpus_of
+from fabric_checks.software import containers
 
 #: The numbers among a partition's extras that checks read, with an upper bound of each; and the other extras.
 NUMBERS = {
@@ -30,12 +32,13 @@ NUMBERS = {
     "cores": 1e5,
     "link_MBps": 1e9,
     "nics": 1000,
+    "gpus": 1000,
     "largest_work_B": 1e12,
     "most_work_tasks": 1e9,
 }
 OTHERS = (
     *("layouts", "ppn", "fabric", "routing", "launch_options", "program_options", "oversubscribed", "references"),
-    "launcher_bounds_time",
+    *("launcher_bounds_time", containers.KEY),
 )
 #: What else of a partition decides the lines of its job scripts, as ReFrame's configuration has it; of these the first
 #: are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
@@ -52,14 +55,14 @@ def describe(name: str) -> dict[str, Any]:
     environs = {environ.name: environ for partition in system.partitions for environ in partition.environs}
     partitions = []
     for partition in system.partitions:
-        cores = partition.extras.get("cores") or partition.processor.num_cores
+        sizes = {"cores": partition.extras.get("cores") or partition.processor.num_cores, "gpus": gpus_of(partition)}
         known = (*NUMBERS, *OTHERS, "topology")
-        extras = {key: partition.extras[key] for key in known if key in partition.extras}
+        extras = {key: partition.extras[key] for key in known if key in partition.extras and key not in sizes}
         partitions.append(
             {
                 "name": partition.name,
                 "features": list(partition.features),
-                "extras": extras | ({"cores": cores} if cores else {}),
+                "extras": extras | {key: value for key, value in sizes.items() if value},
                 "environs": [environ.name for environ in partition.environs],
                 "scheduler": partition.scheduler.registered_name,
                 "launcher": partition.launcher_type.registered_name,
@@ -77,6 +80,7 @@ def describe(name: str) -> dict[str, Any]:
                 "programs": environ.extras.get("programs", {}),
                 "without": environ.extras.get("without", {}),
                 "blocking_wait": environ.extras.get("blocking_wait", {}),
+                containers.KEY: environ.extras.get(containers.KEY, {}),
                 **_raw(f"environments/@{environ.name}", _LINES),
             }
             for environ in environs.values()
@@ -172,10 +176,11 @@ def launching(data: Mapping[str, Any]) -> dict[str, str]:
 
 def _environment(data: Mapping[str, Any]) -> dict[str, Any]:
     texts = {key: {k: str(v) for k, v in data[key].items()} for key in ("without", "blocking_wait")}
+    inside = {containers.KEY: data[containers.KEY]} if data.get(containers.KEY) else {}
     return {
         "name": _name(data["name"]),
         "features": list(map(str, data["features"])),
-        "extras": {"programs": {suite: _program(each) for suite, each in data["programs"].items()}, **texts},
+        "extras": {"programs": {suite: _program(each) for suite, each in data["programs"].items()}, **texts, **inside},
     }
 
 

@@ -63,6 +63,18 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
         raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
 
+def gpus_of(partition: SystemPartition) -> int:
+    """Return the number of GPUs of a node: of ReFrame's ``devices`` of type ``gpu``, or ``extras['gpus']``; or 0.
+
+    :raises ConfigError: if ``gpus`` is no number.
+    """
+    devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
+    gpus = partition.extras.get("gpus", devices)
+    if not isinstance(gpus, int) or isinstance(gpus, bool) or gpus < 0:
+        raise ConfigError(f"{partition.fullname}: extras: gpus is {gpus!r}; give the number of GPUs of a node")
+    return gpus
+
+
 def offered(*features: str) -> bool:
     """Return whether some environment of the current system has all of these features."""
     return any(set(features) <= set(environ.features) for partition in partitions() for environ in partition.environs)

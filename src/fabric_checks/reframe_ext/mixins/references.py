@@ -42,7 +42,7 @@ def check_names() -> frozenset[str]:
     """
     names = set()
     for path in (ROOT / "checks").rglob("*.py"):
-        for options, name in re.findall(r"^@check\((.*)\)\nclass (\w+)", path.read_text(), re.MULTILINE):
+        for options, name in re.findall(r"^ *@check\((.*)\)\n *class (\w+)", path.read_text(), re.MULTILINE):
             variants = ("",) if "compare=" in options else ("", ppn_ratio.SUFFIX)
             names |= {f"{name}{device}{variant}" for device in ("", ON_DEVICE) for variant in variants}
     return frozenset(names)
