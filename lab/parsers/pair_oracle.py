@@ -37,6 +37,12 @@ def _documents(text):
         yield document
 
 
+def _size_of_most(rows):
+    """Return the size of most pairs, the largest; of sizes and pairs."""
+    pairs = Counter(size for size, *_ in set(rows))
+    return max(pairs, key=lambda size: (pairs[size], size))
+
+
 def nccl(text):
     """Yield the largest size of each run of two ranks, by the positions of the columns."""
     runs = list(re.finditer(r"(?ms)^# Using devices.*?^# Avg bus bandwidth *: \S+", text))
@@ -54,9 +60,10 @@ def nccl(text):
         named = [(f"{ends[0][0]} gpu {ends[0][1]}", f"{ends[1][0]} gpu {ends[1][1]}", row) for row in rows]
         sizes.setdefault("".join(program), []).append(named)
     for of_program in sizes.values():
-        common = set.intersection(*({int(row[0]) for *_, row in run} for run in of_program))
-        for one, other, row in [row for run in of_program for row in run]:
-            if int(row[0]) == max(common):
+        runs = [(one, other, row) for run in of_program for one, other, row in run]
+        size = _size_of_most((int(row[0]), one, other) for one, other, row in runs)
+        for one, other, row in runs:
+            if int(row[0]) == size:
                 yield one, other, "bandwidth", float(row[7]) * 1e3
             assert int(row[0]) > 1024
 
@@ -67,12 +74,12 @@ def nccl_json(text):
         yield from nccl(text)
         return
     documents = list(_documents(text))
-    most = max(result["size"] for document in documents for result in document["results"])
+    found = []
     for document in documents:
         ends = [f"{device['hostname']} gpu {device['device']}" for device in document["config"]["devices"]]
-        for result in document["results"]:
-            if result["size"] == most:
-                yield (*ends, "bandwidth", result["out_of_place"]["bus_bw"] * 1e3)
+        found += [(result["size"], *ends, result["out_of_place"]["bus_bw"] * 1e3) for result in document["results"]]
+    most = _size_of_most(row[:-1] for row in found)
+    yield from ((*ends, "bandwidth", value) for size, *ends, value in found if size == most)
 
 
 def mpigraph(text):
@@ -111,12 +118,14 @@ def superbench(text):
     found = []
     for document in _documents(text):
         for key, value in document.items():
-            match = re.match(r".*ib_write_bw_(\d+)_.*_\d+_\d+:([^_]+)_([^_:]+):?(\d*)", key)
+            match = re.match(r".*ib_write_bw_(\d+)_(.*)_\d+_\d+:([^_]+)_([^_:]+):?(\d*)", key)
             if match and re.search("ib-traffic|[cg]pu_", key):
-                found.append((*match.groups(), value))
-    for size, server, client, rank, value in found:
-        device = f" rank {rank or 0}" if {row[3] or "0" for row in found if row[0] == size} != {"0"} else ""
-        if value != -1:
+                found.append((int(match[1]), *match.groups()[1:], value))
+    for ways in {row[1] for row in found}:
+        rows = [row for row in found if row[1] == ways and row[-1] != -1]
+        most = _size_of_most((size, *ends) for size, _, *ends, _ in rows) if rows else 0
+        for _, _, server, client, rank, value in (row for row in rows if row[0] == most):
+            device = f" rank {rank or 0}" if {row[4] or "0" for row in found} != {"0"} else ""
             yield client + device, server + device, "bandwidth", value * 1e3
 
 
@@ -140,9 +149,8 @@ def perftest(text):
             names = None
     for table in sorted({row[3::2] for row in found}):
         rows = [row for row in found if row[3::2] == table]
-        pairs = {row[1:3] for row in rows}
-        common = [size for size, *_ in rows if {row[1:3] for row in rows if row[0] == size} == pairs]
-        yield from (row[1:5] for row in rows if common and row[0] == max(common))
+        size = _size_of_most(row[:3] for row in rows)
+        yield from (row[1:5] for row in rows if row[0] == size)
 
 
 def clusterkit(text):
@@ -153,15 +161,22 @@ def clusterkit(text):
     names = seen if len(set(hosts)) < len(hosts) else hosts
     lower = not (np.allclose(cells, cells.T) or not np.tril(cells, -1).any())
     metric = "latency" if re.search("(?i)(minimum|average|maximum) latency", text) else "bandwidth"
+    factor = _factor(re.search(r"(?i)(?:minimum|average|maximum) bandwidth:\s*\S+ +(\S+)", text)[1])
     for one, other in zip(*np.nonzero(cells), strict=True):
         if one < other or (lower and one > other):
-            yield names[one], names[other], metric, cells[one, other]
+            yield names[one], names[other], metric, cells[one, other] * factor
+
+
+def _factor(unit):
+    """Return what one of a unit such as ``GiB/s`` is in MB/s."""
+    prefix, letter = re.fullmatch(r"([KMGT]?i?)([Bb])/s(?:ec)?", unit).groups()
+    base = 1024 if prefix.endswith("i") else 1000
+    return base ** " KMGT".index(prefix[:1] or " ") / (1e6 if letter == "B" else 8e6)
 
 
 def plain(text):
-    """Yield the cells of a matrix or of rows; the unit is that of the samples."""
-    prefix = re.search(r"(?im)^#[ \t]*unit[ \t]*:\s*(.?)B/s", text)[1].strip()
-    factor = {"G": 1e3, "M": 1.0, "T": 1e6, "K": 1e-3, "": 1e-6}[prefix]
+    """Yield the cells of a matrix or of rows."""
+    factor = _factor(re.search(r"(?im)^#[ \t]*unit[ \t]*:\s*([^\s,]*)", text)[1])
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     table = [[cell.strip(' "') for cell in re.split("[,;\t]", line)] for line in lines]
     if [cell.lower() for cell in table[0]] == ["from", "to", "value"]:

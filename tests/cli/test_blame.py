@@ -55,8 +55,8 @@ def test_a_slow_node_is_named_and_the_exit_status_says_so(tmp_path, faults, stat
 
 
 def test_several_runs_are_printed_as_json(tmp_path):
-    one, two = rotated(tmp_path / "a.txt"), rotated(tmp_path / "b.txt")
-    found = json.loads(blame(one, two, "--json")[1])
+    one, two = rotated(tmp_path / "a.txt"), rotated(tmp_path / "b.txt", receivers={12: 0.41})
+    found = json.loads(CliRunner().invoke(main.cli, ["blame", one, two, "--json"]).stdout)
     assert set(found["runs"]) == {one, two}
     assert found["runs"][one]["metrics"]["median_bandwidth"] > 0
     assert set(found["units"]) == set(found["runs"][one]["metrics"])
@@ -103,6 +103,14 @@ def test_a_bad_file_is_named_and_the_others_are_judged(tmp_path):
     assert status == 1 and printed.count("error: ") == 2 and "the others" not in printed
 
 
+def test_a_copy_of_a_file_is_no_repeat(tmp_path):
+    (path,) = nights(tmp_path, 1, "pairs: alone", node=(5, 0.7))
+    for copy in (path, saved(tmp_path / "copy.csv", (tmp_path / "night1.csv").read_text())):
+        status, printed = blame(path, copy)
+        assert status == 1 and f"error: {copy}: it has the same content as {path}: a copy is no second" in printed
+        assert "nothing is certain" in printed
+
+
 def test_a_host_name_cannot_move_the_cursor(tmp_path):
     text = text_of(run(Fabric(16, 0.01, 1, receivers={12: 0.41})))
     status, printed = blame(saved(tmp_path / "evil.txt", text.replace("host n12", "host n\x1b[2J12")))
@@ -128,7 +136,7 @@ def test_a_healthy_matrix_is_quiet_and_leaves_nothing_to_measure(tmp_path):
     status, printed = blame(*nights(tmp_path, 4), "--next", next_file)
     assert status == 0 and "nothing stands out" in printed
     assert "measure next" not in printed and next_file.read_text() == ""
-    assert re.match(r"4 files, \S*night1.csv \.\. \S*night4.csv: CSV", printed)
+    assert re.match(r"\S*night1.csv, \S*night2.csv, \S*night3.csv and 1 more: CSV", printed)
 
 
 def test_slow_pairs_of_one_matrix_are_suspects(tmp_path):
@@ -165,7 +173,7 @@ def test_tables_are_printed_as_json_and_drawn(tmp_path):
     assert status == 1 and joined["metrics"]["faults"] == 1
     assert joined["measure_next"][0] == [["n02", ""], ["n09", ""]]
     assert found[latency]["metrics"]["median_latency"] > 0
-    for name in ("1-CSV", "2-ClusterKit"):
+    for name in ("1-night1", "2-latency"):
         ElementTree.parse(tmp_path / "pictures" / name / "pairs.svg")
 
 

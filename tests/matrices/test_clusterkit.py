@@ -29,6 +29,13 @@ def test_different_halves_are_directions():
     assert list(cells(table).values()) == [10.0, 20.0, 30.0, 40.0, 50.0, 60.0] and not table.both_ways
 
 
+def test_a_pair_of_zeros_was_not_measured():
+    values = VALUES.copy()
+    values[4, 5] = 0.0
+    (table,) = formats.parse(clusterkit_text(values))
+    assert len(table.rows) == 14 and ("node4", "node5", 0) not in cells(table)
+
+
 def test_latencies_and_processes_of_one_host_are_read():
     text = clusterkit_text(matrix(4, 1, usual=1.7), "latency", "usec").replace("node1", "node0")
     (table,) = formats.parse(text)
@@ -46,11 +53,12 @@ def test_latencies_and_processes_of_one_host_are_read():
         (TEXT.rsplit("\n", 2)[0] + "\n", "the matrix has 5 of 6 rows: the file is cut"),
         (TEXT.replace("2 (node2)", "7 (node2)"), "row '2' with 6 values was expected, found '7' with 6"),
         (TEXT + TEXT.splitlines()[-1] + "\n", "no further row was expected, found '5' with 6"),
-        (TEXT.replace("  0.00  ", "  0.0Z  ", 1), "'0.0Z' is not a number"),
+        (TEXT.replace(TEXT.split()[-2], "0.0Z", 1), "line 10: '0.0Z' is not a number"),
+        (TEXT.replace("  0.00  ", "  0.0Z  ", 1), "line 6: '0.0Z' is not a number"),
         (TEXT.replace("(node2)", "node2"), "row '2' with 6 values was expected, found '3' with 6"),
-        (TEXT.replace(TEXT.split()[-2], "41999.00", 1), "ranks 4 and 5 have"),
-        (TEXT.replace(TEXT.split()[-2], "0.00", 1), "ranks 4 and 5 have"),
-        (TEXT.replace("Average bandwidth: 4", "Average bandwidth: 9"), "is printed, but the matrix has"),
+        (TEXT.replace(TEXT.split()[-2], "41999.00", 1), "node4 and node5 have"),
+        (TEXT.replace(TEXT.split()[-2], "0.00", 1), "node4 and node5 have"),
+        (TEXT.replace("Average bandwidth: 42", "Average bandwidth: 43"), "is printed, but the matrix has"),
     ],
 )
 def test_what_is_cut_or_contradicts_itself_is_refused(text, message):

@@ -3,7 +3,8 @@
 
 import pytest
 
-from fabric_checks.matrices import formats
+from fabric_checks.core.errors import OutputError
+from fabric_checks.matrices import clusterkit, formats, linktest, mpigraph, nccl_tests, perftest, plain, superbench
 from fabric_checks.matrices.model import End, PairTable, Row
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
@@ -28,6 +29,47 @@ def test_formats_are_told_apart_by_content(golden):
     assert isinstance(formats.parse(golden("latency_map/mpich-5.0.2.txt")), LatencyOutput)
     for name, text in SAMPLES.items():
         assert {table.format for table in formats.parse(text)} == {name}
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (nccl_tests, samples.nccl_json()),
+        (nccl_tests, samples.NCCL[samples.NCCL.index("#       size") :]),
+        (perftest, samples.PERFTEST_LATENCY),
+        (plain, samples.CSV_ROWS),
+        (mpigraph, samples.MPIGRAPH.replace("START mpiGraph", "")),
+        (mpigraph, samples.MPIGRAPH.replace("END mpiGraph", "")),
+        *zip((clusterkit, nccl_tests, mpigraph, linktest, superbench, perftest, plain), SAMPLES.values(), strict=True),
+    ],
+)
+def test_a_format_has_the_signature_of_its_own_reader_only(reader, text):
+    assert [each for each in formats.READERS if each.SIGNATURE.search(text)] == [reader]
+    for other in formats.READERS:
+        if other is not reader:
+            with pytest.raises(OutputError):
+                other.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MPI Rank: 0 1 2\n",
+        "Rank: 0 1 of 2\n",
+        "Using devices\n",
+        "#  size of the count, type float\n",
+        '{"nccl": 22902}\n',
+        "mpiGraph measures all pairs; Backend mpiGraph\n",
+        "0 1 0.0000110 11363.63636364\n",
+        "0 1 0.00001100 11363.63636364 2\n",
+        '{"other/ib-traffic/x": 1, "kernel-launch/event_time:0": 0.01}\n',
+        "#bytes and #iterations\n",
+        "unit: GB/s, larger is better\n",
+        "# the unit: GB/s\n",
+    ],
+)
+def test_what_only_looks_like_a_signature_is_of_no_format(text):
+    assert "no matrix of pairs as these print it" in refusal(text)
 
 
 def test_numbers_of_tasks_before_all_lines_change_nothing():

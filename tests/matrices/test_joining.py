@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of several files and repeats, joined and judged."""
 
+import re
+
 import numpy as np
 import pytest
 
+from fabric_checks.core.errors import OutputError
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.latency_map import evaluation as latency
@@ -42,7 +45,7 @@ def test_without_repeats_there_are_suspects_and_nothing_is_certain():
     assert parts(report) == [("node", "node n5", False)] and report.is_quiet
     assert "measured once: chance, or traffic of others, could explain this" in report.findings[0].details
     assert any("nothing is certain" in line for line in report.missed) and report.limits.node is None
-    assert {str(end) for end in again.pairs(run, report)[0]} == {"n5", "n4"}
+    assert {str(end) for end in again.pairs(run, report)[0][0]} == {"n5", "n4"}
 
 
 def test_while_others_ran_nodes_are_named_and_pairs_are_not():
@@ -52,7 +55,7 @@ def test_while_others_ran_nodes_are_named_and_pairs_are_not():
         assert [found.part for found in report.findings if found.is_fault] == expected
         assert any("no pair, cable or switch is blamed" in line for line in report.missed)
         assert report.limits.pair is None
-    assert ("n2", "n9") in [(one.host, other.host) for one, other in again.pairs(run, report)]
+    assert ("n2", "n9") in [(one.host, other.host) for one, other in again.pairs(run, report)[0]]
 
 
 def test_a_node_whose_pairs_mostly_share_cables_is_not_blamed():
@@ -94,6 +97,30 @@ def test_a_node_that_was_slow_one_night_only_is_told_and_not_blamed():
     assert "n5 was slow in 1 only, at 0.60 of its rate" in run.findings[0].text
 
 
+def test_files_of_two_machines_or_units_are_mentioned():
+    one, other = table(matrix(4, 1)), table(matrix(4, 2))
+    renamed = [row._replace(sender=End(f"x{row.sender}"), receiver=End(f"x{row.receiver}")) for row in other.rows]
+    run, _ = judged([one, PairTable("Tool", "bandwidth", tuple(renamed), alone=True)])
+    assert run.cannot_tell[0].startswith("one machine: the files are of 2 groups without a host in common")
+    run, _ = judged([one, table(8 * matrix(4, 2))])
+    assert re.match(r"one level: 1 has (7\.|8\.?)\d* times the values of 0; see that", run.cannot_tell[0])
+    assert judged([one, table(0.8 * matrix(4, 2))])[0].cannot_tell == ()
+
+
+def test_pairs_of_one_host_each_are_refused():
+    gpus = [(End(host, "gpu 0"), End(host, "gpu 1")) for host in "ab"]
+    for metric in ("bandwidth", "latency"):
+        tables = [("f", PairTable("Tool", metric, tuple(Row(*pair, 1.0) for pair in gpus), alone=True))]
+        with pytest.raises(OutputError, match="^f: there are several hosts, but no pair of two of them"):
+            joining.join(tables)
+
+
+def test_more_ends_than_can_be_analysed_are_refused():
+    rows = tuple(Row(End(f"n{at}"), End(f"n{at + 1}"), 1.0) for at in range(8192))
+    with pytest.raises(OutputError, match="^f: 8193 ends have too many pairs"):
+        joining.join([("f", PairTable("Tool", "bandwidth", rows, alone=True))])
+
+
 def test_a_whole_night_that_was_slower_blames_nobody():
     run, report = judged([table(matrix(16, 1)), table(0.8 * matrix(16, 2)), table(matrix(16, 3))])
     assert report.findings == () and run.findings == ()
@@ -102,7 +129,7 @@ def test_a_whole_night_that_was_slower_blames_nobody():
 def test_suspects_measured_again_are_certain():
     first = table(matrix(16, 1, node=(5, 0.7)), alone=False)
     run, report = judged([first])
-    chosen = again.pairs(run, report)
+    chosen, _ = again.pairs(run, report)
     values = matrix(16, 2, node=(5, 0.7))
     rows = [(int(one.host[1:]), int(other.host[1:])) for one, other in chosen]
     few = np.full((16, 16), np.nan)
@@ -178,12 +205,12 @@ def test_latencies_are_judged_and_certain_only_with_repeats(nights, confirmed):
     report = latency.of_run(run.output)
     assert [found.hosts for found in report.findings] == [("n5",)]
     assert report.is_quiet is not confirmed
-    assert len(again.pairs(run, report)) > 3
+    assert len(again.pairs(run, report)[0]) > 3
 
 
 def test_nothing_suspect_leaves_nothing_to_measure_again():
     run, report = judged([table(matrix(16, seed)) for seed in (1, 2)])
-    assert again.pairs(run, report) == []
+    assert again.pairs(run, report) == ([], 0)
 
 
 def test_a_slow_device_does_not_make_its_rail_slow_where_nodes_are_of_two_kinds():

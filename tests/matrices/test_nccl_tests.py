@@ -37,7 +37,7 @@ def test_each_run_gives_the_bandwidth_of_its_pair_and_again_a_repeat():
     (table,) = formats.parse(samples.NCCL * 2)
     assert cells(table) == {(*pair, at): v for pair, v in zip(PAIRS, (43780.0, 39570.0), strict=True) for at in (0, 1)}
     assert (table.metric, table.alone, table.both_ways) == ("bandwidth", None, True)
-    assert table.title == "sendrecv_perf 16 GiB"
+    assert table.title == "sendrecv_perf, 16384M bytes"
 
 
 def test_cycles_of_one_launch_are_no_repeats():
@@ -52,7 +52,13 @@ def test_small_messages_give_latencies_of_hosts():
     bandwidth, latency = formats.parse(SMALL)
     assert cells(bandwidth) == {("v100-gpu-1", "v100-gpu-5", 0): 10.0}
     assert cells(latency) == {("v100-gpu-1", "v100-gpu-5", 0): 45.82}
-    assert latency.title == "8 B"
+    assert latency.title == "8 bytes"
+
+
+def test_the_largest_size_of_all_pairs_counts():
+    text = samples.NCCL.replace(LINES[13], "").replace("maxBytes 17179869184", "maxBytes 8589934592", 1)
+    (table,) = formats.parse(text)
+    assert (cells(table).keys(), table.size_B) == ({(*pair, 0) for pair in PAIRS}, 2**33)
 
 
 def test_programs_in_one_file_have_tables_of_their_own():
@@ -79,12 +85,14 @@ def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
         ("busbw  #wrong     time", "busbw  wrong     time", "no whole line of titles 'size count type ...'"),
         (LINES[5], "", "the list of 1 ranks has gaps"),
         (LINES[5] + LINES[6], "", "0 ranks on 0 hosts took part in one run"),
+        ("   39.57       0", f"   39.57{'9' * 400}       0", "a bus bandwidth of 39.58 GB/s is not 1 times 39.57"),
         ("   39.57       0", "   39.57", "a row of 13 columns was expected, found ' 17179869184"),
         ("434164   39.57", "434164   35.57", "17179869184 B in 434164 us are not 35.57 GB/s"),
         ("434164   39.57   39.57", "434164   39.57   39.97", "a bus bandwidth of 39.97 GB/s is not 1 times 39.57"),
         ("39.2605", "39.3605", "the average bus bandwidth, 39.3605 GB/s, is not that of the 6 values"),
         (" 8589934592    1073741824", "# 8589934592    1073741824", "3 sizes were asked for, but 2 rows are there"),
-        (LINES[11], LINES[13], "the sizes of a run do not grow from row to row"),
+        ("[0000:43:00]", "[0000:#  Rank  1 Group  0 Pid 1 on n3 device  0 [0000:1b:00]", "a line '#  Rank ... on HOST"),
+        (LINES[11], LINES[13], "line 1: some message sizes have more rows than others"),
         ("values : 0 OK", "values : 7 FAILED", "wrong data arrived: '7' values are out of bounds ('FAILED')"),
         (LINES[8], LINES[11] + LINES[8], "are not in this order"),
         ("cnode3-002", "cnode3-003", "'cnode3-003 gpu 0' is paired with itself"),
@@ -106,7 +114,7 @@ def test_a_launch_in_json_has_one_value_and_another_is_a_repeat():
     (table,) = formats.parse(JSON + "\n" + JSON)
     pair = ("node1 gpu 0", "node2 gpu 0")
     assert cells(table) == {(*pair, 0): 43778.844, (*pair, 1): 43778.844}
-    assert (table.title, table.metric, table.both_ways) == ("sendrecv_perf 4 GiB", "bandwidth", True)
+    assert (table.title, table.metric, table.both_ways) == ("sendrecv_perf, 4096M bytes", "bandwidth", True)
 
 
 def test_processes_with_several_gpus_list_the_first():
@@ -126,8 +134,9 @@ def test_processes_with_several_gpus_list_the_first():
         (samples.nccl_json(out_of_bounds={"count": 3}), "wrong data arrived, so that no time counts"),
         (samples.nccl_json(average_bus_bandwidth={"bandwidth": 43.9}), "the average bus bandwidth is not that of the"),
         (JSON.replace("98106", "98107"), "4294967296 B in 98107 us are not 43.7788 GB/s"),
-        (JSON.replace('"ngpus": 1', '"ngpus": 999999999999'), "a process has '999999999999' GPUs"),
+        (JSON.replace('"ngpus": 1', '"ngpus": 999999999999'), "the list of ranks has gaps"),
         (JSON.replace("node2", "a\\nb"), "a host has no name"),
+        (JSON.replace("node2", "$(reboot)"), "a host has no name"),
         (JSON.replace('"rank": 1', '"rank": 2'), "the list of ranks has gaps"),
     ],
 )

@@ -45,6 +45,16 @@ def test_names_with_a_colon_each_are_hosts_and_devices():
     assert table.ends == (End("a", "gpu0"), End("b", "gpu1"))
 
 
+def test_names_with_two_colons_are_hosts_as_a_whole():
+    (table,) = formats.parse(LONG.replace("a,", "a:1:2,").replace("b,", "b:1:2,"))
+    assert table.ends == (End("a:1:2"), End("b:1:2"))
+
+
+@pytest.mark.parametrize("cell", ["", "-", "nan", "n/a", "N/A"])
+def test_cells_without_a_value_were_not_measured(cell):
+    assert len(formats.parse(LONG.replace("12.1", cell))[0].rows) == 2
+
+
 def test_further_matrices_are_repeats_and_empty_cells_are_missing():
     one = csv_text(matrix(3, 1))
     text = one + "\n" + one.split("\n", 1)[1].replace(one.split("\n")[2].split(",")[2], "-")

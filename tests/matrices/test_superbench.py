@@ -13,7 +13,7 @@ def test_the_client_sends_and_what_failed_is_named():
     expected = {("node3", "node0", 0): 24500.0, ("node2", "node1", 0): 24250.0, ("node1", "node0", 0): 12125.0}
     assert cells(table) == expected
     assert [row.round for row in table.rows] == [0, 0, 1] and table.alone is False
-    assert table.title == "ib_write_bw gpu-to-gpu 8 MiB"
+    assert table.title == "ib_write_bw gpu-to-gpu, 8M bytes"
     assert "'node3 to node2': -1 in place of a value" in table.cannot_tell[-1]
 
 
@@ -34,6 +34,7 @@ def test_reads_go_from_the_server_and_adapters_are_kept_apart():
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
+        (":node0_node3:0", ":node0_node3:06", "does not end in SERVER_CLIENT"),
         (":node0_node3:0", "", "does not end in SERVER_CLIENT"),
         ("node0_node3", "node_0_node3", "does not end in SERVER_CLIENT, names without an underscore"),
         ("24.5", '"24.5"', "has no number: \"'24.5'\""),

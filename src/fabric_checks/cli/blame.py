@@ -43,14 +43,9 @@ docs/blame.md has an example of each format.
     type=click.Choice(ROUTINGS),
     help="Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is static.",
 )
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")
 @click.option(
-    "--pictures",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write pictures to this folder.",
-)
-@click.option(
-    "--next",
-    "next_file",
+    *("--next", "next_file"),
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
 )

@@ -20,30 +20,26 @@ PARTNERS, MOST_SLOW, HEALTHY_PAIRS = 3, 6, 3
 LEAST, ERRORS = float(-np.log(0.9)), 4.0
 
 
-def pairs(run: Run, report: Report | latency.Report) -> list[Pair]:
-    """Return the pairs to measure again; none if nothing is suspect."""
+def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
+    """Return the pairs to measure again, none if nothing is suspect; and how many are slow if no finding has any."""
+    if run.table is None:
+        return [], 0
     named = [found.ranks for found in report.findings if found.ranks and found.kind != "past"]
     of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
     nodes = list(dict.fromkeys(rank for ranks in of_nodes for rank in ranks))
-    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes]
-    chosen += _slow(report, nodes)[:MOST_SLOW]
+    slow = _slow(report, nodes)
+    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes] + slow[:MOST_SLOW]
     if not nodes and not chosen:
-        return []
+        return [], 0
     suspect = {run.ends[rank].host for rank in {*nodes, *(rank for pair in chosen for rank in pair)}}
     healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
     chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + chosen
     for rank in healthy[:: max(len(healthy) // HEALTHY_PAIRS, 1)][:HEALTHY_PAIRS]:
         chosen += [(rank, other) for other in _nearest(run, rank, healthy)[:1]]
-    ways = [(tuple(sorted(pair)),) if run.both_ways else (pair, pair[::-1]) for pair in chosen]
-    unique = dict.fromkeys(pair for both in ways for pair in both)
-    return [(run.ends[one], run.ends[other]) for one, other in unique]
-
-
-def unexplained(run: Run, report: Report | latency.Report) -> int:
-    """Return the number of slow pairs if nothing that was found explains any."""
-    if any(found.ranks and found.kind != "past" for found in report.findings):
-        return 0
-    return len(_slow(report, [])) // (2 if run.both_ways else 1)
+    both = run.table.both_ways
+    ways = [(min(pair, pair[::-1]),) if both else (pair, pair[::-1]) for pair in chosen]
+    unique = dict.fromkeys(pair for each in ways for pair in each)
+    return [(run.ends[one], run.ends[other]) for one, other in unique], 0 if named else len(slow) // (1 + both)
 
 
 def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[int, int]]:

@@ -8,17 +8,18 @@ outside its tolerance again (HPC-X documentation, "ClusterKit Evaluation Logic f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Sequence
 from statistics import fmean
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.matrices.model import PairTable, Row, unit
-from fabric_checks.matrices.reading import cells_of, task_ends
+from fabric_checks.matrices.model import End, PairTable, Row, unit
+from fabric_checks.matrices.reading import matrix, task_ends
 from fabric_checks.parsers.table import number, only
 
 NAME = "ClusterKit"
 NEXT = "clusterkit.sh -f {hostfile} --exe_opt '-d bw -d lat -x'"
-_HEADER = re.compile(r"^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$", re.MULTILINE)
+SIGNATURE = re.compile(r"^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*([0-9]{1,6}) \(([\w.:-]+)\):[ \t]+(.*)$", re.MULTILINE)
 _SUMMARY = re.compile(r"\b(Minimum|Maximum|Average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)", re.IGNORECASE)
 #: Printed extremes are rounded; they differ from those of the matrix by no more than this share.
@@ -28,32 +29,18 @@ _CANNOT_TELL = (
 )
 
 
-def recognizes(text: str) -> bool:
-    """Return whether there is a line of ranks above a matrix."""
-    return _HEADER.search(text) is not None
-
-
 def parse(text: str) -> list[PairTable]:
-    """Read the matrix of a file.
-
-    :raises OutputError: if the matrix is cut, contradicts itself or the extremes that are printed with it, or does not
-        say whether it has bandwidths or latencies.
-    """
-    ranks = only(_HEADER.findall(text), "line 'Rank: 0 1 ...'", "give the file of one test").split()
+    """Read the matrix of a file, in which 0 is a pair that was not measured."""
+    ranks = only(SIGNATURE.findall(text), "line 'Rank: 0 1 ...'", "give the file of one test").split()
     if ranks != [str(rank) for rank in range(len(ranks))]:
         raise OutputError("the ranks of the columns are not 0, 1, 2, ...")
     found = list(_ROW.finditer(text))
-    rows = [(text.count("\n", 0, row.start()) + 1, row[1], row[3].split()) for row in found]
-    values = {(row, column): number(cell, line) for line, row, column, cell in cells_of(ranks, rows)}
-    cells = {pair: value for pair, value in values.items() if pair[0] != pair[1]}
-    metric, factor = _unit(text, [value for value in cells.values() if value > 0])
-    both, ends = _is_both(cells), task_ends([row[2] for row in found])
-    measured = tuple(
-        Row(ends[row], ends[column], value * factor, rows[row][0])
-        for (row, column), value in cells.items()
-        if value != 0 and (row < column or not both)
-    )
-    return [PairTable(NAME, metric, measured, alone=False, both_ways=both, cannot_tell=(_CANNOT_TELL,))]
+    lines = [(text.count("\n", 0, row.start()) + 1, row[1], row[3].split()) for row in found]
+    rows = matrix(ranks, lines, task_ends([row[2] for row in found]))
+    metric, factor = _unit(text, [row.value for row in rows if row.value > 0])
+    once, both_ways = _once(rows)
+    measured = tuple(row._replace(value=row.value * factor) for row in once if row.value != 0)
+    return [PairTable(NAME, metric, measured, alone=False, both_ways=both_ways, cannot_tell=(_CANNOT_TELL,))]
 
 
 def _unit(text: str, measured: list[float]) -> tuple[str, float]:
@@ -74,18 +61,19 @@ def _unit(text: str, measured: list[float]) -> tuple[str, float]:
     return metric, factor
 
 
-def _is_both(cells: Mapping[tuple[int, int], float]) -> bool:
-    """Return whether a value is that of both directions: both halves are equal, or one is empty.
+def _once(rows: Sequence[Row]) -> tuple[Sequence[Row], bool]:
+    """Return the upper half and True where the lower has the same values, or none; else all rows and False.
 
     :raises OutputError: if few pairs differ between the halves: of two directions all do.
     """
-    twice = {pair: (value, cells[pair[::-1]]) for pair, value in cells.items() if pair[0] < pair[1]}
-    measured = {pair: values for pair, values in twice.items() if any(values)}
-    if not any(below for _, below in measured.values()):
-        return True
-    differ = [pair for pair, (above, below) in measured.items() if above != below]
-    if 0 < len(differ) < len(measured) / 2:
-        (one, other), (above, below) = differ[0], measured[differ[0]]
-        text = f"ranks {one} and {other} have {above:g} and {below:g}, most others one value"
-        raise OutputError(f"{text}: the file is damaged")
-    return not differ
+    pairs = defaultdict[frozenset[End], list[Row]](list)
+    for row in rows:
+        pairs[frozenset(row[:2])].append(row)
+    differ = [(row, back) for row, back in pairs.values() if row.value != back.value]
+    if not differ or not any(back.value for _, back in pairs.values()):
+        return [row for row, _ in pairs.values()], True
+    if len(differ) < sum(row.value > 0 or back.value > 0 for row, back in pairs.values()) / 2:
+        row, back = differ[0]
+        cause = f"{row.sender} and {row.receiver} have {row.value:g} and {back.value:g}, most others one value"
+        raise OutputError(f"{cause}: the file is damaged", back.line)
+    return rows, False

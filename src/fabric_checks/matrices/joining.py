@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, NODE_QUANTILE, OF_MAD, Array, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, NODE_QUANTILE, OF_MAD, levels_of_nodes
 from fabric_checks.matrices.model import LATENCY, End, PairTable
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
@@ -22,6 +22,8 @@ from fabric_checks.parsers.rotate import RotateOutput, Transfers
 FEWEST_OF_CLASS = 6
 #: A class of devices, or a file, is mentioned from this loss on; a node's loss in one file counts from it on, too.
 NOTED = 0.10
+#: A file whose values are so many times those of another is mentioned: its unit may be another.
+UNLIKE = 1.5
 #: Pairs within so many deviations of the usual rate show how healthy pairs differ.
 HEALTHY = 4.0
 
@@ -30,21 +32,19 @@ Output = RotateOutput | LatencyOutput
 
 @dataclass(frozen=True)
 class Run:
-    """The tables of one program, metric, test and size, joined.
+    """The output of one of our own programs, or the tables of another's metric, test and size, joined.
 
-    :param table: the first of them; :param files: their names.
-    :param ends: of the pairs, by rank; :param output: the measurements as those of ``rotate`` or ``latency_map``.
+    :param files: their names; :param output: the measurements, of tables as those of ``rotate`` or ``latency_map``.
+    :param table: the first of the tables, None without any; :param ends: of their pairs, by rank.
     :param cannot_tell: what was not measured, a sentence each; :param findings: what only the joining shows.
-    :param both_ways: whether a value is that of both directions of a pair.
     """
 
-    table: PairTable
     files: tuple[str, ...]
-    ends: tuple[End, ...]
     output: Output
-    cannot_tell: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    both_ways: bool
+    table: PairTable | None = None
+    ends: tuple[End, ...] = ()
+    cannot_tell: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
@@ -53,9 +53,9 @@ def join(tables: Iterable[tuple[str, PairTable]]) -> list[Run]:
     :param tables: the name of the file of each, in the order of time.
     :raises OutputError: if there are too many ends to be analysed.
     """
-    groups: dict[tuple[str, str, str], list[tuple[str, PairTable]]] = {}
+    groups: dict[tuple[object, ...], list[tuple[str, PairTable]]] = {}
     for name, table in tables:
-        groups.setdefault((table.format, table.metric, table.title), []).append((name, table))
+        groups.setdefault((table.format, table.metric, table.title, table.both_ways), []).append((name, table))
     return [_run([name for name, _ in each], [table for _, table in each]) for each in groups.values()]
 
 
@@ -63,18 +63,19 @@ def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
     first, files = tables[0], tuple(dict.fromkeys(names))
     ends = tuple(dict.fromkeys(end for table in tables for end in table.ends))
     if len(ends) ** 2 > MOST_PAIRS:
-        raise OutputError(f"{len(ends)} ends have too many pairs to be analysed; give a part of them")
-    both_ways = any(table.both_ways for table in tables)
+        raise OutputError(f"{names_text(files)}: {len(ends)} ends have too many pairs to be analysed; give a part")
     frame = _rows(tables, [files.index(name) for name in names], ends)
-    hosts, host = np.unique([end.host for end in ends], return_inverse=True)
-    within = (host[frame["sender"].to_numpy()] == host[frame["receiver"].to_numpy()]) & (len(hosts) > 1)
-    lines = _lines(tables, frame, ends, int(within.sum()))
-    labels = tuple(map(str, ends))
+    if frame["within"].all():
+        raise OutputError(f"{names_text(files)}: there are several hosts, but no pair of two of them: give such pairs")
+    lines, labels = (*_unlike(tables, files, frame), *_lines(tables, frame, ends)), tuple(map(str, ends))
     if first.metric == LATENCY:
-        frame = frame.filter(pl.Series(~within))
-        frame = frame.filter(pl.col("sender") < pl.col("receiver")) if both_ways else frame
-        return Run(first, files, ends, _as_latency_map(frame, labels), lines, (), both_ways)
-    frame, findings = _levelled(frame, ends, within) if len(hosts) > 1 else (frame, [])
+        once = pl.lit(not first.both_ways) | (pl.col("sender") < pl.col("receiver"))
+        frame = frame.filter(~pl.col("within") & once).select("sender", "receiver", pl.col("rate").exp(), "repeat")
+        starter, other, latency_us, number = (column.to_numpy() for column in frame)
+        passes = int(number.max()) + 1
+        latencies = LatencyOutput({}, labels, passes, np.nan, starter, other, latency_us, latency_us, number)
+        return Run(files, latencies, first, ends, lines)
+    frame, findings = _levelled(frame) if len({end.host for end in ends}) > 1 else (frame, [])
     findings += _in_one_file(frame, files, labels)
     at_once = not any(table.alone for table in tables)
     frame = frame.with_columns(healthy=_healthy(frame, len(ends), at_once=not frame["alone"].all()))
@@ -85,94 +86,82 @@ def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
         "control": alone.filter("healthy"),
         "alone": alone.filter(~pl.col("healthy")),
     }
-    output = RotateOutput(
-        header={},
-        pattern=f"{first.format} {first.title}".strip(),
-        hosts=labels,
-        pairs=0,
-        suspect_share=0.0,
-        confirmed=bool((alone["repeat"] > 0).any()),
-        transfers_s=np.nan,
-        elapsed_s=np.nan,
-        phases={phase: _transfers(rows) for phase, rows in phases.items()},
-        program=first.format,
-        nodes=tuple(end.host for end in ends),
-        both_ways=both_ways,
-        at_once=at_once,
-    )
-    return Run(first, files, ends, output, lines, tuple(findings), both_ways)
+    columns = ("round", "sender", "receiver", pl.col("rate").exp())
+    transfers = {
+        phase: Transfers(*(column.to_numpy() for column in rows.select(columns))) for phase, rows in phases.items()
+    }
+    title, repeated = f"{first.format} {first.title}".strip(), bool((alone["repeat"] > 0).any())
+    # It has no header, no number of pairs in a round, no share of suspects and no times.
+    output = RotateOutput({}, title, labels, 0, 0.0, repeated, np.nan, np.nan, transfers)
+    nodes = tuple(end.host for end in ends)
+    output = replace(output, program=first.format, nodes=nodes, both_ways=first.both_ways, at_once=at_once)
+    return Run(files, output, first, ends, lines, tuple(findings))
 
 
 def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]) -> pl.DataFrame:
-    """Return all measurements in the order of time: of both directions for each.
+    """Return all measurements in the order of time: of both directions for each; a pair alone is a round of its own.
 
     :param files: the number of each table's file.
     """
     rank = {end: number for number, end in enumerate(ends)}
     rows = pl.DataFrame(
         [
-            (*pair, np.log(value), number, file, bool(table.alone))
+            (rank[one], rank[other], np.log(value), number, file, bool(table.alone))
             for file, table in zip(files, tables, strict=True)
             for sender, receiver, value, _, number in table.rows
-            for pair in ((rank[sender], rank[receiver]), (rank[receiver], rank[sender]))[: 1 + table.both_ways]
+            for one, other in ((sender, receiver), (receiver, sender))[: 1 + table.both_ways]
         ],
-        schema=("sender", "receiver", "rate", "round", "file", "alone"),
+        schema={"sender": pl.Int32, "receiver": pl.Int32, "rate": None, "round": pl.Int32, "file": None, "alone": None},
         orient="row",
     )
+    host, device = (pl.Series(names) for names in zip(*ends, strict=True))
+    sides = rows["sender"], rows["receiver"]
     pair = pl.struct("sender", "receiver")
-    rows = rows.with_columns(repeat=pl.int_range(pl.len()).over("sender", "receiver"), at=pl.int_range(pl.len()))
-    shift = rows.filter(pl.len().over(pair) > 1).with_columns(off=pl.col("rate") - pl.col("rate").mean().over(pair))
-    # Whole nights differ: with other versions, or other work on the machine.
-    if len({table.alone for table in tables}) == 1 and len(shift):
-        of_file = shift.group_by("file").agg(pl.col("off").median())
-        rows = rows.join(of_file, on="file", how="left", maintain_order="left")
-        rows = rows.with_columns(rate=pl.col("rate") - pl.col("off").fill_null(0.0)).drop("off")
+    rows = rows.with_columns(
+        repeat=pl.int_range(pl.len(), dtype=pl.Int32).over(pair),
+        round=pl.when("alone").then(pl.int_range(pl.len(), dtype=pl.Int32)).otherwise("round"),
+        host=host.gather(sides[0]),
+        within=(host.gather(sides[0]) == host.gather(sides[1])) & (host.n_unique() > 1),
+        devices=pl.concat_list(*map(device.gather, sides)),
+    )
+    off = pl.when(pl.len().over(pair) > 1).then(pl.col("rate") - pl.col("rate").mean().over(pair))
+    rows = rows.with_columns(off=off).with_columns(off=pl.col("off").median().over("file").fill_null(0.0))
+    if len({table.alone for table in tables}) == 1:
+        # Whole nights differ: with other versions, or other work on the machine.
+        rows = rows.with_columns(rate=pl.col("rate") - pl.col("off"))
     return rows
 
 
-def _levelled(frame: pl.DataFrame, ends: tuple[End, ...], within: Array) -> tuple[pl.DataFrame, list[Finding]]:
+def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     """Return rates with those of each two names of devices on the level of the fastest, and what these differ by.
 
     GPU 7 may be farther from its adapter on every host, and one rail slower as a whole: no host is to blame for it.
     """
-    devices = sorted({end.device for end in ends})
-    if len(devices) < 2:
-        return frame, []
-    number = np.array([devices.index(end.device) for end in ends])
-    sender, receiver = (number[frame[side].to_numpy()] for side in ("sender", "receiver"))
-    table = frame.with_columns(
-        of=pl.Series(sender * len(devices) + receiver),
-        within=pl.Series(within),
-        host=pl.Series([end.host for end in ends]).gather(frame["sender"]),
-    )
     # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner be slow.
-    of_host = (
-        table.filter(~pl.col("within"))
-        .group_by("of", "host")
-        .agg(pl.col("rate").quantile(NODE_QUANTILE, "linear"), count=pl.len())
+    across = rows.filter(~pl.col("within")).group_by("devices", "host")
+    of_host = across.agg(pl.col("rate").quantile(NODE_QUANTILE, "linear"), count=pl.len())
+    less = pl.col("rate") - pl.col("rate").median().over("host")
+    usual = (
+        of_host.with_columns(less=less)
+        .group_by("devices")
+        .agg(level=pl.col("less").median(), count=pl.col("count").sum())
     )
-    of_host = of_host.with_columns(less=pl.col("rate") - pl.col("rate").median().over("host"))
-    usual = of_host.group_by("of").agg(level=pl.col("less").median(), count=pl.col("count").sum())
-    usual = usual.filter(pl.col("count") >= FEWEST_OF_CLASS).sort("of")
-    if not len(usual):
-        return frame, []
+    usual = usual.filter(pl.col("count") >= FEWEST_OF_CLASS).sort("devices")
     # Devices of one name are one rail; between rails there is another way.
-    rail = pl.col("of") // len(devices) == pl.col("of") % len(devices)
+    rail = pl.col("devices").list.first() == pl.col("devices").list.last()
     usual = usual.with_columns(best=pl.col("level").quantile(0.75, "nearest").over(rail))
-    table = table.join(usual, on="of", how="left", maintain_order="left")
-    less = (pl.col("level") - usual["best"].max()).fill_null(0.0)
     findings = []
-    for of, level, best in usual.select("of", "level", "best").iter_rows():
-        share = float(np.exp(level - best))
+    for (one, other), share in usual.select("devices", (pl.col("level") - pl.col("best")).exp()).iter_rows():
         if share < 1 - NOTED:
-            one, other = (devices[each] for each in divmod(of, len(devices)))
             text = (
                 f"pairs of {one} and {other} reach {share:.2f} of what other devices do, on all hosts alike: no host "
                 "is blamed for it"
             )
             look = "look at the switches of that rail, and at how far these devices are from their adapters"
             findings.append(Finding("kinds", (), (), share, False, f"{text}; {look}", look=look))
-    return table.with_columns(rate=pl.col("rate") - less).select(frame.columns), findings
+    slower = usual.select("devices", slower=pl.col("best").max() - pl.col("level"))
+    rows = rows.join(slower, on="devices", how="left", maintain_order="left")
+    return rows.with_columns(rate=pl.col("rate") + pl.col("slower").fill_null(0.0)).drop("slower"), findings
 
 
 def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, ...]) -> list[Finding]:
@@ -206,26 +195,28 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
     return pl.Series(off <= HEALTHY * spread)
 
 
-def _transfers(rows: pl.DataFrame) -> Transfers:
-    """Return rows as those of ``rotate``; a pair alone is a round of its own."""
-    numbered = rows.with_columns(round=pl.when("alone").then(pl.col("at")).otherwise(pl.col("round")))
-    round_, sender, receiver = (numbered[name].cast(pl.Int32).to_numpy() for name in ("round", "sender", "receiver"))
-    return Transfers(round_, sender, receiver, np.exp(rows["rate"].to_numpy()))
+def _unlike(tables: Sequence[PairTable], files: Sequence[str], rows: pl.DataFrame) -> list[str]:
+    """Return what speaks against files of one machine in one unit, a sentence each."""
+    machines: list[set[str]] = []
+    for hosts in ({end.host for end in table.ends} for table in tables):
+        known = [each for each in machines if each & hosts]
+        machines = [each for each in machines if each not in known] + [hosts.union(*known)]
+    lines = []
+    if len(machines) > 1:
+        lines.append(f"one machine: the files are of {len(machines)} groups without a host in common; give each alone")
+    levels = sorted(rows.select("off", "file").unique().iter_rows())
+    if (ratio := float(np.exp(levels[-1][0] - levels[0][0]))) > UNLIKE:
+        high, low = files[levels[-1][1]], files[levels[0][1]]
+        lines.append(f"one level: {high} has {ratio:.3g} times the values of {low}; see that both have the same unit")
+    return lines
 
 
-def _as_latency_map(rows: pl.DataFrame, names: tuple[str, ...]) -> LatencyOutput:
-    """Return latencies as those of ``latency_map``."""
-    starter, other, number = (rows[name].cast(pl.Int32).to_numpy() for name in ("sender", "receiver", "repeat"))
-    latency = np.exp(rows["rate"].to_numpy())
-    return LatencyOutput({}, names, int(number.max()) + 1, np.nan, starter, other, latency, latency, number)
-
-
-def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...], within: int) -> tuple[str, ...]:
+def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...]) -> tuple[str, ...]:
     """Return what the tables cannot tell, a sentence each."""
     lines = [line for table in tables for line in table.cannot_tell]
     if not (rows["repeat"] > 0).any():
         lines.append("anything twice: nothing is certain; give the outputs of further runs, too, or measure as below")
-    if any(table.both_ways for table in tables):
+    if tables[0].both_ways:
         lines.append("the two directions of a pair by themselves: which of them is slow cannot be told")
     if not any(table.alone or table.metric == LATENCY for table in tables):  # latency hardly loads a cable
         known = all(table.alone is False for table in tables)
@@ -234,7 +225,7 @@ def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...
             f"pairs alone: {ran}, and those that share a cable look slow: no pair, cable or switch is blamed unless "
             "the format tells what ran at once, and static routes are given"
         )
-    if within:
+    if within := int(rows["within"].sum()):
         lines.append(f"the fabric by {within} values of pairs on one host, which are not judged")
     devices = [end for end in ends if end.device]
     if devices and len(devices) == len({end.host for end in ends}):

@@ -7,60 +7,53 @@ Its ``mapping.dat``, which has the names of hosts, may precede it.
 from __future__ import annotations
 
 import re
+from itertools import product
 from statistics import median
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import count_text
-from fabric_checks.matrices.model import BANDWIDTH, LATENCY, LATENCY_B, UNITS, PairTable, Row
+from fabric_checks.matrices.model import BANDWIDTH, LATENCY, LATENCY_B, PairTable, Row
 from fabric_checks.matrices.reading import task_ends
 
 NAME = "LinkTest"
-NEXT = "mpirun -hostfile {hostfile} -np {count} mpilinktest -S 1 -s {size_B} -i 10"
+NEXT = "mpirun -hostfile {hostfile} -np {count} mpilinktest -S 1 -s {table.size_B} -i 10"
 
 _TASK = r" *(0|[1-9]\d{0,8})"
-_PAIR = re.compile(rf"{_TASK} {_TASK} +(\d{{1,9}}\.\d{{8}}) +(\d{{1,9}}\.\d{{8}})", re.ASCII)
 _HOST = re.compile(rf"{_TASK}(?: +-?\d+){{4,6}} ([\w.-]+)", re.ASCII)
-
-
-def recognizes(text: str) -> bool:
-    """Return whether a text has rows of pairs of LinkTest."""
-    return any(_PAIR.fullmatch(line) for line in text.splitlines())
+SIGNATURE = re.compile(rf"^{_TASK} {_TASK} +(\d{{1,9}}\.\d{{8}}) +(\d{{1,9}}\.\d{{8}})$", re.ASCII | re.MULTILINE)
 
 
 def parse(text: str) -> list[PairTable]:
-    """Read the times of all pairs of tasks, each of which is measured from both ends.
-
-    :raises OutputError: if a pair is missing, or times and bandwidths contradict each other.
-    """
-    hosts: dict[int, str] = {}
-    found: dict[tuple[int, int], tuple[float, float, int]] = {}
+    """Read the times of all pairs of tasks, each of which is measured from both ends."""
+    hosts: list[tuple[int, str]] = []
+    found: list[tuple[int, int, float, float, int]] = []
     for at, line in enumerate(text.splitlines(), 1):
-        if row := _PAIR.fullmatch(line):
-            pair = int(row[1]), int(row[2])
-            if pair in found:
-                raise OutputError(f"the pair {quoted(line)} is there twice", at)
-            found[pair] = float(row[3]), float(row[4]) * 2**20, at
+        if row := SIGNATURE.fullmatch(line):
+            found.append((int(row[1]), int(row[2]), float(row[3]), float(row[4]) * 2**20, at))
         elif host := _HOST.fullmatch(line):
-            if hosts.setdefault(int(host[1]), host[2]) != host[2]:
-                raise OutputError(f"task {host[1]} is on {quoted(hosts[int(host[1])])} and on {quoted(host[2])}", at)
+            hosts.append((int(host[1]), host[2]))
         elif line.strip():
             raise OutputError(f"a row of a pair was expected, found {quoted(line)}", at)
-    tasks = max(map(max, found), default=-1) + 1
-    pairs = [(one, other, *row) for (one, other), row in found.items() if one != other and row[0] > 0 and row[1] > 0]
-    if len(found) != tasks * tasks or not pairs or (hosts and sorted(hosts) != list(range(tasks))):
-        raise OutputError(f"{len(found)} rows and {len(hosts)} hosts are not those of all pairs of {tasks} tasks")
-    size = median(time * rate for _, _, time, rate, _ in pairs)
-    # Times have few digits. Two nights are of one size: in whole KiB, if it is large.
+    tasks = max((max(row[:2]) for row in found), default=-1) + 1
+    pairs = [row for row in found if row[0] != row[1] and row[2] > 0 and row[3] > 0]
+    is_whole = len(found) == tasks**2 and sorted(row[:2] for row in found) == list(product(range(tasks), repeat=2))
+    if not is_whole or not pairs or (hosts and sorted(task for task, _ in hosts) != list(range(tasks))):
+        cause = f"{len(found)} rows and {len(hosts)} hosts are not one for each pair and task of {tasks} tasks"
+        raise OutputError(f"{cause}: give the files of one whole analysis")
+    size = median(time_s * rate for _, _, time_s, rate, _ in pairs)
+    for one, other, time_s, rate, at in pairs:  # which have few digits
+        if abs(time_s * rate - size) > 1.1e-8 * (rate + time_s * 2**20) + 1:
+            values = f"{one} to {other}: {time_s:g} s and {rate / 1e6:g} MB/s"
+            raise OutputError(f"{values} are not of {size:.0f} B as the others", at)
+    # Two nights are of one size: in whole KiB, if it is large.
     size_B = round(size / 1024) * 1024 if size > LATENCY_B else round(size)
-    metric, rows = BANDWIDTH if size > LATENCY_B else LATENCY, []
-    ends = task_ends([hosts.get(task, f"task-{task}") for task in range(tasks)])
-    for one, other, time, rate, at in pairs:
-        if abs(time * rate - size) > 1.1e-8 * (rate + time * 2**20) + 1:
-            raise OutputError(
-                f"{one} to {other}: {time:g} s and {rate / 1e6:g} MB/s are not of {size_B} B as the others", at
-            )
-        rows.append(Row(ends[one], ends[other], rate / 1e6 if metric == BANDWIDTH else time * UNITS["s"][1], at))
+    ends = task_ends([dict(hosts).get(task, f"task-{task}") for task in range(tasks)])
+    rows = tuple(
+        Row(ends[one], ends[other], rate / 1e6 if size > LATENCY_B else time_s * 1e6, at)
+        for one, other, time_s, rate, at in pairs
+    )
     unsaid = [] if hosts else ["the names of hosts: give mapping.dat of the same analysis before the table"]
     if missing := tasks * (tasks - 1) - len(pairs):
         unsaid.append(f"{count_text(missing, 'pair')}, which have no value in the table")
-    return [PairTable(NAME, metric, tuple(rows), None, both_ways=True, cannot_tell=tuple(unsaid), size_B=size_B)]
+    metric = BANDWIDTH if size > LATENCY_B else LATENCY
+    return [PairTable(NAME, metric, rows, None, both_ways=True, cannot_tell=tuple(unsaid), size_B=size_B)]

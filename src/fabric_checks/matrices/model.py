@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.text import size_text
 
 BANDWIDTH, LATENCY = "bandwidth", "latency"
+#: The most characters of a name: those of DNS have 253.
+_LONGEST = 255
 #: Messages up to this size, in bytes, measure latency rather than bandwidth.
 LATENCY_B = 1024
 _PREFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
@@ -62,8 +65,8 @@ class PairTable:
     :param both_ways: whether a value is that of both directions.
     :param cannot_tell: what the format cannot tell, a sentence each.
     :param kind: the test, where a program has several; :param size_B: of its messages, 0 where that is not known.
-    :raises OutputError: for a pair of an end with itself, a value not above 0, pairs of one round that contradict
-        ``alone``, an end without a name, a host with and without devices, and no rows.
+    :raises OutputError: for a pair of an end with itself, a value not above 0, a name that cannot be printed, a host
+        with and without devices, and no rows.
     """
 
     format: str
@@ -78,6 +81,10 @@ class PairTable:
     def __post_init__(self) -> None:
         """Check the rules above."""
         for sender, receiver, value, line, _ in self.rows:
+            for end in (sender, receiver):
+                if not end.host.strip() or not str(end).isprintable() or len(str(end)) > _LONGEST:
+                    name = quoted(str(end))
+                    raise OutputError(f"{name} is no printable name of at most {_LONGEST} characters", line)
             if sender == receiver:
                 raise OutputError(f"{quoted(str(sender))} is paired with itself", line)
             if not (math.isfinite(value) and value > 0):
@@ -86,13 +93,8 @@ class PairTable:
             raise OutputError(f"no pair with a value is in this output of {self.format}: give one that ran to its end")
         whole = {end.host for end in self.ends if not end.device}
         for end in self.ends:
-            if not end.host.strip() or not str(end).isprintable():
-                raise OutputError(f"an end of a pair has no name that can be printed: {quoted(str(end))}")
             if end.device and end.host in whole:
                 raise OutputError(f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one")
-        pairs_of_rounds = {(row.round, *row[:2]) for row in self.rows if row.round >= 0}
-        if self.alone and len({number for number, *_ in pairs_of_rounds}) < len(pairs_of_rounds):
-            raise OutputError("pairs that were measured alone have the same round")
 
     @property
     def ends(self) -> tuple[End, ...]:
@@ -101,24 +103,16 @@ class PairTable:
 
     @property
     def title(self) -> str:
-        """Return what distinguishes it from other tables of this format and metric, such as ``sendrecv_perf 8 MiB``."""
-        return f"{self.kind} {size_text(self.size_B) if self.size_B else ''}".strip()
+        """Return what distinguishes it from others of its format and metric, such as ``sendrecv_perf, 8M bytes``."""
+        return ", ".join(filter(None, (self.kind, f"{size_text(self.size_B)} bytes" if self.size_B else "")))
 
 
-def size_text(size_B: int) -> str:
-    """Return a message size with its unit, such as ``8 MiB``."""
-    for unit_, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size_B % factor == 0:
-            return f"{size_B // factor} {unit_}"
-    return f"{size_B} B"
-
-
-def unit(text: str, line: int | None = None) -> tuple[str, float]:
+def unit(text: str) -> tuple[str, float]:
     """Return metric and factor of a unit, see :data:`UNITS`, also as ``Gbit/s``, ``Gbps``, ``MB/sec`` or ``usec``.
 
     :raises OutputError: for a unit that is not known.
     """
     short = text.replace("bit/s", "b/s").replace("ps", "/s").removesuffix("ec").replace("\N{MICRO SIGN}", "u")
     if short not in UNITS:
-        raise OutputError(f"{quoted(text)} is no unit of bandwidth (GB/s, Gb/s, MiB/s) or latency (us)", line)
+        raise OutputError(f"{quoted(text)} is no unit of bandwidth (GB/s, Gb/s, MiB/s) or latency (us)")
     return UNITS[short]

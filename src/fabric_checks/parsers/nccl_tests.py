@@ -35,7 +35,7 @@ _RCCL = re.compile(r"^rccl-tests: Version (\S+)", _LINES)
 _LIBRARY = re.compile(r"\b(?:NCCL|RCCL) version\s*:?\s*(\d+\.\d+[\w.+:-]*)")
 _DEVICES = re.compile(r"^# Using devices", _LINES)
 _RANK = re.compile(
-    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[(.*?)\](?: (\S.*?))? *$",
+    r"^# +Rank +(\d{1,9}) (?: *Group +(\d{1,9}) )?Pid +\d+ on +([\w.-]+) device +(\d{1,9}) \[(\S*?)\](?: (\S.*?))? *$",
     _LINES,
 )
 _TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
@@ -211,16 +211,16 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
     """
     time_us, algorithm, bus = (number(cell, line) for cell in cells[:3])
     if cells[3] != "N/A" and number(cells[3], line) >= 1:
-        raise OutputError(f"{cells[3]} wrong values at {size_B} B", line)
+        raise OutputError(f"{number(cells[3], line):g} wrong values at {size_B} B", line)
     halves = [half_digit(cell) for cell in cells[:3]]
     if time_us <= 0:
         raise OutputError(f"a time of {time_us:g} us at {size_B} B", line)
     rate = size_B / time_us / 1e3
     slack = halves[1] + rate * halves[0] / max(time_us - halves[0], halves[0]) + _ROUNDING * rate
     if abs(algorithm - rate) > slack:
-        raise OutputError(f"{size_B} B in {cells[0]} us are not {cells[1]} GB/s", line)
+        raise OutputError(f"{size_B} B in {time_us:g} us are not {algorithm:g} GB/s", line)
     if factor is not None and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus:
-        raise OutputError(f"a bus bandwidth of {cells[2]} GB/s is not {factor:.4g} times {cells[1]} GB/s", line)
+        raise OutputError(f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s", line)
     if halves[1] > max(_FEW_DIGITS, halves[0] / time_us) * algorithm:
         algorithm, bus = rate, bus if factor is None else factor * rate
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
@@ -18,6 +19,7 @@ from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.diagnosis.latency_map.metrics import METRICS as OF_LATENCY
 from fabric_checks.matrices import again, formats, joining
+from fabric_checks.matrices.joining import Run
 from fabric_checks.matrices.model import PairTable
 from fabric_checks.parsers.rotate import RotateOutput
 from fabric_checks.report import drawing
@@ -29,50 +31,40 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class Judged:
-    """One run, or several joined.
+    """A run, what was found in it, the pairs to measure again, and the number of slow ones that nothing explains."""
 
-    :param files: its files; :param report: what was found; :param run: the joined tables of another program.
-    """
-
-    files: tuple[str, ...]
+    run: Run
     report: evaluation.Report | latency.Report
-    run: joining.Run | None = None
-
-    @property
-    def label(self) -> str:
-        """The files, of many the first and the last."""
-        shown = f"{len(self.files)} files, {self.files[0]} .. {self.files[-1]}"
-        return shown if len(self.files) > 3 else ", ".join(self.files)
+    measure_next: list[again.Pair]
+    unexplained: int
 
     @property
     def title(self) -> str:
         """The program, and how much it measured."""
-        output, ends = self.report.output, count_text(len(self.report.output.hosts), "node")
-        if self.run and any(end.device for end in self.run.ends):
-            hosts = count_text(len({end.host for end in self.run.ends}), "node")
-            ends = f"{len(self.run.ends)} GPUs or adapters of {hosts}"
+        output = self.run.output
+        ends = count_text(len({end.host for end in self.run.ends} or output.hosts), "node")
+        if any(end.device for end in self.run.ends):
+            ends = f"{len(self.run.ends)} GPUs or adapters of {ends}"
         if isinstance(output, RotateOutput):  # a value of both directions stands for each
-            pairs = len(output.scan) // (2 if output.both_ways else 1)
-            return f"{output.pattern}, {ends}, {count_text(pairs, 'pair')}"
+            return f"{output.pattern}, {ends}, {count_text(len(output.scan) // (1 + output.both_ways), 'pair')}"
         return f"latencies, {ends}, {count_text(len(output.starter), 'pair')}"
 
     @property
-    def again(self) -> list[again.Pair]:
-        """The pairs to measure again."""
-        return again.pairs(self.run, self.report) if self.run else []
+    def declared(self) -> tuple[Metric, ...]:
+        """The values that it has, in the order in which they are shown."""
+        of_kind = OF_LATENCY if isinstance(self.report, latency.Report) else (*METRICS, *OF_SWITCHES)
+        return tuple(metric for metric in of_kind if metric.name in self.report.metrics())
 
     @property
-    def notes(self) -> list[dict[str, object]]:
+    def notes(self) -> list[dict[str, Any]]:
         """What was found, as plain data, each with a ``text``."""
         found = self.report.notes()
-        if slow := again.unexplained(self.run, self.report) if self.run else 0:
-            text = (
-                f"far below the rate of others: {count_text(slow, 'pair')}; what is slow is not certain, measure again"
-            )
-            found.insert(0, {"kind": "suspects", "text": text})
+        if self.unexplained:
+            text = f"far below the rate of others: {count_text(self.unexplained, 'pair')}; what is slow is not certain"
+            found.insert(0, {"kind": "suspects", "text": f"{text}, measure again"})
         elif not self.report.findings:
             found.append({"kind": "nothing", "text": "nothing stands out in what was measured"})
-        if self.run and isinstance(self.report, latency.Report):
+        if isinstance(self.report, latency.Report):
             found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.run.cannot_tell]
         return found
 
@@ -86,33 +78,39 @@ def load(
     :param alone: whether pairs were measured one after the other, where a format does not say so.
     :returns: the runs, and why files were left out, a line each.
     """
-    judged: list[Judged] = []
+    runs: list[Run] = []
     tables: list[tuple[str, PairTable]] = []
     refused: list[str] = []
+    read: dict[str, Path] = {}
     for path in paths:
         try:
-            found = formats.parse(files.read_text(path))
-            if isinstance(found, list):
-                alike = [replace(each, alone=True) if alone and each.alone is None else each for each in found]
-                tables += [(str(path), table) for table in alike]
-            else:
-                judged.append(Judged((str(path),), _report(found, link_MBps, known)))
+            if (first := read.setdefault(text := files.read_text(path), path)) is not path:
+                raise OutputError(f"it has the same content as {first}: a copy is no second measurement")
+            found = formats.parse(text)
         except OutputError as error:
             refused.append(f"{path}: {error}")
-    for run in joining.join(tables):
-        report = _report(run.output, link_MBps, known, run.cannot_tell)
-        if isinstance(report, evaluation.Report):
-            report = replace(report, findings=(*report.findings, *run.findings))
-        judged.append(Judged(run.files, report, run))
+            continue
+        if isinstance(found, list):
+            tables += [
+                (str(path), replace(each, alone=alone or None) if each.alone is None else each) for each in found
+            ]
+        else:
+            runs.append(Run((str(path),), found))
+    judged = []
+    for run in (*runs, *joining.join(tables)):
+        try:
+            report = _report(run, link_MBps, known)
+            judged.append(Judged(run, report, *again.pairs(run, report)))
+        except OutputError as error:
+            refused.append(f"{', '.join(run.files)}: {error}")
     return judged, refused
 
 
-def _report(
-    output: joining.Output, link_MBps: float | None, known: FabricMap | None, cannot_tell: Sequence[str] = ()
-) -> evaluation.Report | latency.Report:
-    if isinstance(output, RotateOutput):
-        return evaluation.of_run(output, link_MBps, known, cannot_tell)
-    return latency.of_run(output, known)
+def _report(run: Run, link_MBps: float | None, known: FabricMap | None) -> evaluation.Report | latency.Report:
+    if not isinstance(run.output, RotateOutput):
+        return latency.of_run(run.output, known)
+    report = evaluation.of_run(run.output, link_MBps, known, run.cannot_tell)
+    return replace(report, findings=(*report.findings, *run.findings))
 
 
 def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
@@ -122,17 +120,15 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
     """
     lines = []
     for found in judged:
-        lines.append(f"{found.label}: {found.title}")
         values = found.report.metrics()
-        for metric in _metrics(found):
-            if metric.name in values:
-                unit = "" if metric.unit == "1" else metric.unit
-                lines.append(f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip())
+        lines.append(f"{names_text(found.run.files)}: {found.title}")
+        for metric in found.declared:
+            unit = "" if metric.unit == "1" else metric.unit
+            lines.append(f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip())
         for note in found.notes:
-            more = note.get("details", ())
-            lines += [f"  {one_line(str(note['text']))}"]
-            lines += [f"    {one_line(line)}" for line in (more if isinstance(more, (list, tuple)) else ())]
-        if found.run and (pairs := found.again):
+            lines.append(f"  {one_line(note['text'])}")
+            lines += [f"    {one_line(line)}" for line in note.get("details", ())]
+        if found.run.table and (pairs := found.measure_next):
             names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
             lines.append(f"  measure next, twice at least and one pair after the other: {one_line(names)}")
             commands = formats.again(found.run.table, pairs, file)[1]
@@ -146,10 +142,10 @@ def next_text(judged: Sequence[Judged], file: str) -> str:
     :param file: the name of the file that the text is for.
     :raises OutputError: if several programs did.
     """
-    tables = {found.run.table.format: found.run.table for found in judged if found.run and found.again}
+    tables = {each.run.table.format: each.run.table for each in judged if each.run.table and each.measure_next}
     if len(tables) > 1:
         raise OutputError(f"what {' and '.join(tables)} should measure again is not one file: give those of one")
-    pairs = dict.fromkeys(pair for found in judged for pair in found.again)
+    pairs = dict.fromkeys(pair for each in judged for pair in each.measure_next)
     return "".join(formats.again(table, list(pairs), file)[0] for table in tables.values())
 
 
@@ -159,23 +155,20 @@ def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
     :param refused: why files were left out.
     """
     runs: dict[str, object] = {}
-    units: dict[str, str] = {}
     for found in judged:
-        label = ", ".join(found.files)
-        again_ = {"measure_next": [[list(end) for end in pair] for pair in found.again]} if found.run else {}
-        of_run = {"metrics": found.report.metrics(), "notes": found.notes, **again_}
+        label = ", ".join(found.run.files)
+        of_run: dict[str, object] = {"metrics": found.report.metrics(), "notes": found.notes}
+        if found.run.table:
+            of_run["measure_next"] = [[list(end) for end in pair] for pair in found.measure_next]
         runs[label if label not in runs else f"{label}: {found.title}"] = of_run
-        units |= {metric.name: metric.unit for metric in _metrics(found) if metric.name in found.report.metrics()}
+    units = {metric.name: metric.unit for found in judged for metric in found.declared}
     return json.dumps({"units": units, "runs": runs, "refused": list(refused)}, indent=1)
 
 
 def draw(judged: Sequence[Judged], folder: Path) -> None:
     """Write ``pairs.svg``, heat map and histogram, into ``folder``; of several runs into a folder each."""
     for number, found in enumerate(judged, 1):
-        own = folder
-        if len(judged) > 1:
-            own /= f"{number}-{found.run.table.format}" if found.run else Path(found.label).stem
-        own.mkdir(parents=True, exist_ok=True)
+        own = folder / f"{number}-{Path(found.run.files[0]).stem}" if len(judged) > 1 else folder
         if isinstance(found.report, evaluation.Report):
             picture = pair_bandwidths(found.title, found.report.matrix, found.report.link_MBps)
         else:
@@ -183,7 +176,3 @@ def draw(judged: Sequence[Judged], folder: Path) -> None:
             drawn = drawing.heat_map(found.report.latency_us, hosts, hosts)
             picture = drawing.document(found.title, [("latency of every pair, us", drawn)], {})
         drawing.save(own / "pairs.svg", picture)
-
-
-def _metrics(found: Judged) -> tuple[Metric, ...]:
-    return (*METRICS, *OF_SWITCHES) if isinstance(found.report, evaluation.Report) else OF_LATENCY
