@@ -4,7 +4,7 @@
     python -m lab.wall nights 20      simulated nights with a fault and without, so many of each, by turns
     python -m lab.wall live 3         the same on a cluster of eight nodes, `ci/cluster`
     python -m lab.wall kills 50       a night's end and its sending, killed at so many random moments
-    python -m lab.wall outages        a receiver that is down, answers 500, hangs or cuts the line; and Alertmanager
+    python -m lab.wall outages 60     receivers that are down, answer 500, hang or cut the line, for so many minutes
     python -m lab.wall month FOLDER   thirty simulated nights, the last eight with a fault: a database of Prometheus
     python -m lab.wall picture FOLDER docs/wall.png   the dashboard over them, drawn by lab/wall_viewer
 
@@ -13,6 +13,7 @@ The programs have to be on PATH: Debian's prometheus, prometheus-node-exporter, 
 """
 
 import json
+import os
 import random
 import socket
 import subprocess
@@ -38,7 +39,7 @@ from fabric_checks.core.files import write_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.nightly import night
 from fabric_checks.nightly.plan import Plan
-from fabric_checks.nightly.wall import outbox
+from fabric_checks.nightly.wall.outbox import Outbox
 from lab.faults.fabric import Fabric, wired
 from lab.faults.program import run as rotate
 from lab.faults.trials import NOISES
@@ -199,6 +200,7 @@ def receivers(folder, **addresses):
     """Write a file of receivers, by name and form."""
     path = folder / "receivers.yaml"
     path.write_text(json.dumps({name: {"form": form, "url": url} for name, (form, url) in addresses.items()}))
+    path.chmod(0o600)
     return path
 
 
@@ -336,43 +338,69 @@ def kills(count):
                     halves += not path.read_text().endswith("# EOF\n")
         plan = Plan(SYSTEM, "nightly", session, simulated.results, folder)
         got = [(each["session"], each["event"], each["finding"]["subject"]) for each in listener.messages.values()]
-        left = sum(outbox.Outbox(plan.outbox, SYSTEM).waiting().values())
+        left = sum(Outbox(plan.folder).waiting().values())
         # A node is slow on every other night: a message that it is new, and one that it is closed.
         print(f"{killed} kills, between {min(at)} and {max(at)} s of {took_s:.2f} s, in {number} nights: {len(got)} "
               f"messages of {number}, double {len(got) - len(set(got))}, requests repeated with their key "
               f"{len(listener.requests) - len(got)}, half files {halves}, left {left}")  # fmt: skip
 
 
-def outages():
-    """Print for each kind of outage how often a message was delivered once the receiver is back."""
-    outbox.PAUSES_S = (0.1, 0.1)
-    outbox.receivers.REQUEST_S = 2.0
+def outages(minutes):
+    """Keep receivers away for so many minutes, and run `findings send` six times meanwhile, as cron does.
+
+    A finding is new at the beginning, and is closed in the middle; all waits and limits are those of a real night.
+    """
     with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
         folder = Path(name)
-        simulated, at = Simulated(folder / "results"), port()
+        simulated, ports = Simulated(folder / "results"), {fault: port() for fault in ("down", "500", "hang", "cut")}
         alertmanager = f"127.0.0.1:{port()}"
         (folder / "alertmanager.yml").write_text("route: {receiver: none}\nreceivers: [{name: none}]\n")
+        addresses = {f"is-{fault}": ("json", f"http://127.0.0.1:{at}/hook") for fault, at in ports.items()}
+        well = opened.enter_context(listening())
+        file = receivers(folder, well=("json", well.url), am=("alertmanager", f"http://{alertmanager}"), **addresses)
+        listeners = {fault: opened.enter_context(listening(ports[fault])) for fault in ports if fault != "down"}
+        for fault, listener in listeners.items():
+            listener.faults = [int(fault) if fault.isdigit() else fault] * 10_000
+        begin = time.monotonic()
+
+        def judge_night(slow):
+            began = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=4)
+            summary = simulated.judge(simulated.measure(began, slow), folder, file)
+            print(f"{passed_min():.1f} min: a night, {list(summary.night.due)}", flush=True)
+
+        def passed_min():
+            return (time.monotonic() - begin) / 60
+
+        def send():
+            words = (sys.executable, "-m", "fabric_checks", "findings", "send", "--receivers", str(file))
+            environment = os.environ | {"FABRIC_RESULTS": str(simulated.results)}
+            sent = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+            print(f"{passed_min():.1f} min: exit {sent.returncode}", sent.stdout, sent.stderr, flush=True)
+
+        judge_night(17)
+        for number in range(1, 7):
+            time.sleep(max(0.0, 60 * (number * minutes / 6 - passed_min())))
+            if number == 3:
+                judge_night(None)
+            send()
+        requests = {fault: len(listener.requests) for fault, listener in listeners.items()}
+        for listener in listeners.values():
+            listener.faults.clear()
+        listeners["down"] = opened.enter_context(listening(ports["down"]))
         process = opened.enter_context(program(
             folder, "prometheus-alertmanager", f"--config.file={folder}/alertmanager.yml", "--cluster.listen-address=",
             f"--storage.path={folder}/am", f"--web.listen-address={alertmanager}",
         ))  # fmt: skip
         await_start(folder, process, f"http://{alertmanager}/api/v2/status")
-        file = receivers(folder, ops=("json", f"http://127.0.0.1:{at}/hook"),
-                         am=("alertmanager", f"http://{alertmanager}"))  # fmt: skip
-        began = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=4)
-        for number, fault in enumerate(("down", 500, "hang", "cut", "lost"), 1):
-            session = simulated.measure(began + timedelta(minutes=number), number if number % 2 else None)
-            with ExitStack() as away:
-                if fault != "down":
-                    away.enter_context(listening(at)).faults = [fault] * 3
-                first = simulated.judge(session, folder, file)
-            with listening(at) as back:
-                again = simulated.judge(session, folder, file)
-                simulated.judge(session, folder, file)
-                alerts = fetched(f"http://{alertmanager}/api/v2/alerts")
-            print(f"{fault}: {first.night.due[:1]}; once it is back: messages {len(back.messages)}, requests "
-                  f"{len(back.requests)}, warnings {len(again.night.due)}; alerts at Alertmanager: "
-                  f"{[each['annotations']['summary'] for each in alerts]}", flush=True)  # fmt: skip
+        print(f"{passed_min():.1f} min: all are back", flush=True)
+        send()
+        send()
+        for fault, listener in {"well": well, **listeners}.items():
+            taken = [request for request in listener.requests if request[0] == 200]
+            events = [each["event"] for each in listener.messages.values()]
+            print(f"{fault}: {events}, {len(taken)} requests taken, {requests.get(fault, 0)} failed before")
+        alerts = fetched(f"http://{alertmanager}/api/v2/alerts")
+        print(f"alertmanager: {[(each['annotations']['summary'], each['endsAt']) for each in alerts]}")
 
 
 def month(folder):
@@ -436,12 +464,10 @@ def main():
         listen(int(more[0]), Path(more[1]))
     elif what == "picture":
         picture(Path(more[0]).absolute(), Path(more[1]))
-    elif what == "outages":
-        outages()
     elif what == "month":
         month(Path(more[0]).absolute())
     else:
-        {"nights": nights, "live": live, "kills": kills}[what](int(more[0]))
+        {"nights": nights, "live": live, "kills": kills, "outages": outages}[what](int(more[0]))
 
 
 if __name__ == "__main__":

@@ -159,6 +159,7 @@ def shown(plan, results, monkeypatch, tmp_path):
     with listening() as listener:
         file = tmp_path / "receivers.yaml"
         file.write_text(f"ops: {{url: '{listener.url}'}}")
+        file.chmod(0o600)
         yield replace(plan, metrics=tmp_path / "metrics", receivers=file), listener, tmp_path / "metrics"
 
 
@@ -193,7 +194,7 @@ def test_a_message_that_waits_is_due_every_night_and_a_gauge(shown, monkeypatch)
 
 def test_without_options_gauges_are_with_the_nights_and_nothing_is_sent(plan, results, monkeypatch):
     assert spend(plan, monkeypatch, 1.0).due == ()
-    assert (plan.folder / "fabric_checks_night_sys.prom").exists() and not plan.outbox.exists()
+    assert (plan.folder / "fabric_checks_night_sys.prom").exists() and not (plan.folder / "outbox").exists()
 
 
 def test_wrong_receivers_and_an_unwritable_folder_fail_the_night_and_nothing_else(shown, monkeypatch):

@@ -116,8 +116,6 @@ system_option = click.option(
     callback=read_by(named),
     help="A system of config/systems.  [default: the one whose host names match, else local]",
 )
-
-
 metrics_option = click.option(
     "--metrics",
     type=click.Path(file_okay=False, path_type=Path),

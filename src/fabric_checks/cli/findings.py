@@ -17,7 +17,7 @@ from fabric_checks.core.paths import sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.model import Acknowledgement
-from fabric_checks.nightly.plan import folder_of, journals, outbox_of
+from fabric_checks.nightly.plan import folder_of, journals
 from fabric_checks.nightly.summary import as_dict, lines_of
 from fabric_checks.nightly.wall import messages, receivers
 from fabric_checks.nightly.wall.outbox import Outbox
@@ -106,22 +106,23 @@ def send(*, receivers_file: Path | None, system: str | None, is_trial: bool) -> 
     known = receivers.read(receivers_file)
     lines = []
     if is_trial:
+        key, message = messages.trial()
         for each in known:
-            answer = receivers.post(each, *messages.trial(each.form))
-            lines += [f"{each.name}: {answer.why}"] if answer.why else []
-            console.print(*([] if answer.why else [f"{each.name} has taken it"]))
+            why, _ = receivers.post(each, key, messages.body(message, each.form, key))
+            lines += [f"{each.name}: {why}"] if why else []
+            console.print(*([] if why else [f"{each.name} has taken it"]))
         return end_by(lines)
     for name, path in _journals(system).items():
-        outbox = Outbox(outbox_of(path.parent), name)
-        before = sum(outbox.waiting().values())
+        outbox = Outbox(path.parent)
         try:
-            outbox.begin(known, entries := journal.read(path, lines))
-            outbox.put(known, entries)
+            outbox.write(known, journal.read(path, lines))
+            before = sum(outbox.waiting().values())
             lines += outbox.send(known)
+            if before:
+                left = sum(outbox.waiting().values())
+                console.print(f"{name}: {before - left} of {count_text(before, 'message')} sent")
         except (OSError, FabricError) as error:
             lines.append(f"{name}: {error}")
-        left = sum(outbox.waiting().values())
-        console.print(f"{name}: {count_text(left, 'message waits', 'messages wait')}, {before} did before")
     end_by(lines)
 
 

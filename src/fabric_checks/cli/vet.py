@@ -16,7 +16,6 @@ from rich.table import Table
 from fabric_checks.cli.conditions import metrics_option, named, read_by, share, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.paths import sound_name
 from fabric_checks.core.text import count_text, one_line
 from fabric_checks.nightly import service
 from fabric_checks.nightly.plan import folder_of
@@ -125,8 +124,7 @@ def command(
             "away": found.away, "switches": found.switches.members, "spent": asdict(spent),
             "nodes": {node: word.value for node, word in verdicts.words.items()}, "reasons": verdicts.reasons,
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": drain,
-            "no_drain": too_many,
-            "sessions": jobs.sessions,
+            "no_drain": too_many, "sessions": jobs.sessions,
         }  # fmt: skip
         console.print_json(json.dumps(data, indent=1))
     else:
@@ -161,7 +159,7 @@ def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: st
 
 def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: Verdicts) -> list[str]:
     """Write the gauges of a vet; return what went wrong, a line each."""
-    system = sound_name("the system", partition.partition(":")[0])
+    system = partition.partition(":")[0]
     folder = folder or folder_of(paths.results().absolute(), system)
     try:
         found = gauges.of_vet(partition, session, verdicts)

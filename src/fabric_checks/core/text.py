@@ -170,14 +170,14 @@ _BLOCK = re.compile(r"^(\d{0,9})([-+=.)])(?=[-=\s]|$)")
 def markdown(text: str) -> str:
     """Return untrusted text as one line of Markdown that is nothing but text: no markup, no link, no mention.
 
-    Renderers and chats detect addresses and names even after backslashes. So the marks of addresses become entities,
-    and a name is set apart from its ``@``.
+    Renderers and chats detect addresses, emoji and names even after backslashes. So the marks of addresses and emoji
+    become entities, and a name is set apart from its ``@``.
 
-    >>> markdown("<b> my_node @everyone http://a.b/ www.a.b")
-    '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b'
+    >>> markdown("<b> my_node @everyone http://a.b/ www.a.b :tada:")
+    '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b &#58;tada:'
     """
     line = _BLOCK.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", " ".join(one_line(text).split())))
-    line = re.sub(r"(?i)(www)\.", r"\1&#46;", line.replace("://", "&#58;//"))
+    line = re.sub(r"(?i)(www)\.", r"\1&#46;", re.sub(r":(?=//|[\w+-]*[a-z][\w+-]*:)", "&#58;", line))
     return re.sub(r"@(?=\S)", "@ ", line)
 
 

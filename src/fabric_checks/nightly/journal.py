@@ -9,7 +9,7 @@ own line and no other. An acknowledgement is a line of its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -161,16 +161,6 @@ def _entry(data: dict[str, Any]) -> Entry:
     limits = {str(case): sight.read(known) for case, known in data.get("limits", {}).items()}
     measured = frozenset(map(str, data.get("measured", ())))
     return Entry(session, ended, findings, measured, limits, data.get("simulated") is True)
-
-
-def steps(entries: Iterable[Entry | Acknowledgement]) -> Iterator[tuple[Entry, list[Open], list[Open]]]:
-    """Yield each night with what was open before it and what is open after it."""
-    opened: list[Open] = []
-    for entry in entries:
-        after = _after(opened, entry)
-        if isinstance(entry, Entry):
-            yield entry, opened, after
-        opened = after
 
 
 def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:

@@ -30,13 +30,13 @@ def spend(plan: Plan, lock: int) -> Summary:
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
     wall = Wall(plan, trouble)
-    wall.begin()
     found: list[str] = []
     _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
     loaded = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
     session = loaded or Session(plan.session, None)
+    wall.records = session.records
     seen = observed(session) if loaded else Observed()
     kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
     found += [line for line in (*history.warnings, *seen.notes) if line not in found]
@@ -73,7 +73,7 @@ def spend(plan: Plan, lock: int) -> Summary:
         archive = plan.archive if kept else None
         retention.write_report(plan.results, plan.system, page, archive=archive, left_out=history.warnings)
 
-    return _write(plan, Summary(night, news, {}), trouble, report, lambda judged: wall.show(judged, session.records))
+    return _write(plan, Summary(night, news, {}), trouble, report, wall)
 
 
 def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledgement], trouble: Trouble) -> None:
@@ -98,13 +98,7 @@ def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
     return True, replace(found, findings=(*found.findings, *moved), warnings=(*faults, *found.warnings))
 
 
-def _write(
-    plan: Plan,
-    judged: Summary,
-    trouble: Trouble,
-    report: Callable[[Path], object],
-    show: Callable[[Summary], list[str]],
-) -> Summary:
+def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object], wall: Wall) -> Summary:
     """Write journal, report, JUnit and JSON; let `latest` be this night; show it on the wall; write the summary.
 
     What fails is added to the night.
@@ -127,7 +121,7 @@ def _write(
         return replace(written, night=replace(written.night, failures=tuple(trouble.failures)))
 
     trouble.attempt("the test results", write)
-    if lines := show(with_failures(judged)):
+    if lines := wall.show(with_failures(judged)):
         night = judged.night
         judged = replace(judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due)))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}

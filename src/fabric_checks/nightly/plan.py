@@ -52,11 +52,6 @@ class Plan:
         return self.folder / "nights.jsonl"
 
     @property
-    def outbox(self) -> Path:
-        """Return the folder of the messages of the system's nights."""
-        return outbox_of(self.folder)
-
-    @property
     def files(self) -> Path:
         """Return the folder of this night's files."""
         return self.folder / self.session
@@ -70,11 +65,6 @@ class Plan:
 def folder_of(results: Path, system: str) -> Path:
     """Return the folder of the nights of a system."""
     return results / "nightly" / system
-
-
-def outbox_of(folder: Path) -> Path:
-    """Return the outbox of a folder of nights."""
-    return folder / "outbox"
 
 
 def journals(results: Path) -> dict[str, Path]:

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Listener:
     """What came: each request, and each message once by its key.
 
-    :param faults: what becomes of the next requests: a status, ``hang``, ``trickle`` (an answer without end), ``cut``
+    :param faults: what becomes of the next requests: a status, ``hang``, ``cut``
         (before anything is taken) or ``lost`` (taken, and the answer is lost); after them all are taken.
     """
 
@@ -27,8 +27,6 @@ class Listener:
             self.messages.setdefault(key, json.loads(body))
         if fault == "hang":
             self.released.wait()
-        while fault == "trickle" and not self.released.wait(0.05):
-            handler.wfile.write(b"H")
         if isinstance(fault, int):
             handler.send_response(fault)
             if fault == 302:
@@ -40,8 +38,8 @@ class Listener:
 
 
 @contextmanager
-def listening(port=0):
-    """Yield a listener with its address as ``url``."""
+def listening(port=0, tls=None):
+    """Yield a listener with its address as ``url``; :param tls: a context of ssl with its certificate."""
     listener = Listener()
 
     class Handler(BaseHTTPRequestHandler):
@@ -53,7 +51,9 @@ def listening(port=0):
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         listener.port = server.server_port
-        listener.url = f"http://127.0.0.1:{server.server_port}/hook"
+        listener.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}/hook"
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield listener

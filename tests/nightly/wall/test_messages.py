@@ -7,7 +7,6 @@ import pytest
 
 from fabric_checks.nightly.journal import Entry, still_open
 from fabric_checks.nightly.wall import messages
-from fabric_checks.nightly.wall.receivers import FORMS
 from tests.nightly.samples import acknowledged, finding, night
 
 HOSTILE = "n3 <!channel> @all **b** [x](http://e.vil) www.e.vil ~town :tada: <b>&\n\x1b[31m\ud800 is slow"
@@ -21,10 +20,10 @@ def entry(number, *findings, ended=True, measured=("A @x",), simulated=False):
 
 
 def of(*entries, nights=None):
-    """Return event, number of the night and first line of all messages."""
+    """Return event, number of the night and title of all messages."""
     sessions = {each.session for each in entries if isinstance(each, Entry)} if nights is None else nights
     found = messages.of_nights("sys", entries, sessions)
-    return [(each.event, int(each.session[7]), each.lines[0]) for each in found]
+    return [(each["event"], int(each["session"][7]), each["title"].split(": ", 1)[1]) for _, each in found]
 
 
 N3, N7 = finding(), finding("hosts:n7", title="node n7 is slow", signs=[("sender n7", 0.3)])
@@ -37,8 +36,8 @@ def test_a_finding_is_sent_when_it_is_new_changed_and_closed():
         ("changed", 4, "node n3 is slow"),
         ("closed", 5, "node: this night would have shown it, and did not"),
     ]
-    (changed,) = messages.of_nights("sys", [entry(1, N3), entry(2, WORSE)], {entry(2).session})
-    assert changed.lines[1] == "more than before: sender n3, 50 % lost before, 70 % now"
+    ((_, changed),) = messages.of_nights("sys", [entry(1, N3), entry(2, WORSE)], {entry(2).session})
+    assert changed["lines"][0] == "more than before: sender n3, 50 % lost before, 70 % now"
 
 
 def test_a_healthy_night_a_night_that_did_not_look_and_one_that_was_cut_short_send_nothing():
@@ -73,8 +72,8 @@ def test_two_findings_that_turn_out_to_be_one_end_the_second():
 def bodies(title=HOSTILE, event=1, **changes):
     """Return the bodies of the message on a new finding, or on its end, by form."""
     entries = [entry(1, finding(title=title, subject=title, **changes), simulated=True), entry(2)]
-    message = next(messages.of_nights("sys", entries, {entries[event - 1].session}))
-    return {form: json.loads(message.body(form, "k")) for form in FORMS}
+    _, message = next(messages.of_nights("sys", entries, {entries[event - 1].session}))
+    return {form: json.loads(messages.body(message, form, "k")) for form in messages.FORMS}
 
 
 def test_json_has_the_finding_as_data():
@@ -96,10 +95,11 @@ def test_slack_gets_plain_text_without_markup_or_mention():
 def test_mattermost_gets_markdown_in_which_names_are_text():
     text = bodies()["mattermost"]["text"]
     assert "@all" not in text and "http://" not in text and "\\[x\\]" in text and "\x1b" not in text
+    assert ":tada:" not in text and "&#58;tada:" in text
     assert text.startswith("**sys, simulated, new ") and "\n- a detail\n" in text
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", messages.FORMS)
 def test_no_form_has_control_characters_or_broken_text(form):
     text = json.dumps(bodies()[form], ensure_ascii=False)
     if form != "json":  # whose field `finding` is the journal's
@@ -119,11 +119,12 @@ def test_alertmanager_has_the_same_labels_until_the_end():
 
 def test_a_clock_that_was_set_back_ends_no_alert_before_it_began():
     later, earlier = entry(5, N3), entry(4)
-    (message,) = messages.of_nights("sys", [later, earlier], {earlier.session})
-    (alert,) = json.loads(message.body("alertmanager", "k"))
+    ((_, message),) = messages.of_nights("sys", [later, earlier], {earlier.session})
+    (alert,) = json.loads(messages.body(message, "alertmanager", "k"))
     assert alert["startsAt"] == alert["endsAt"] == "2026-01-05T21:00:00+00:00"
 
 
-def test_a_trial_says_that_nothing_is_wrong():
-    key, body = messages.trial("json")
-    assert json.loads(body)["title"] == "trial, closed trial: this is a trial; nothing is wrong" and key
+@pytest.mark.parametrize("form", messages.FORMS)
+def test_a_trial_says_that_nothing_is_wrong_in_each_form(form):
+    key, message = messages.trial()
+    assert "this is a trial; nothing is wrong" in messages.body(message, form, key).decode()

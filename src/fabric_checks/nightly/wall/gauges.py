@@ -8,6 +8,7 @@ Units are base units: seconds, bytes, ratios. Names follow https://prometheus.io
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -41,39 +42,8 @@ BASE_UNITS = {
     "1/s": ("per_second", 1.0),
     "Matom-step/s": ("atom_steps_per_second", 1e6),
 }
-#: The kinds of findings by the beginning of their keys, where no size has the kind.
-_KINDS = {
-    "case": "failed case", "service": "out of service", "change": "level", "wire": "ports of cases",
-    "hosts": "node or path", "part": "part",
-}  # fmt: skip
-
-#: The meaning of each gauge, by its name without prefix and unit.
-_MEANINGS = {
-    "night_timestamp": "Start of the last night that was judged.",
-    "night_status": "Whether the last night ended like this; only one is 1.",
-    "night_blind": "Whether it would not have named a slow node.",
-    "night_info": "Its level, and whether its values are of a simulation.",
-    "night_duration": "How long its run took.",
-    "night_cases": "Cases that ran, by result.",
-    "night_warnings": "Warnings of it.",
-    "night_findings": "Findings by state after it.",
-    "night_nodes": "Nodes that were measured and not blamed, blamed, and out of service.",
-    "night_series_left_out": "Series without room.",
-    "messages_waiting": "Messages that a receiver has not taken yet.",
-    "finding_since_timestamp": "Start of the night that saw an open finding first.",
-    "finding_loss": "The share that is lost by the largest sign of a finding.",
-    "finding_excess": "The latency above that of others by the largest sign.",
-    "value_within_reference": "Whether a headline value is within the bounds of its reference.",
-    "value": "A headline value of the last night.",
-    "reference": "The reference of a headline value.",
-    "vet_timestamp": "Start of the last vet.",
-    "vet_nodes": "Nodes by verdict of the last vet.",
-    "vet_paths": "Paths that are slow or faulty, and failures that did not repeat.",
-    "vet_node_verdict": "1 for each node that is not good.",
-    "vet_series_left_out": "Series without room.",
-}
-
 _Labels = Mapping[str, str]
+_Rows = list[tuple[_Labels, float]]
 
 
 def of_night(
@@ -84,23 +54,19 @@ def of_night(
     :param records: of its session; :param waiting: the number of messages that wait for delivery, by receiver.
     """
     system = {"system": night.system}
-    lists: dict[str, tuple[Open, ...]] = {
-        "new": news.new, "open": news.still, "not looked at": news.unseen, "acknowledged": news.acknowledged,
-    }  # fmt: skip
+    lists = {"new": news.new, "open": news.still, "not looked at": news.unseen, "acknowledged": news.acknowledged}
     numbers = {**{state: len(entries) for state, entries in lists.items()}, "closed": len(news.closed)}
     status = {each.name.lower(): int(each is night.status) for each in Status}
     info = {**system, "level": night.level, "simulated": str(night.simulated).lower()}
+    nodes, began_s = _nodes(night, records), _epoch_s(night.session)
     return [
-        _gauge("night_timestamp", [(system, _epoch_s(night.session))], "seconds"),
-        _gauge("night_status", _by(system, "status", status)),
-        _gauge("night_blind", [(system, bool(night.blind))]),
-        _gauge("night_info", [(info, 1)]),
-        _gauge("night_duration", [] if night.elapsed_s is None else [(system, night.elapsed_s)], "seconds"),
-        _gauge("night_cases", _by(system, "result", {"passed": night.passed, "failed": night.cases - night.passed})),
-        _gauge("night_warnings", [(system, len(night.warnings))]),
-        _gauge("night_findings", _by(system, "state", numbers)),
-        _gauge("night_nodes", _by(system, "verdict", _nodes(night, records))),
-        _gauge("messages_waiting", _by(system, "receiver", waiting)),
+        _gauge("night_timestamp", "Start of the last night that was judged.", [(system, began_s)], "seconds"),
+        _gauge("night_status", "Whether the last night ended like this; only one is 1.", _by(system, "status", status)),
+        _gauge("night_blind", "Whether it would not have named a slow node.", [(system, bool(night.blind))]),
+        _gauge("night_info", "Its level, and whether its values are of a simulation.", [(info, 1)]),
+        _gauge("night_findings", "Findings by state after it.", _by(system, "state", numbers)),
+        _gauge("night_nodes", "Nodes that were measured, or out of service.", _by(system, "verdict", nodes)),
+        _gauge("messages_waiting", "Messages that a receiver has not taken yet.", _by(system, "receiver", waiting)),
         *_of_findings(system, [(state, entry) for state, entries in lists.items() for entry in entries]),
         *_of_values(records),
     ]
@@ -109,12 +75,14 @@ def of_night(
 def of_vet(partition: str, session: str, verdicts: Verdicts) -> list[GaugeMetricFamily]:
     """Return the gauges of a vet; :param partition: ``SYSTEM:PARTITION``."""
     where = dict(zip(("system", "partition"), partition.split(":"), strict=True))
-    bad = [(node, word) for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN) for node in verdicts.of(word)]
+    counts = {word.value: len(verdicts.of(word)) for word in Word}
+    bad = [(node, word.value) for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN) for node in verdicts.of(word)]
+    rows: _Rows = [({**where, "node": node, "verdict": word}, 1) for node, word in bad]
     return [
-        _gauge("vet_timestamp", [(where, _epoch_s(session))], "seconds"),
-        _gauge("vet_nodes", _by(where, "verdict", {word.value: len(verdicts.of(word)) for word in Word})),
-        _gauge("vet_paths", [(where, len(verdicts.paths))]),
-        _gauge("vet_node_verdict", [(where | {"node": node, "verdict": word.value}, 1) for node, word in bad]),
+        _gauge("vet_timestamp", "Start of the last vet.", [(where, _epoch_s(session))], "seconds"),
+        _gauge("vet_nodes", "Nodes by verdict of the last vet.", _by(where, "verdict", counts)),
+        _gauge("vet_paths", "Paths that are slow or faulty.", [(where, len(verdicts.paths))]),
+        _gauge("vet_node_verdict", "1 for each node that is not good.", rows),
     ]
 
 
@@ -125,7 +93,7 @@ def write(folder: Path, of: str, system: str, gauges: Iterable[GaugeMetricFamily
     :raises OSError: if it cannot be written; then the old file is unchanged.
     """
     kept, left_out = _bounded(gauges)
-    kept.append(_gauge(f"{of}_series_left_out", [({"system": system}, left_out)]))
+    kept.append(_gauge(f"{of}_series_left_out", "Series without room.", [({"system": system}, left_out)]))
     text = exposition.generate_latest(SimpleNamespace(collect=lambda: kept))  # type: ignore[no-untyped-call]
     path = folder / f"fabric_checks_{of}_{system}.prom"
     with files.replacing(path, ending="") as new:
@@ -147,9 +115,9 @@ def _bounded(gauges: Iterable[GaugeMetricFamily]) -> tuple[list[GaugeMetricFamil
     return kept, left_out
 
 
-def _gauge(name: str, rows: Iterable[tuple[_Labels, float]], unit: str = "") -> GaugeMetricFamily:
-    """Return a gauge with a series for each row of labels and a value; :param name: one of :data:`_MEANINGS`."""
-    gauge = GaugeMetricFamily(f"fabric_checks_{name}", _MEANINGS[name], unit=unit)
+def _gauge(name: str, meaning: str, rows: _Rows, unit: str = "") -> GaugeMetricFamily:
+    """Return a gauge with a series for each row of labels and a value; :param name: without prefix and unit."""
+    gauge = GaugeMetricFamily(f"fabric_checks_{name}", meaning, unit=unit)
     for labels, value in rows:
         # An empty label is none to Prometheus.
         cleaned = {key: shortened(clean(label), LONGEST) or "?" for key, label in labels.items()}
@@ -157,7 +125,7 @@ def _gauge(name: str, rows: Iterable[tuple[_Labels, float]], unit: str = "") -> 
     return gauge
 
 
-def _by(labels: _Labels, name: str, counts: Mapping[str, int]) -> list[tuple[_Labels, float]]:
+def _by(labels: _Labels, name: str, counts: Mapping[str, int]) -> _Rows:
     return [({**labels, name: value}, count) for value, count in counts.items()]
 
 
@@ -174,17 +142,13 @@ def _nodes(night: Night, records: Sequence[Record]) -> dict[str, int]:
 
 
 def kind_of(finding: Finding) -> str:
-    """Return the kind of a finding: those of its sizes, or by what it is about."""
-    begins = {key.split(":")[0] for key in finding.keys}
-    kinds = sorted(finding.sizes) or [text for begin, text in _KINDS.items() if begin in begins]
-    return ", ".join(kinds) or "other"
+    """Return the kind of a finding: those of its sizes, or that of its keys, such as ``case`` or ``service``."""
+    return ", ".join(sorted(finding.sizes) or sorted({key.partition(":")[0] for key in finding.keys}))
 
 
 def _of_findings(system: _Labels, found: Sequence[tuple[str, Open]]) -> list[GaugeMetricFamily]:
     """Return since when each finding is open, its largest loss, and its largest excess of latency."""
-    since: list[tuple[_Labels, float]] = []
-    losses: list[tuple[_Labels, float]] = []
-    excesses: list[tuple[_Labels, float]] = []
+    since, losses, excesses = _Rows(), _Rows(), _Rows()
     for state, entry in found:
         finding = entry.finding
         labels = {**system, "finding": entry.id, "kind": kind_of(finding), "part": finding.subject}
@@ -194,17 +158,15 @@ def _of_findings(system: _Labels, found: Sequence[tuple[str, Open]]) -> list[Gau
         losses += [(labels, max(shares))] if any(shares) else []
         excesses += [(labels, 1e-6 * max(in_us))] if any(in_us) else []
     return [
-        _gauge("finding_since_timestamp", since, "seconds"),
-        _gauge("finding_loss", losses, "ratio"),
-        _gauge("finding_excess", excesses, "seconds"),
+        _gauge("finding_since_timestamp", "Start of the night that saw an open finding first.", since, "seconds"),
+        _gauge("finding_loss", "The share that is lost by the largest sign of a finding.", losses, "ratio"),
+        _gauge("finding_excess", "The latency above that of others by the largest sign.", excesses, "seconds"),
     ]
 
 
 def _of_values(records: Sequence[Record]) -> list[GaugeMetricFamily]:
     """Return the headline values, their references, and whether each is within the bounds of its reference."""
-    values: dict[str, list[tuple[_Labels, float]]] = {}
-    references: dict[str, list[tuple[_Labels, float]]] = {}
-    within: list[tuple[_Labels, float]] = []
+    values, references, within = defaultdict[str, _Rows](list), defaultdict[str, _Rows](list), _Rows()
     for row in Values(records).rows():
         for record in (cell.record for cell in row.cells.values()):
             if record is None or record["unit"] not in BASE_UNITS:
@@ -212,12 +174,12 @@ def _of_values(records: Sequence[Record]) -> list[GaugeMetricFamily]:
             unit, factor = BASE_UNITS[record["unit"]]
             labels = {key: str(record[key]) for key in ("system", "partition", "environ", "layout", "metric")}
             labels |= {"section": row.section, "title": row.title, "program": row.program}
-            values.setdefault(unit, []).append((labels, factor * record["value"]))
+            values[unit].append((labels, factor * record["value"]))
             if record["reference"] is not None:
-                references.setdefault(unit, []).append((labels, factor * record["reference"]))
+                references[unit].append((labels, factor * record["reference"]))
                 within.append((labels, is_success(record["result"])))
     return [
-        _gauge("value_within_reference", within),
-        *(_gauge("value", rows, unit) for unit, rows in values.items()),
-        *(_gauge("reference", rows, unit) for unit, rows in references.items()),
+        _gauge("value_within_reference", "Whether a value is within the bounds of its reference.", within),
+        *(_gauge("value", "A headline value of the last night.", rows, unit) for unit, rows in values.items()),
+        *(_gauge("reference", "The reference of a headline value.", rows, unit) for unit, rows in references.items()),
     ]

@@ -10,17 +10,13 @@ whose messages are all written.
 from __future__ import annotations
 
 import hashlib
-import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabric_checks.core import files
-from fabric_checks.core.errors import FabricError
-from fabric_checks.core.locks import LockedError, exclusive
-from fabric_checks.core.text import count_text
+from fabric_checks.core.locks import exclusive
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.nightly.journal import Entry
 from fabric_checks.nightly.model import Acknowledgement
 from fabric_checks.nightly.wall import messages, receivers
@@ -33,125 +29,85 @@ PAUSES_S = (2.0, 8.0, 20.0)
 WAIT_S = 600.0
 
 
-@dataclass(frozen=True)
 class Outbox:
-    """The outbox of a system.
+    """The outbox of a system's nights; :param nights: their folder, which has the name of the system."""
 
-    :param folder: its folder; :param system: the name of the system.
-    """
+    def __init__(self, nights: Path) -> None:
+        self.folder, self._system = nights / "outbox", nights.name
 
-    folder: Path
-    system: str
+    def write(self, known: Sequence[Receiver], entries: Sequence[Entry | Acknowledgement], judged: str = "") -> None:
+        """Write the messages of the nights that ended since the last call, and of one that was judged again, each once.
 
-    def begin(self, known: Sequence[Receiver], entries: Sequence[Entry | Acknowledgement]) -> None:
-        """Note for each new receiver that it gets the messages of the nights that follow.
-
-        :raises OSError: if it cannot be noted.
-        """
-        last = _sessions(entries)[-1:]
-        for each in known:
-            self._box(each.name, "waiting").mkdir(parents=True, exist_ok=True)
-            if not self._up_to(each.name).exists():
-                files.write_text(self._up_to(each.name), "".join(last))
-
-    def put(
-        self, known: Sequence[Receiver], entries: Sequence[Entry | Acknowledgement], judged: Iterable[str] = ()
-    ) -> None:
-        """Write the messages of all nights since those that are written, and of those that are judged again, each once.
+        A receiver gets the messages of the nights after the first call with it.
 
         :raises OSError: if one cannot be written; the next call goes on there.
-        :raises FabricError: if another process has been sending for long.
+        :raises LockedError: if another process has been sending for long.
         """
-        sessions = _sessions(entries)
+        # A night that still runs has its messages to come.
+        nights = [entry.session for entry in entries if isinstance(entry, Entry) and entry.ended]
         for each in known:
-            with self._alone():
-                last = files.read_text(self._up_to(each.name))
-                after = sessions[sessions.index(last) + 1 :] if last in sessions else sessions if not last else []
-                for message in messages.of_nights(self.system, entries, {*after, *judged}):
-                    self._put(each, message)
-                files.write_text(self._up_to(each.name), "".join(sessions[-1:]))
-
-    def _put(self, receiver: Receiver, message: messages.Message) -> None:
-        name = f"{message.name}.json"
-        if not any((self._box(receiver.name, box) / name).exists() for box in ("waiting", "sent")):
-            key = hashlib.sha256("\n".join((self.system, receiver.name, message.name)).encode()).hexdigest()[:32]
-            frozen = {"key": key, "body": message.body(receiver.form, key)}
-            # What a killed writer leaves is no message.
-            with files.replacing(self._box(receiver.name, "waiting") / name, ending=".part") as new:
-                new.write_text(json.dumps(frozen))
+            up_to = self.folder / each.name / "up-to"
+            boxes = [self.folder / each.name / name for name in ("waiting", "sent")]
+            for box in boxes:
+                box.mkdir(parents=True, exist_ok=True)
+            with exclusive(self.folder / "lock", WAIT_S):
+                last = files.read_text(up_to) if up_to.exists() else "".join(nights[-1:])
+                after = nights[nights.index(last) + 1 :] if last in nights else nights if not last else []
+                for name, message in messages.of_nights(self._system, entries, {*after, judged}):
+                    if not any((box / name).exists() for box in boxes):
+                        # What a killed writer leaves is no message.
+                        with files.replacing(boxes[0] / name, ending=".part") as new:
+                            new.write_bytes(messages.body(message, each.form, self._key(each.name, name)))
+                files.write_text(up_to, "".join(nights[-1:]))
 
     def send(self, known: Sequence[Receiver]) -> list[str]:
         """Send what waits; return a line for each receiver that has not taken all, and for what cannot be sent.
 
-        :raises FabricError: if another process has been sending for long.
+        :raises OSError: if a message cannot be read or moved.
+        :raises LockedError: if another process has been sending for long.
         """
         if not any(self.waiting().values()):
             return []
-        with self._alone():
-            lines = [line for each in known for line in self._send_to(each)]
-        names = {each.name for each in known}
-        return lines + [
-            f"{count_text(count, 'message')} to {name} cannot be sent: no such receiver is given; name it again with "
-            f"--receivers, or delete {self._box(name, 'waiting')}"
-            for name, count in self.waiting().items()
-            if count and name not in names
-        ]
+        by_name = {each.name: each for each in known}
+        lines = []
+        with exclusive(self.folder / "lock", WAIT_S):
+            for name, count in self.waiting().items():
+                if name in by_name:
+                    lines += self._send_to(by_name[name])
+                elif count:
+                    lines.append(
+                        f"{count_text(count, 'message')} to {name} cannot be sent: no such receiver is given; name it "
+                        f"again with --receivers, or delete {self.folder / name / 'waiting'}"
+                    )
+        return lines
 
     def waiting(self) -> dict[str, int]:
         """Return how many messages wait for each receiver that has had any."""
-        boxes = sorted(self.folder.glob("*/waiting"))
-        return {box.parent.name: sum(1 for _ in box.glob("*.json")) for box in boxes}
+        return {box.parent.name: len([*box.glob("*.json")]) for box in sorted(self.folder.glob("*/waiting"))}
 
-    def _up_to(self, name: str) -> Path:
-        return self.folder / name / "up-to"
-
-    def _box(self, name: str, box: str) -> Path:
-        return self.folder / name / box
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        try:
-            with exclusive(self.folder / "lock", WAIT_S):
-                yield
-        except LockedError as error:
-            raise FabricError(f"{error}: nothing was sent; what waits is sent by the next night") from None
+    def _key(self, receiver: str, message: str) -> str:
+        return hashlib.sha256("\n".join((self._system, receiver, message)).encode()).hexdigest()[:32]
 
     def _send_to(self, receiver: Receiver) -> list[str]:
         """Send what waits for a receiver in the order of the nights, until it does not answer."""
-        refused = []
-        box, sent = self._box(receiver.name, "waiting"), self._box(receiver.name, "sent")
-        sent.mkdir(parents=True, exist_ok=True)
-        left = sorted(box.glob("*.json"))
+        lines, refused = list[str](), dict[str, list[str]]()
+        left = sorted((self.folder / receiver.name / "waiting").glob("*.json"))
         for number, path in enumerate(left):
-            try:
-                frozen = json.loads(files.read_text(path))
-                key, body = str(frozen["key"]), str(frozen["body"])
-            except (OSError, ValueError, KeyError, TypeError):
-                refused.append(f"{path}: not a message as it was written: it is not sent; delete it")
-                continue
-            answer = _tried(receiver, key, body)
-            if not answer.why:
-                path.rename(sent / path.name)
-            elif answer.is_final:
-                refused.append(f"{receiver.name} does not take {path}: {answer.why}; mend that, or delete the file")
+            key, body = self._key(receiver.name, path.name), files.read_bytes(path)
+            for pause_s in (0.0, *PAUSES_S):
+                time.sleep(pause_s)
+                why, is_final = receivers.post(receiver, key, body)
+                if is_final or not why:
+                    break
+            if not why:
+                path.rename(path.parent.with_name("sent") / path.name)
+            elif is_final:
+                refused.setdefault(why, []).append(str(path))
             else:
                 count = count_text(len(left) - number, "message waits", "messages wait")
-                return [
-                    *refused,
-                    f"{count} for {receiver.name}: {answer.why}; `fabric-checks findings send` tries again",
-                ]
-        return refused
-
-
-def _tried(receiver: Receiver, key: str, body: str) -> receivers.Answer:
-    for pause_s in PAUSES_S:
-        answer = receivers.post(receiver, key, body)
-        if not answer.why or answer.is_final:
-            return answer
-        time.sleep(pause_s)
-    return receivers.post(receiver, key, body)
-
-
-def _sessions(entries: Sequence[Entry | Acknowledgement]) -> list[str]:
-    """Return the nights that ended: one that still runs has its messages to come."""
-    return [entry.session for entry in entries if isinstance(entry, Entry) and entry.ended]
+                lines = [f"{count} for {receiver.name}: {why}; `fabric-checks findings send` tries again"]
+                break
+        mend = "mend that, or delete what is refused"
+        return lines + [
+            f"{receiver.name} does not take {names_text(paths, 1)}: {why}; {mend}" for why, paths in refused.items()
+        ]

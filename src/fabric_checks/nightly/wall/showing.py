@@ -14,36 +14,30 @@ from fabric_checks.records.record import Record
 
 
 class Wall:
-    """The gauges and messages of a night.
-
-    :param plan: of the night; :param trouble: gets what goes wrong.
-    """
+    """The gauges and messages of a night; :param plan: of it; :param trouble: gets what goes wrong."""
 
     def __init__(self, plan: Plan, trouble: Trouble) -> None:
-        self._plan, self._trouble = plan, trouble
-        self._outbox = Outbox(plan.outbox, plan.system)
-        path, self._known = plan.receivers, list[receivers.Receiver]()
-        if path:
-            self._known = trouble.attempt("the receivers", lambda: receivers.read(path)) or []
+        self._plan, self._trouble, self._outbox = plan, trouble, Outbox(plan.folder)
+        self.records: Sequence[Record] = ()  # those of the night, once there are any
+        found = trouble.attempt("the receivers", lambda: receivers.read(plan.receivers) if plan.receivers else [])
+        self._known = found or []
+        self._write_messages()  # a new receiver gets those of the nights from this one on, even if this one is killed
 
-    def begin(self) -> None:
-        """Note that receivers get the messages of this night, before anything is known of it."""
-        entries = journal.read(self._plan.journal, [])
-        self._trouble.attempt("the outbox", lambda: self._outbox.begin(self._known, entries))
-
-    def show(self, summary: Summary, records: Sequence[Record]) -> list[str]:
+    def show(self, summary: Summary) -> list[str]:
         """Write the gauges, send the messages, and write how many wait; return warnings, a line each."""
-        lines = self._write(summary, records)
-        if not self._known and not any(self._outbox.waiting().values()):
-            return lines
-        entries, judged = journal.read(self._plan.journal, []), [self._plan.session]
-        self._trouble.attempt("the outbox", lambda: self._outbox.put(self._known, entries, judged))
-        lines += self._trouble.attempt("the messages", lambda: self._outbox.send(self._known)) or []
-        self._write(summary, records)
+        lines = self._write_gauges(summary)
+        if self._known or any(self._outbox.waiting().values()):
+            self._write_messages(self._plan.session)
+            lines += self._trouble.attempt("the messages", lambda: self._outbox.send(self._known)) or []
+            self._write_gauges(summary)
         return lines
 
-    def _write(self, summary: Summary, records: Sequence[Record]) -> list[str]:
+    def _write_messages(self, judged: str = "") -> None:
+        entries = journal.read(self._plan.journal, [])
+        self._trouble.attempt("the outbox", lambda: self._outbox.write(self._known, entries, judged))
+
+    def _write_gauges(self, summary: Summary) -> list[str]:
         plan = self._plan
-        found = gauges.of_night(summary.night, summary.news, records, self._outbox.waiting())
+        found = gauges.of_night(summary.night, summary.news, self.records, self._outbox.waiting())
         folder = plan.metrics or plan.folder
         return self._trouble.attempt("the gauges", lambda: gauges.write(folder, "night", plan.system, found)) or []
