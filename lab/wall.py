@@ -302,7 +302,7 @@ def listen(at, path):
 
 def judge(folder, session):
     """Judge a session in a process that is to be killed, without archive and report, which take most of the time."""
-    night._keep, night.retention.write_report = lambda *_: (False, night.Trends()), lambda *_, **__: None
+    night._keep, night.retention.write_report = lambda *_: None, lambda *_, **__: None
     print("ready", flush=True)
     Simulated(folder / "results").judge(session, folder, folder / "receivers.yaml")
 

@@ -4,10 +4,12 @@
     . ci/env.sh
     python -m lab.ports.trials 20           # a table: right of 20, and what was said; needs a quiet machine
     python -m lab.ports.trials 20 loss wire
+    python -m lab.ports.trials 10 loss --nodes 8 --rate 100mbit
 
 Each trial is a run of `ci/run` with one case of `Rotate`; the host at fault is drawn, with a seed that is printed.
 """
 
+import argparse
 import json
 import os
 import random
@@ -24,7 +26,7 @@ from tests.cluster.conftest import CI, Cluster
 from tests.guard import GUARD_S
 
 HERE = Path(__file__).parent
-CASE = "^Rotate%pattern=shift%layout=4x1$"
+CASE = "^Rotate%pattern=shift%layout={}x1$"
 #: Blames somebody for certain; what is of the kinds of `rotate` itself is not of the ports.
 KINDS = ("port", "rail", "host")
 #: With links of one rate, nothing else is unlike; of a host's load and memory nobody is blamed.
@@ -50,11 +52,19 @@ class Said:
         )
 
 
-def run(cluster, results, *, ports="eth*", variables="", case=CASE, mpi="mpich"):
+def run(cluster, results, *, ports="eth*", variables="", case="", mpi="mpich"):
     """Run a case on a cluster that is up, and return what its record says."""
     env = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": mpi, "FABRIC_TRIAL_PORTS": ports}
     env |= {"FABRIC_TRIAL_VARIABLES": variables}
-    line = [CI / "run", "--system", "minicluster", "-C", HERE / "settings.py", "-n", case]
+    line = [
+        CI / "run",
+        "--system",
+        "minicluster",
+        "-C",
+        HERE / "settings.py",
+        "-n",
+        case or CASE.format(len(cluster.entry.spec.hosts)),
+    ]
     done = cluster.call("exec", "head", "--", *map(str, line), timeout=GUARD_S, **env)
     sessions = sorted((results / "stage").iterdir()) if (results / "stage").exists() else []
     assert sessions, done.stdout + done.stderr
@@ -129,16 +139,16 @@ def trial(cluster, results, name, host):
     return said, kind.is_right(said, host)
 
 
-def main(count, names):
+def main(count, names, nodes, rate):
     """Print a line for each trial and a table at the end; return an exit status."""
     seed = int(os.environ.get("FABRIC_TRIAL_SEED", time.time()))
     draw = random.Random(seed)
     print(f"seed {seed}", flush=True)
     right = dict.fromkeys(names, 0)
     cluster = Cluster()
-    cluster("up", "--nodes", "4", "--rate", RATE)
+    cluster("up", "--nodes", str(nodes), "--rate", rate)
     try:
-        wires.second_links(cluster, RATE)
+        wires.second_links(cluster, rate)
         with tempfile.TemporaryDirectory() as folder:
             for number in range(count):
                 for name in names:
@@ -154,4 +164,10 @@ def main(count, names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:] or list(KINDS_OF_FAULTS)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int)
+    parser.add_argument("kinds", nargs="*", help=", ".join(KINDS_OF_FAULTS))
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--rate", default=RATE)
+    asked = parser.parse_intermixed_args()
+    sys.exit(main(asked.count, asked.kinds or list(KINDS_OF_FAULTS), asked.nodes, asked.rate))

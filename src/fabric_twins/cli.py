@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.conditions import number_option
 from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
 from fabric_twins import plan, published_table, reference_file, what_if
@@ -111,20 +112,8 @@ def references() -> None:
 @click.option(
     "--table", "as_table", is_flag=True, help="Print the values of one twin in the form that the checks read."
 )
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=1),
-    default=600,
-    show_default=True,
-    help="Time limit of one simulation, in seconds.",
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(min=64),
-    default=4096,
-    show_default=True,
-    help="Memory limit of one simulation, in MiB.",
-)
+@number_option("--time-limit", "Time limit of one simulation, in seconds.", least=1, default=600)
+@number_option("--memory-limit", "Memory limit of one simulation, in MiB.", least=64, is_whole=True, default=4096)
 def replay(
     trace: Path,
     twins: tuple[Path, ...],

@@ -69,6 +69,8 @@ def test_nodes_that_were_not_seen_are_no_success(call):
     status, text = call("--budget", "40", away=["n8", "n9"], lost=["n9"])
     assert status == 3 and "8 good, 1 faulty, 1 not seen" in text and "nodename=n9 " in text
     status, text = call("--budget", "39")
+    # One cause is one row, however many nodes it is of.
+    assert "n0, n1, n2, n3, n4, n5, n6, n7" in text and text.count("is too small") == 1
     assert status == 1 and "the budget of 39 node-minutes is too small" in " ".join(text.split())
 
 

@@ -48,7 +48,7 @@ WRONG = [
     ("nightly --session=", 2, "Invalid value for '--session': it is empty"),
     ("nightly smoke", 2, "unexpected 'smoke'; --level chooses a level, options for ci/run begin with -"),
     ("nightly --archive notes.txt", 2, "Directory 'notes.txt' is a file."),
-    ("vet --budget nan", 2, "--budget nan is no number of node-minutes"),
+    ("vet --budget nan", 2, "nan is not finite; give a number"),
     ("vet --budget 9 --only=", 2, "Invalid value for '--only': it is empty"),
     ("vet --budget 9 --system=", 2, "Invalid value for '--system': it is empty"),
     ("references check --system ../x", 1, "--system is '../x', which is not a name"),

@@ -9,6 +9,8 @@ from fabric_checks.records.runs import Case, Session
 from tests import builders as samples
 
 MACHINE = "sys:part+mpich"
+#: One of which nothing is known yet.
+NIGHT = Night("20260101T000000Z-aaaa", "sys", "nightly")
 
 
 def case(test, result="pass", reason=None, phase="sanity", fixture=False):

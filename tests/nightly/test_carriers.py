@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A case whose bytes went another way than on the night before."""
 
+from dataclasses import replace
+
 import pytest
 
 from fabric_checks.nightly.carriers import changes
 from fabric_checks.records import archiving
 from tests import builders as samples
+from tests.nightly.samples import NIGHT
 
 IB, IB_TWO = {"mlx5_0:1": 10**9}, {"mlx5_0:1": 5 * 10**8, "mlx5_1:1": 5 * 10**8, "eth0": 10**6}
 TCP = {"eth0": 10**9}
@@ -19,7 +22,7 @@ def found(tmp_path, *carried, fabric=()):
         for run, each in enumerate(carried)
     ]
     archiving.add(samples.write(tmp_path / "perflogs" / "A.jsonl", records), tmp_path / "archive")
-    return changes(tmp_path / "archive", "s", records[-1]["session"])
+    return changes(tmp_path / "archive", replace(NIGHT, system="s", session=records[-1]["session"])).findings
 
 
 def test_another_way_is_a_finding(tmp_path):

@@ -10,7 +10,6 @@ from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal, night, running
 from fabric_checks.nightly.plan import Plan, Trouble
-from fabric_checks.nightly.trends import Trends
 from fabric_checks.nightly.wall import outbox
 from tests.nightly import samples as nights
 from tests.nightly.samples import case, record, session
@@ -34,9 +33,10 @@ def programs(monkeypatch, plan):
     def start(line, *, env, stdout, **_):
         program.line, program.env = line, env
         stdout.write(program.printed)
+        stdout.flush()
         if program.logs:
             (plan.results / "logs" / f"{SESSION}.log").touch()
-        return SimpleNamespace(wait=lambda: program.status, poll=lambda: program.status)
+        return SimpleNamespace(wait=lambda *_: program.status, poll=lambda: program.status)
 
     monkeypatch.setattr(running.subprocess, "Popen", start)
     monkeypatch.setattr(running, "why_no_job_can_start", lambda system: None)
@@ -57,6 +57,18 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
     ]
     assert (programs.env["FABRIC_SESSION"], programs.env["FABRIC_RESULTS"]) == (SESSION, str(plan.results))
     assert [entry.ended for entry in journal.read(plan.journal, [])] == [False]
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_whoever_watches_a_night_sees_its_progress_and_nobody_else(plan, programs, capsys, is_watched):
+    programs.printed = "==> begun, 3 s, A 1x2\nanother line\n"
+    run(replace(plan, is_watched=is_watched))
+    shown = [
+        f"==> night {SESSION} of sys, level nightly; its output is in {plan.files / 'run.log'}",
+        "==> begun, 3 s, A 1x2",
+        "==> the run has ended; it is judged, archived and reported",
+    ]
+    assert capsys.readouterr().err.splitlines() == (shown if is_watched else [])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +107,7 @@ def results(monkeypatch):
     monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
     monkeypatch.setattr(night.retention, "write_report", lambda *_, **program: reported.append(program))
-    monkeypatch.setattr(night, "trends", lambda *_: Trends())
+    monkeypatch.setattr(night, "trends", lambda _, found: found)
     return reported
 
 
@@ -142,11 +154,11 @@ def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch
 
 
 def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, results, monkeypatch):
-    monkeypatch.setattr(night, "trends", lambda *_: Trends(warnings=("a line is broken", "another")))
+    monkeypatch.setattr(night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "another")))
     first, second = (spend(plan, monkeypatch, 1.0) for _ in range(2))
     assert first.warnings == second.warnings == ("a line is broken", "another")
     assert (first.due, second.due) == (first.warnings, ())
-    monkeypatch.setattr(night, "trends", lambda *_: Trends(warnings=("a line is broken", "a third")))
+    monkeypatch.setattr(night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "a third")))
     third = spend(plan, monkeypatch, 1.0)
     assert (third.due, third.warnings) == (("a third",), ("a third", "a line is broken"))
 

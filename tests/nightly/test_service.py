@@ -9,8 +9,8 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import service
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
-DOWN = "NodeName=n1 State=DOWN Partitions=p Reason=no power"
-UP = "NodeName=n2 State=IDLE Partitions=p"
+DOWN = "NodeName=n1 State=DOWN Partitions=all Reason=no power"
+UP = "NodeName=n2 State=IDLE Partitions=all"
 
 
 def test_a_system_without_a_node_in_service_has_reasons(answers):
@@ -21,7 +21,7 @@ def test_a_system_without_a_node_in_service_has_reasons(answers):
 
 
 WINDOW = "ReservationName=w StartTime=2026-01-02T03:04:05 Nodes=n[1-2] State={state}"
-MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=p Reason=window"
+MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=all Reason=window"
 
 
 @pytest.mark.parametrize(

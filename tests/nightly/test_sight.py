@@ -7,7 +7,7 @@ from fabric_checks.nightly import journal, sight
 from tests.nightly.samples import MACHINE, finding, night, record
 from tests.nightly.test_journal import spent, titles
 
-IDLE = "run the night while nobody else uses the machine, for example in a reservation"
+IDLE = "run it while nobody else does, as in a reservation"
 
 
 def limits(**losses):
@@ -68,19 +68,19 @@ def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
 def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node():
     lines, notes = blind({"S": [limits(node=0.48)], "R": [limits(node=0.3)]})
     assert lines == [
-        f"no slow node that loses less than 30 % would have been named on part: values of 2 cases, the first "
-        f"R @{MACHINE} vary too much; {IDLE}"
+        f"values of 2 cases, the first R @{MACHINE} vary too much on part: no slow node that loses less than 30 % "
+        f"would have been named; {IDLE}"
     ]
     assert notes == []
     (line,) = blind({"R": [limits(node=None)]})[0]
-    assert line.startswith("no slow node would have been named on part: values of R @")
+    assert "too much on part: no slow node would have been named; " in line and len(line.split()) <= 30
     # Where another case sees, the one that does not is noted, and so is one that sees little.
     dim = f"values vary too much to name a node slower by a tenth: {{}}; {IDLE}"
     assert blind({"S": [limits(node=0.48)], "R": [limits(node=0.09)]}) == ([], [dim.format(f"S @{MACHINE}")])
     both = blind({"S": [limits(node=0.48)], "R": [limits(node=0.2)]})
     assert both == ([], [dim.format(f"2 cases, the first R @{MACHINE}")])
     (line,) = blind({"R": [limits(node=0.09)], "M": [limits(node_us=None, pair_us=None)]})[0]
-    assert line.startswith("no node far away would have been named on part")
+    assert "too much on part: no node far away would have been named; " in line
 
 
 def test_too_few_nodes_are_noted_and_leave_nobody_blind():

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """History: what stands out of its noise is a finding, and nothing else is."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.nightly.trends import stands_out, trends
+from fabric_checks.nightly.trends import stands_out
+from fabric_checks.nightly.trends import trends as of_night
 from fabric_checks.records import archiving
 from tests import builders as samples
+from tests.nightly.samples import NIGHT
 
 #: Series of the simulation, and nights of each.
 SERIES, NIGHTS = 400, 30
+
+
+def trends(archive, session):
+    return of_night(archive, replace(NIGHT, system="s", session=session))
 
 
 def history(tmp_path, values, name="A", **changes):
@@ -26,7 +33,7 @@ def history(tmp_path, values, name="A", **changes):
 
 def found(tmp_path, values, **changes):
     archive, session = history(tmp_path, values, **changes)
-    return trends(archive, "s", session)
+    return trends(archive, session)
 
 
 def noisy(level, count, seed=1, spread=0.02):
@@ -78,7 +85,7 @@ def test_passes_of_one_night_are_one_run(tmp_path):
         for number, value in enumerate(noisy(level, 5, seed=run, spread=0.001))
     ]
     archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
-    judged = trends(tmp_path / "archive", "s", records[-1]["session"])
+    judged = trends(tmp_path / "archive", records[-1]["session"])
     assert not judged.findings and judged.nights == 11
 
 
@@ -87,7 +94,7 @@ def test_cases_that_changed_on_one_night_are_one_finding(tmp_path):
         archive, session = history(
             tmp_path, [*noisy(100, 9, seed=number), *noisy(150, 3, seed=50 + number)], name=f"C{number}"
         )
-    (finding,) = trends(archive, "s", session).findings
+    (finding,) = trends(archive, session).findings
     assert finding.title.startswith("9 cases are worse than before; the first: ")
     assert len(finding.cases) == 9 and any("and 3 more" in line for line in finding.details)
 
@@ -98,7 +105,7 @@ def test_other_changes_of_that_time_are_listed(tmp_path):
         for run in range(12)
     ]
     archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
-    (finding,) = trends(tmp_path / "archive", "s", records[-1]["session"]).findings
+    (finding,) = trends(tmp_path / "archive", records[-1]["session"]).findings
     assert "at the same time mpi changed from MPICH 4 to MPICH 5" in finding.details
 
 
@@ -110,7 +117,7 @@ def test_a_short_history_is_counted_and_not_searched(tmp_path):
 def test_only_series_measured_tonight_are_searched(tmp_path):
     archive, _ = history(tmp_path, [*noisy(100, 9), *noisy(150, 4)], name="Old")
     archive, session = history(tmp_path, noisy(100, 14), name="New")
-    assert not trends(archive, "s", session).findings
+    assert not trends(archive, session).findings
 
 
 @pytest.mark.parametrize("noise", ["normal", "long tail"])
@@ -124,7 +131,7 @@ def test_no_false_alarm(tmp_path, noise, report_table):
         for run, value in enumerate(100 * np.exp(0.05 * draw(NIGHTS)))
     ]
     archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
-    judged = trends(tmp_path / "archive", "s", records[NIGHTS - 1]["session"])
+    judged = trends(tmp_path / "archive", records[NIGHTS - 1]["session"])
     assert judged.nights == NIGHTS
     report_table(f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(judged.findings))])
     assert not judged.findings, judged.findings[0].title

@@ -86,7 +86,8 @@ def test_a_night_in_a_terminal_shows_itself(results, first):
     status, text = in_terminal(results, *HERE, "--", "-n", "^OsuBarrier%layout=1x2$")
     log = results / "nightly/local" / latest(results)["session"] / "run.log"
     assert status == 0 and f"its output is in {log}" in text
-    assert "2 of 2 done" in text and "it is judged, archived and reported" in text
+    # A line a minute: this night is shorter.
+    assert "==> begun, " in text and "it is judged, archived and reported" in text
     assert text.index("it is judged") < text.index("# local, ")
     assert "1 case passed" in log.read_text()
     assert in_terminal(results, *HERE, "--quiet", "--session", latest(results)["session"]) == (0, "")

@@ -42,8 +42,8 @@ def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
     found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
     assert found["hosts"] == ["n3"] and found["confirmed"]
     assert found["text"] == (
-        "node n3: segments that it sends were lost: 0.25 % of all TCP segments; 1000 were retransmitted, most by n3; "
-        "missed mostly by n4 (TCPOFOQueue 910)"
+        "node n3: segments that it sends were lost: up to 1 % of the TCP segments of a node; 1000 were retransmitted, "
+        "most by n3; missed mostly by n4 (TCPOFOQueue 910)"
     )
 
 
@@ -75,6 +75,12 @@ def test_the_way_of_lost_segments_is_named(changed, text):
 def test_between_two_hosts_both_are_named():
     found = only(2, n1={"RetransSegs": 1000}, n2={"TCPOFOQueue": 300})
     assert found["hosts"] == ["n1", "n2"] and found["text"].startswith("between n1 and n2: segments were lost")
+
+
+def test_what_is_lost_between_two_of_many_hosts_blames_nobody():
+    """As where the queue of one overflows: a link that loses has other partners, too."""
+    found = only(n1={"RetransSegs": 271, "TCPOFOQueue": 60}, n4={"TCPOFOQueue": 460}, n2={"TCPOFOQueue": 171})
+    assert found["hosts"] == ["n1", "n4"] and not found["confirmed"]
 
 
 def test_loss_everywhere_blames_nobody():

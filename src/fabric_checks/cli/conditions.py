@@ -104,6 +104,21 @@ def named(text: str | None) -> str | None:
     return text
 
 
+def number_option(
+    name: str, text: str, *, least: float, is_whole: bool = False, **more: Any
+) -> Callable[[_Command], _Command]:
+    """Return an option that takes a number, at least the least one, with its help text; not infinity."""
+    kind = click.IntRange(min=int(least)) if is_whole else click.FloatRange(min=least)
+    more = {"show_default": True} | more
+
+    def finite(value: float) -> float:
+        if not math.isfinite(value):  # NaN is in every range of click
+            raise ValueError(f"{value} is not finite; give a number")
+        return value
+
+    return click.option(name, type=kind, callback=read_by(finite), help=text, **more)
+
+
 def refuse_together(**options: object) -> None:
     """Refuse more than one of some options; each is given with its value."""
     if len(given := [f"--{name}" for name, value in options.items() if value]) > 1:

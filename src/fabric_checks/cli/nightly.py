@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -92,7 +91,7 @@ def command(
     except OSError as error:
         raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
     archive = (archive or results / "archive").absolute()
-    is_watched = not quiet and _is_terminal()
+    is_watched = not quiet and console.err().isatty()
     wall = {"metrics": metrics and metrics.absolute(), "receivers": receivers_file}
     plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched, **wall)
     if judged and not plan.log.exists():
@@ -107,12 +106,3 @@ def command(
         else:
             console.print_document(markdown(summary))
     raise SystemExit(int(summary.night.status))
-
-
-def _is_terminal() -> bool:
-    """Return whether a terminal shows progress.
-
-    One that cannot rewrite lines shows it on standard output, which may be a file for the summary.
-    """
-    can_rewrite = os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-    return console.out().isatty() or (console.err().isatty() and can_rewrite)

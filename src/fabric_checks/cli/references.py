@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import choosing
-from fabric_checks.cli.conditions import system_option
+from fabric_checks.cli.conditions import number_option, system_option
 from fabric_checks.core import console
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT, sound_name
@@ -55,13 +55,7 @@ def _shown(path: Path) -> Path:
 @click.option("--system", required=True, help="The system whose file is changed.")
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
-@click.option(
-    "--min-passes",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Propose nothing from fewer passes of runs; the level acceptance makes five.",
-)
+@number_option("--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5)
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,10 +12,10 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from fabric_checks.cli.conditions import metrics_option, named, read_by, share, system_option
+from fabric_checks.cli.conditions import metrics_option, named, number_option, read_by, share, system_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
-from fabric_checks.core.text import count_text, one_line
+from fabric_checks.core.text import count_text, names_text, one_line
 from fabric_checks.nightly import service
 from fabric_checks.nightly.plan import folder_of
 from fabric_checks.nightly.vetting import budget as costs
@@ -46,19 +45,9 @@ Exit status:
 
 @click.command("vet", epilog=_EPILOG)
 @system_option
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), required=True, help="Node-minutes that may be spent."
-)
-@click.option(
-    "--step-minutes", type=click.FloatRange(min=0.1), default=5, show_default=True, help="The time limit of each job."
-)
-@click.option(
-    "--wait",
-    type=click.FloatRange(min=0),
-    default=5,
-    show_default=True,
-    help="For how many minutes to wait for nodes that other jobs have.",
-)
+@number_option("--budget", "Node-minutes that may be spent.", least=1e-3, required=True)
+@number_option("--step-minutes", "The time limit of each job.", least=0.1, default=5)
+@number_option("--wait", "For how many minutes to wait for nodes that other jobs have.", least=0, default=5)
 @click.option(
     "--drain-share",
     default="10%",
@@ -88,10 +77,6 @@ def command(
     repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
     go to ReFrame.
     """
-    if not math.isfinite(budget):  # NaN is in every range of click
-        raise click.UsageError(f"--budget {budget} is no number of node-minutes")
-    if not math.isfinite(wait):
-        raise click.UsageError(f"--wait {wait} is no number of minutes")
     names = [name for name in (only or "").split(",") if name]
     found = machine.look(system, names)
     if len(found.nodes) < 2:
@@ -170,6 +155,7 @@ def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: V
 
 def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
     counts = ", ".join(f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word))
+    counts += f"; {count_text(len(verdicts.paths), 'path')} to look at" if verdicts.paths else ""
     console.print(
         f"{found.partition}, {count_text(len(verdicts.words), 'node')}: {counts}",
         f"{count_text(spent.jobs, 'job')} in {count_text(spent.rounds, 'round')}, {spent.node_minutes:.3g} of "
@@ -177,13 +163,16 @@ def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.
     )
     table = Table("node", "verdict", "why", box=None, pad_edge=False)
     for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN):
-        for node in verdicts.of(word):
-            table.add_row(one_line(node), word.value, one_line(verdicts.reasons.get(node, "")))
+        nodes = verdicts.of(word)
+        for why in dict.fromkeys(verdicts.reasons.get(node, "") for node in nodes):
+            alike = [one_line(node) for node in nodes if verdicts.reasons.get(node, "") == why]
+            table.add_row(
+                names_text(alike, 8) if word is Word.NOT_SEEN else ", ".join(alike), word.value, one_line(why)
+            )
     if table.row_count:
         console.print_rich([table])
         _show_switches(found.switches, verdicts)
-    console.print(*(f"path: {line}" for line in verdicts.paths))
-    console.print(*verdicts.notes)
+    console.print(*verdicts.paths, *verdicts.notes)
 
 
 def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:

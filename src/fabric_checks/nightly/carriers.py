@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.core.text import first_of, names_text
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.ports.transport import ENOUGH_B
 from fabric_checks.records import reading
 from fabric_checks.records.record import case_name
@@ -23,25 +23,25 @@ _CASE = ("system", "partition", "environ", "test")
 PART = 0.1
 
 
-def changes(archive: Path, system: str, session: str) -> tuple[Finding, ...]:
-    """Return a finding for each change of the ports that carried a session's cases, against the last run of each.
+def changes(archive: Path, night: Night) -> Night:
+    """Return a night with a finding for each change of the ports that carried its cases, against the last run of each.
 
-    :param archive: the archive, with the records of the session.
+    :param archive: the archive, with the records of the night.
     :raises RecordError: if there is none.
     """
-    source = Source("history", archive, None, None, {"system": system})
+    source = Source("history", archive, None, None, {"system": night.system})
     frame = reading.load([source], [*_CASE, "session", "time", "ports"]).frame
     frame = frame.filter(pl.col("ports").is_not_null()).sort("time")
     found: dict[tuple[str, str], list[str]] = {}
     for _, of_case in frame.group_by(_CASE, maintain_order=True):
         rows = of_case.rows(named=True)
-        now = [number for number, row in enumerate(rows) if row["session"] == session]
+        now = [number for number, row in enumerate(rows) if row["session"] == night.session]
         if not now or not now[0]:
             continue
         before, after = (_carriers(json.loads(rows[number]["ports"])) for number in (now[0] - 1, now[-1]))
         if before and after and before != after:
             found.setdefault((before, after), []).append(case_name(rows[now[-1]]))
-    return tuple(_finding(before, after, cases) for (before, after), cases in found.items())
+    return night.with_more(_finding(before, after, cases) for (before, after), cases in found.items())
 
 
 def _carriers(ports: Mapping[str, Any]) -> str | None:

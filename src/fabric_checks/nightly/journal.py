@@ -9,8 +9,8 @@ own line and no other. An acknowledgement is a line of its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,24 +22,6 @@ from fabric_checks.nightly import sight
 from fabric_checks.nightly.model import Acknowledgement, Finding, Night
 from fabric_checks.records import jsonlines, perflog
 from fabric_checks.records.sessions import started
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A line of the journal: a night that ended, or one whose beginning alone is known.
-
-    :param ended: whether it ran to its end.
-    :param measured: the names of the cases that have values.
-    :param limits: by case, the smallest faults that it would have named.
-    :param simulated: whether its values are of a simulation.
-    """
-
-    session: str
-    ended: bool
-    findings: tuple[Finding, ...] = ()
-    measured: frozenset[str] = frozenset()
-    limits: Mapping[str, sight.Limits] = field(default_factory=dict)
-    simulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,12 +105,12 @@ def _append(path: Path, line: dict[str, Any]) -> None:
         raise RecordError(f"{path}: {error.strerror}: it is not in the journal; fix that") from None
 
 
-def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
+def read(path: Path, warnings: list[str]) -> list[Night | Acknowledgement]:
     """Return nights and acknowledgements in their order; none if there is no journal.
 
     :param warnings: gets a line for each that cannot be read; it is passed over.
     """
-    entries: dict[str | int, Entry | Acknowledgement] = {}  # by session, an acknowledgement by its line
+    entries: dict[str | int, Night | Acknowledgement] = {}  # by session, an acknowledgement by its line
     try:
         lines = files.read_bytes(path).split(b"\n")
     except FileNotFoundError:
@@ -141,7 +123,7 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
             continue
         try:
             data = jsonlines.parsed(line)
-            entry = Acknowledgement.of(data["acknowledged"]) if "acknowledged" in data else _entry(data)
+            entry = Acknowledgement.of(data["acknowledged"]) if "acknowledged" in data else _night(data)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = one_line(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__} {error}")
             warnings.append(f"{path}:{number}: not a line of a journal: {why}; it is skipped: delete it")
@@ -153,17 +135,22 @@ def read(path: Path, warnings: list[str]) -> list[Entry | Acknowledgement]:
     return list(entries.values())
 
 
-def _entry(data: dict[str, Any]) -> Entry:
+def _night(data: dict[str, Any]) -> Night:
+    """Return what a line has of a night: its findings, and what it would have shown."""
     session, ended = data["session"], data["ended"]
     if not isinstance(session, str) or not isinstance(ended, bool):
         raise ValueError("'session' is no text, or 'ended' neither true nor false")
-    findings = tuple(map(Finding.of, data.get("findings", ())))
-    limits = {str(case): sight.read(known) for case, known in data.get("limits", {}).items()}
-    measured = frozenset(map(str, data.get("measured", ())))
-    return Entry(session, ended, findings, measured, limits, data.get("simulated") is True)
+    return Night(
+        session,
+        ended=ended,
+        findings=tuple(map(Finding.of, data.get("findings", ()))),
+        measured=frozenset(map(str, data.get("measured", ()))),
+        limits={str(case): sight.read(known) for case, known in data.get("limits", {}).items()},
+        simulated=data.get("simulated") is True,
+    )
 
 
-def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
+def still_open(entries: Iterable[Night | Acknowledgement]) -> list[Open]:
     """Return the findings that are not over after all that a journal has."""
     opened: list[Open] = []
     for entry in entries:
@@ -171,13 +158,13 @@ def still_open(entries: Iterable[Entry | Acknowledgement]) -> list[Open]:
     return opened
 
 
-def news(entries: Sequence[Entry | Acknowledgement], night: Night) -> News:
+def news(entries: Sequence[Night | Acknowledgement], night: Night) -> News:
     """Compare a night's findings with those of the nights before it; acknowledgements end by the day of the night.
 
     :param entries: the journal; the night itself and the nights that were judged after it do not count.
     """
     opened: list[Open] = []
-    own = [n for n, each in enumerate(entries) if isinstance(each, Entry) and each.session == night.session]
+    own = [n for n, each in enumerate(entries) if isinstance(each, Night) and each.session == night.session]
     before = entries[: own[0]] if own else entries
     # Acknowledgements that were given while the night ran, or since it was judged first, count.
     since = [entry for entry in entries[len(before) :] if isinstance(entry, Acknowledgement)]
@@ -201,14 +188,14 @@ def news(entries: Sequence[Entry | Acknowledgement], night: Night) -> News:
     )
 
 
-def _after(opened: Sequence[Open], entry: Entry | Acknowledgement) -> list[Open]:
+def _after(opened: Sequence[Open], entry: Night | Acknowledgement) -> list[Open]:
     """Return what is open after an entry of the journal."""
-    if isinstance(entry, Entry):
+    if isinstance(entry, Night):
         return _fold(opened, entry)[0]
     return [replace(each, known=entry, beyond=()) if each.id == entry.finding_id else each for each in opened]
 
 
-def _fold(opened: Iterable[Open], night: Entry | Night) -> tuple[list[Open], list[Open]]:
+def _fold(opened: Iterable[Open], night: Night) -> tuple[list[Open], list[Open]]:
     """Return what is open after a night, and what is over."""
     left = list(opened)
     after = []

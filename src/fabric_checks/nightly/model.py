@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from enum import IntEnum
 from typing import Any
@@ -128,9 +128,10 @@ def _signs(data: Mapping[str, Any]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Night:
-    """One night.
+    """One night; of one in the journal only its findings are known, and what it would have shown.
 
     :param session: the name of its run; :param system: of the system; :param level: of the level.
+    :param ended: whether it ran to its end; else its beginning alone is known.
     :param findings: the faults of the machine; :param acknowledged: those of them that are acknowledged.
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: defects of earlier results, and notes, a line each.
@@ -145,8 +146,9 @@ class Night:
     """
 
     session: str
-    system: str
-    level: str
+    system: str = ""
+    level: str = ""
+    ended: bool = True
     findings: tuple[Finding, ...] = ()
     acknowledged: tuple[Finding, ...] = ()
     failures: tuple[str, ...] = ()
@@ -161,6 +163,18 @@ class Night:
     nights: int = 0
     elapsed_s: float | None = None
     simulated: bool = False
+
+    def with_more(
+        self, findings: Iterable[Finding] = (), failures: Iterable[str] = (), warnings: Iterable[str] = (), **other: Any
+    ) -> Night:
+        """Return the night with more findings, failures and warnings, each line once, and other fields as given."""
+        return replace(
+            self,
+            findings=(*self.findings, *findings),
+            failures=tuple(dict.fromkeys((*self.failures, *failures))),
+            warnings=tuple(dict.fromkeys((*self.warnings, *warnings))),
+            **other,
+        )
 
     @property
     def status(self) -> Status:

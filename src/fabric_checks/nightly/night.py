@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from fabric_checks.core import files
 from fabric_checks.nightly import carriers, journal, retention, summary
 from fabric_checks.nightly.model import Acknowledgement, Night
-from fabric_checks.nightly.observed import Observed, observed
+from fabric_checks.nightly.observed import observed
 from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.summary import Summary
-from fabric_checks.nightly.trends import Trends, trends
+from fabric_checks.nightly.trends import trends
 from fabric_checks.nightly.wall.showing import Wall
 from fabric_checks.records import runs
-from fabric_checks.records.record import is_success
-from fabric_checks.records.runs import Session
 
 
 def spend(plan: Plan, lock: int) -> Summary:
@@ -34,36 +33,18 @@ def spend(plan: Plan, lock: int) -> Summary:
     _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
-    loaded = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
-    session = loaded or Session(plan.session, None)
-    wall.records = session.records
-    seen = observed(session) if loaded else Observed()
-    kept, history = _keep(plan, trouble) if seen.measured else (False, Trends())
-    found += [line for line in (*history.warnings, *seen.notes) if line not in found]
+    session = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
+    night = Night(plan.session, plan.system, plan.level, warnings=tuple(found), elapsed_s=elapsed_s)
+    night = observed(night, session) if session else night
+    kept = _keep(plan, night, trouble) if night.measured else None
+    left_out = kept.warnings[len(night.warnings) :] if kept else ()
+    night = kept or night
     known = plan.folder / "known-warnings.json"
-    due = trouble.attempt("the warnings", lambda: retention.due(found, known, datetime.now(timezone.utc)))
-    due = [*trouble.warnings, *(found if due is None else due)]
-    warnings = [*due, *(line for line in found if line not in due)]
-    trouble.failures += seen.failures
-    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
-    night = Night(
-        plan.session,
-        plan.system,
-        plan.level,
-        findings=(*seen.findings, *history.findings),
-        failures=tuple(trouble.failures),
-        warnings=tuple(warnings),
-        due=tuple(due),
-        cases=len(cases),
-        passed=sum(is_success(case.result) for case in cases),
-        records=sum(record["metric"] is not None for record in session.records),
-        measured=seen.measured,
-        limits=seen.limits,
-        blind=seen.blind,
-        nights=history.nights,
-        elapsed_s=elapsed_s,
-        simulated=any(record["evidence"] for record in session.records),
-    )
+    due = trouble.attempt("the warnings", lambda: retention.due(night.warnings, known, datetime.now(timezone.utc)))
+    due = [*trouble.warnings, *(night.warnings if due is None else due)]
+    trouble.failures += night.failures
+    warnings = tuple(dict.fromkeys((*due, *night.warnings)))
+    night = replace(night, failures=tuple(trouble.failures), warnings=warnings, due=tuple(due))
     # Read again: somebody may have acknowledged a finding while the night ran.
     news = journal.news(journal.read(plan.journal, []), night)
     quiet = [each.finding for each in news.acknowledged]
@@ -71,14 +52,15 @@ def spend(plan: Plan, lock: int) -> Summary:
 
     def report(page: Path) -> None:
         archive = plan.archive if kept else None
-        retention.write_report(plan.results, plan.system, page, archive=archive, left_out=history.warnings)
+        retention.write_report(plan.results, plan.system, page, archive=archive, left_out=left_out)
 
+    wall.records = session.records if session else ()
     return _write(plan, Summary(night, news, {}), trouble, report, wall)
 
 
-def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledgement], trouble: Trouble) -> None:
+def _warn_of_cut_night(plan: Plan, entries: Sequence[Night | Acknowledgement], trouble: Trouble) -> None:
     """Warn if the last night was cut short, as by a reboot."""
-    nights = [entry for entry in entries if isinstance(entry, journal.Entry)]
+    nights = [entry for entry in entries if isinstance(entry, Night)]
     if nights and not nights[-1].ended and nights[-1].session != plan.session:
         session = nights[-1].session
         trouble.warnings.append(
@@ -87,15 +69,15 @@ def _warn_of_cut_night(plan: Plan, entries: Sequence[journal.Entry | Acknowledge
         )
 
 
-def _keep(plan: Plan, trouble: Trouble) -> tuple[bool, Trends]:
-    """Archive all results, and search the history; return whether they were archived, and the history."""
-    archive, system, session = plan.archive, plan.system, plan.session
-    faults = trouble.attempt("the archive", lambda: retention.archive_results(plan.results, archive, session))
+def _keep(plan: Plan, night: Night, trouble: Trouble) -> Night | None:
+    """Archive all results, and return the night with what the history shows; None if they could not be archived."""
+    step = partial(retention.archive_results, plan.results, plan.archive, plan.session)
+    faults = trouble.attempt("the archive", step)
     if faults is None:
-        return False, Trends()
-    found = trouble.attempt("the history", lambda: trends(archive, system, session)) or Trends()
-    moved = trouble.attempt("the ports of cases", lambda: carriers.changes(archive, system, session)) or ()
-    return True, replace(found, findings=(*found.findings, *moved), warnings=(*faults, *found.warnings))
+        return None
+    night = night.with_more(warnings=faults)
+    night = trouble.attempt("the history", partial(trends, plan.archive, night)) or night
+    return trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
 
 
 def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object], wall: Wall) -> Summary:

@@ -5,41 +5,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from fabric_checks.core.text import count_text, first_of, names_text, sentence, value_text
 from fabric_checks.nightly import sight
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.records import runs
-from fabric_checks.records.record import Record, case_name, never_began
+from fabric_checks.records.record import Record, case_name, is_success, never_began
 from fabric_checks.records.runs import Case, Session
 
 #: Kinds of findings that say why, or would: of ports, rails, hosts and GPUs; see :mod:`fabric_checks.ports`.
 PORTS = ("port", "rail", "host", "gpu")
 #: The reason of a case that has no room for its files, which has nothing to do with the fabric.
 NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|Read-only file system")
-
-
-@dataclass(frozen=True)
-class Observed:
-    """The findings of a run.
-
-    :param findings: the faults of the machine, each once; those with a culprit first.
-    :param failures: why the run itself cannot be trusted, a line each.
-    :param measured: the names of the cases that have values.
-    :param limits: by case, the smallest faults that it would have named, see :mod:`fabric_checks.nightly.sight`.
-    :param blind: why no slow node would have been named, a line for each partition of which that is true.
-    :param notes: limitations of single cases, a line each, the same as long as it stays so.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    failures: tuple[str, ...] = ()
-    measured: frozenset[str] = frozenset()
-    limits: Mapping[str, sight.Limits] = field(default_factory=dict)
-    blind: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,8 +96,12 @@ def _without_numbers(text: str) -> str:
     return re.sub(r"[0-9][0-9.,]*", "#", text)
 
 
-def observed(session: Session) -> Observed:
-    """Return the findings of a session."""
+def observed(night: Night, session: Session) -> Night:
+    """Return a night with the findings of its session, and what that would have shown.
+
+    Findings with a culprit come first. Failures are why the run itself cannot be trusted; warnings are limitations of
+    single cases, the same as long as they stay so.
+    """
     by_case: dict[str, list[Record]] = {}
     for record in session.records:
         by_case.setdefault(case_name(record), []).append(record)
@@ -150,91 +134,99 @@ def observed(session: Session) -> Observed:
     findings += _alike([each for each in left if not each.case.fixture and each.case.result != "fail_deps"])
     failures += runs.other_faults(session)
     blind, notes = sight.blind(by_case)
-    return Observed(
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
+    return night.with_more(
         (*blamed, *findings),
-        tuple(failures),
-        measured,
-        sight.limits(by_case),
-        tuple(blind),
+        failures,
         (*notes, *sight.topology_notes(by_case)),
+        measured=measured,
+        limits=sight.limits(by_case),
+        blind=tuple(blind),
+        cases=len(cases),
+        passed=sum(is_success(case.result) for case in cases),
+        records=sum(record["metric"] is not None for record in session.records),
+        simulated=any(record["evidence"] for record in session.records),
     )
 
 
-class _Line(NamedTuple):
-    """A line of a case's analysis on a node, path or part: its kind, sign and loss, see :class:`Finding`."""
-
-    case: str
-    text: str
-    kind: str
-    sign: str
-    loss: float | None = None
-    details: tuple[str, ...] = ()
-
-    @property
-    def by_ports(self) -> bool:
-        """Whether ports, rails or the host show it, and not a slow transfer."""
-        return self.kind in PORTS
+def _loss(found: Mapping[str, Any]) -> float | None:
+    """Return the loss of a part: the share that is missing, or microseconds of latency; None without a number."""
+    if found.get("excess_us") is not None:
+        return max(float(found["excess_us"]), 0.0) or None
+    return None if found.get("share") is None else max(1 - float(found["share"]), 0.0)
 
 
-def _line(case: str, found: Mapping[str, Any], what: str) -> _Line:
-    """Return the line for a finding of an analysis; :param what: the name of the part that is blamed."""
-    kind, share, excess_us = str(found.get("kind")), found.get("share"), found.get("excess_us")
+def _sign(found: Mapping[str, Any], what: str) -> tuple[str, float]:
+    """Return the sign of a slow part, see :class:`Finding`; :param what: the name of the part."""
+    kind = found.get("kind")
     if kind in PORTS:
         # Numbers of errors differ from night to night: without them, only another counter or port is another sign.
-        return _Line(case, found["text"], kind, f"{kind} {what}: {_without_numbers(found['text'])}")
-    if excess_us is not None:
-        return _Line(case, found["text"], kind, f"{kind} {what}, us", max(excess_us, 0.0) or None)
-    loss = None if share is None else max(1 - share, 0.0)
-    return _Line(case, found["text"], kind, f"{kind} {what}", loss, tuple(found.get("details") or ()))
+        return f"{kind} {what}: {_without_numbers(found['text'])}", 0.0
+    return f"{kind} {what}{'' if found.get('excess_us') is None else ', us'}", _loss(found) or 0.0
+
+
+#: What the analysis of a case is certain of, with the name of the case.
+_Seen = tuple[str, Mapping[str, Any]]
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[Finding]:
     """Return a finding for each node, path, cable and switch that the analysis of some case is certain of."""
-    lines: dict[tuple[tuple[str, ...], str], list[_Line]] = {}  # by hosts and, where there are none, by part
+    seen: dict[tuple[tuple[str, ...], str], list[_Seen]] = {}  # by hosts and, where there are none, by part
     for name, records in by_case.items():
         for found in records[0]["findings"] or ():
             if found.get("fault"):
                 hosts = tuple(sorted(set(found.get("hosts") or ())))
                 part = "" if hosts else str(found.get("part") or found["text"])
-                lines.setdefault((hosts, part), []).append(_line(name, found, part or " ".join(hosts)))
-    for key in [(hosts, part) for hosts, part in lines if len(hosts) > 1]:
+                seen.setdefault((hosts, part), []).append((name, found))
+    signs = {key: [_sign(found, key[1] or " ".join(key[0])) for _, found in of_key] for key, of_key in seen.items()}
+    for key in [(hosts, part) for hosts, part in seen if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
-        ends = [((host,), "") for host in key[0] if ((host,), "") in lines]
+        ends = [((host,), "") for host in key[0] if ((host,), "") in seen]
         if ends:
-            lines[ends[0]] += lines.pop(key)
-    with_hosts_first = sorted(lines.items(), key=lambda item: not item[0][0])
-    return [_fault(hosts, part, of_key) for (hosts, part), of_key in with_hosts_first]
+            seen[ends[0]] += seen.pop(key)
+            signs[ends[0]] += signs.pop(key)
+    with_hosts_first = sorted(seen, key=lambda key: not key[0])
+    return [_fault(*key, seen[key], signs[key]) for key in with_hosts_first]
 
 
-def _fault(hosts: tuple[str, ...], part: str, lines: Sequence[_Line]) -> Finding:
-    """Return one finding from all lines on some hosts or a part: the slow paths, and the errors of their ports."""
+def _fault(hosts: tuple[str, ...], part: str, seen: Sequence[_Seen], signs: Iterable[tuple[str, float]]) -> Finding:
+    """Return one finding of all that is seen on some hosts or a part: the slow paths, and the errors of their ports."""
     subject = part or _subject(hosts)
-    slow = list(dict.fromkeys(line.text for line in lines if not line.by_ports))
-    of_ports = list(dict.fromkeys(line.text for line in lines if line.by_ports))
+    slow, of_ports = (
+        list(dict.fromkeys(found["text"] for _, found in seen if (found.get("kind") in PORTS) == is_of_ports))
+        for is_of_ports in (False, True)
+    )
     first = (slow or of_ports)[0]
     # A text names the node or path itself, as a rule, and perhaps its ranks.
     is_named = not slow or all(name in first for name in hosts or (part,))
-    title = sentence(first if is_named else f"{subject} is slow: {first}")
+    title, rest = _cut(first if is_named else f"{subject} is slow: {first}")
     alone = [] if slow else ["no slow path was found with it"]
     more = [f"more: fabric-checks show --node {hosts[0]}"] if of_ports and len(hosts) == 1 else []
-    more_of = dict.fromkeys(text for line in lines for text in line.details)
-    texts = first_of([text for text in dict.fromkeys((*slow, *more_of, *of_ports)) if text != title])
-    cases = list(dict.fromkeys(line.case for line in lines))
+    texts = dict.fromkeys((*slow, *(text for _, found in seen for text in found.get("details") or ()), *of_ports))
+    texts.pop(first, None)
+    cases = list(dict.fromkeys(case for case, _ in seen))
     sizes: dict[str, float | None] = {}
-    for line in lines:
-        if sight.is_limited(line.kind):
-            losses = [loss for loss in (sizes.get(line.kind), line.loss) if loss is not None]
-            sizes[line.kind] = min(losses, default=None)
+    for kind in {str(found.get("kind")) for _, found in seen}:
+        if sight.is_limited(kind):
+            losses = [_loss(found) for _, found in seen if found.get("kind") == kind]
+            sizes[kind] = min((loss for loss in losses if loss is not None), default=None)
     return Finding(
         title=title,
-        details=(*alone, *texts, f"seen by {', '.join(first_of(cases))}", *more),
+        details=(*rest, *alone, *first_of(list(texts)), f"seen by {names_text(cases, 6)}", *more),
         keys=frozenset({f"part:{part}" if part else "hosts:" + " ".join(hosts)}),
         cases=frozenset(cases),
         hosts=hosts,
-        signs=_worst((line.sign, line.loss or 0.0) for line in lines),
+        signs=_worst(signs),
         subject=subject,
         sizes=sizes,
     )
+
+
+def _cut(text: str) -> tuple[str, list[str]]:
+    """Return a text as one short sentence, and what is left of it for a line below."""
+    title = sentence(text)
+    left = text.removeprefix(title.removesuffix(" ...")).lstrip(",;: ")
+    return title, [f"... {left}"] if left else []
 
 
 def _subject(hosts: Sequence[str]) -> str:
@@ -288,9 +280,10 @@ def _of_cases(title: str, details: Sequence[str], failures: Sequence[_Failure]) 
     """Return the finding that some cases fail."""
     names = frozenset(each.case.name for each in failures)
     signs = _worst(sign for each in failures for sign in each.signs)
+    title, rest = _cut(title)
     return Finding(
-        sentence(title),
-        (title, *details) if sentence(title) != title else tuple(details),
+        title,
+        (*rest, *details),
         frozenset(f"case:{name}" for name in names),
         names,
         signs=signs,

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -67,18 +65,17 @@ def nodes_of(reservation: str | None) -> list[Node]:
     :raises FabricError: if Slurm does not answer.
     """
     show = ["scontrol", "-a", "-o", "show"]
-    nodes = slurm.parse_nodes(printed([*show, "node"]))
     if reservation is None:
-        return nodes
+        return slurm.parse_nodes(printed([*show, "node"]))
     try:
-        kept = slurm.parse_reservation(printed([*show, "reservation", reservation]))
+        nodes, begins, is_active = slurm.parse_reservation(printed([*show, "reservation", reservation]))
     except FabricError:
         raise ReservationError(
             f"Slurm shows no reservation {reservation}; `scontrol show reservation` lists all"
         ) from None
-    if not kept.active:
-        raise ReservationError(f"the reservation {reservation} is not active: it begins at {kept.begins}")
-    return slurm.parse_nodes(printed([*show, "node", kept.nodes]), reserved=True)
+    if not is_active:
+        raise ReservationError(f"the reservation {reservation} is not active: it begins at {begins}")
+    return slurm.parse_nodes(printed([*show, "node", nodes]), reserved=True)
 
 
 def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
@@ -89,9 +86,13 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
     :raises FabricError: if the scheduler does not answer, or has neither that queue nor a default one.
     """
     if reservations.is_slurm(scheduler):
-        partition = _named(access, "-p", "--partition") or _default_queue()
+        partition = reservations.option(access, "-p", "--partition")
+        if partition is None:  # sinfo marks the default by an asterisk
+            partition = next(iter(re.findall(r"(?m)^(\S+)\*$", printed(["sinfo", "-h", "-o", "%P"]))), None)
+        if partition is None:
+            raise FabricError("Slurm has no default partition; name one in `access` of the system's partition")
         return [node for node in nodes_of(reservations.of_access(access, scheduler)) if partition in node.partitions]
-    queue = _named(access, "-q", "--queue")
+    queue = reservations.option(access, "-q", "--queue")
     if scheduler == reservations.FLUX:
         of_queue, lines = ([f"--queue={queue}"] if queue else []), "--no-header"
         nodes = printed(["flux", "resource", "status", lines, *of_queue, f"--format={flux.NODES_FORMAT}"])
@@ -101,22 +102,6 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
     if queue is None:
         raise FabricError("PBS has no default queue; name one with -q in `access` of the system's partition")
     return pbs.nodes_of(queue, printed(["pbsnodes", "-a"]), printed(["qstat", "-Qf"]))
-
-
-def _named(access: Sequence[str], *option: str) -> str | None:
-    """Return the value of an option among those of `access`; None without it."""
-    parser = argparse.ArgumentParser(add_help=False)  # sbatch accepts abbreviations, too
-    parser.add_argument(*option, dest="value")
-    value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[0].value
-    return value
-
-
-def _default_queue() -> str:
-    queues = printed(["sinfo", "-h", "-o", "%P"]).split()
-    marked = [queue.rstrip("*") for queue in queues if queue.endswith("*")]
-    if not marked:
-        raise FabricError("Slurm has no default partition; name one in `access` of the system's partition")
-    return marked[0]
 
 
 def drain_command(scheduler: str, nodes: Sequence[str], reason: str) -> list[str]:
@@ -129,33 +114,32 @@ def drain_command(scheduler: str, nodes: Sequence[str], reason: str) -> list[str
 
 
 def why_no_job_can_start(system: str) -> str | None:
-    """Return why no job of a system can start: what keeps each node of its Slurm out of service, as maintenance.
+    """Return why no job of a system can start: what keeps each node of its partitions out of service, as maintenance.
 
     Jobs that run in a reservation do so also while it is for maintenance; only its nodes count for them.
 
-    None if one node is in service, or if that is unknown: the system has no Slurm, or ReFrame or Slurm does not answer,
-    which the run reports.
+    None if one node is in service, or if that is unknown: the nodes of a partition are not listed, or ReFrame or the
+    scheduler does not answer, which the run reports.
     """
-    if shutil.which("scontrol") is None:
+    if not any(map(shutil.which, ("scontrol", "flux", "pbsnodes"))):
         return None
     try:
         partitions = configuration(system).get("partitions", [])
     except FabricError:
         return None
-    schedulers = [(each["scheduler"], each.get("access", ())) for each in partitions]
-    names = {reservations.of_access(access, name): None for name, access in schedulers if reservations.is_slurm(name)}
-    causes = [_why_none_starts(name) for name in names]
+    causes = [_why_none_starts(each["scheduler"], each.get("access", ())) for each in partitions]
     return causes[0] if causes and all(causes) else None
 
 
-def _why_none_starts(reservation: str | None) -> str | None:
+def _why_none_starts(scheduler: str, access: Sequence[str]) -> str | None:
     try:
-        nodes = nodes_of(reservation)
+        nodes = nodes_for(scheduler, access) if reservations.takes_nodes(scheduler) else []
     except ReservationError as error:
         return str(error)
     except FabricError:
         return None
     if not nodes or any(node.fault is None for node in nodes):
         return None
+    reservation = reservations.of_access(access, scheduler)
     where = f" of the reservation {reservation}" if reservation else ""
     return f"no node{where} is in service: {listed(faults(nodes))}"

@@ -33,7 +33,7 @@ FEWEST_NODES = 4
 #: A case is blind if it would not have named a node that loses a quarter of its bandwidth, as by a link that is trained
 #: at three of four lanes; one that would not have named a loss of a tenth is noted.
 BLIND_FROM, NOTED_FROM = 0.25, 0.10
-_REMEDY = "run the night while nobody else uses the machine, for example in a reservation"
+_REMEDY = "run it while nobody else does, as in a reservation"
 
 
 def is_limited(kind: str) -> bool:
@@ -125,10 +125,8 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
             continue
         losses = [loss for _, loss in cases if loss is not None]
         smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
-        lines.append(
-            f"no {what}{smallest} would have been named on {partition}: values of {_cases(names)} vary too much; "
-            f"{_REMEDY}"
-        )
+        missed = f"no {what}{smallest} would have been named"
+        lines.append(f"values of {_cases(names)} vary too much on {partition}: {missed}; {_REMEDY}")
     notes = []
     if few:
         remedy = "take a level with more nodes"

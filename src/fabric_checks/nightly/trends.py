@@ -9,7 +9,6 @@ series some seem to change by chance, so that only what stands far out of a seri
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +16,7 @@ import polars as pl
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes
 from fabric_checks.core.text import first_of, names_text
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.records import reading
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session
@@ -29,32 +28,20 @@ LEAST_PERCENT = 10.0
 LEAST_NOISE = 6.0
 
 
-@dataclass(frozen=True)
-class Trends:
-    """The findings of the history.
+def trends(archive: Path, night: Night) -> Night:
+    """Return a night with what the history of its series shows: changes for the worse that last.
 
-    :param findings: changes for the worse that last, those that began on one night together.
-    :param nights: how many runs of the system there are.
-    :param warnings: records that could not be read, a line each.
-    """
+    Those that began on one night together are one finding; records that cannot be read are warnings.
 
-    findings: tuple[Finding, ...] = ()
-    nights: int = 0
-    warnings: tuple[str, ...] = ()
-
-
-def trends(archive: Path, system: str, session: str) -> Trends:
-    """Search the history of the series that a session measured.
-
-    :param archive: the archive, with the records of the session.
+    :param archive: the archive, with the records of the night.
     :raises RecordError: if there is none.
     """
-    source = Source("history", archive, None, None, {"system": system})
+    source = Source("history", archive, None, None, {"system": night.system})
     loaded = reading.load([source], [*FIELDS, "session"], compact=True)
     nights = loaded.frame["session"].n_unique()
     if nights < MIN_RUNS:
-        return Trends((), nights, loaded.faults)
-    tonight = loaded.frame.filter((pl.col("session") == session) & pl.col("metric").is_not_null())
+        return night.with_more(warnings=loaded.faults, nights=nights)
+    tonight = loaded.frame.filter((pl.col("session") == night.session) & pl.col("metric").is_not_null())
     history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
     runs = by_session(history)
     began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
@@ -62,7 +49,7 @@ def trends(archive: Path, system: str, session: str) -> Trends:
     events: dict[str, list[Event]] = {}
     for event in events_of(worse):
         events.setdefault(began.get(event.at, ""), []).append(event)
-    return Trends(tuple(_finding(of_night) for of_night in events.values()), nights, loaded.faults)
+    return night.with_more(map(_finding, events.values()), warnings=loaded.faults, nights=nights)
 
 
 def stands_out(change: Change) -> bool:

@@ -5,7 +5,8 @@ The host that retransmits a segment is not necessarily the one that lost it: wha
 retransmitted by all its partners. But the host that misses a segment queues those that follow (``TCPOFOQueue``) or
 counts the broken one (``InCsumErrors``). So a host with a bad link has most of the retransmitted segments, or most of
 the missed ones, or half of both: the two shares add up to about 1 for it, and are small for other hosts. Between two
-hosts alone no counter shows whose link it is; then both are named.
+hosts alone no counter shows whose link it is; then both are named. Where there are more, what is lost between two of
+them alone rather overflowed a queue, for a link has other partners too: nobody is blamed.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ CHANCE, AT_LEAST = 1e-6, 10
 RECOVERIES = ("TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts", "TCPLossProbes")
 #: So many broken segments are reported: a link's own check sums let none through.
 BROKEN_AT_LEAST = 3
-#: A host is named alone if its two shares make so much, and so many times that of the next.
-SCORE, TIMES_NEXT = 0.7, 1.4
+#: A host is named alone if its two shares make so much, and so many times that of the next: of three hosts, a bad link
+#: has twice that of the next, of more three times. Two are named if the second has so many times that of the third.
+SCORE, TIMES_NEXT, TIMES_THIRD = 0.7, 1.8, 1.4
 
 
 def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
@@ -44,7 +46,8 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
     if any(missed.values()):
         counter = "InCsumErrors" if is_broken else "TCPOFOQueue"
         counted += f"; missed mostly by {_most(missed)} ({counter} {sum(missed.values())})"
-    share = sum(again.values()) / max(1, sum(node.tcp.get("OutSegs", 0) for node in nodes))
+    sent = {node.node: max(1, node.tcp.get("OutSegs", 0)) for node in nodes}
+    share = max((count / sent[host] for host, count in again.items()), default=0.0)
     if len(hosts) == 1:
         (host,) = hosts
         way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
@@ -57,8 +60,8 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         finding(
             "port",
             hosts,
-            f"{text}: {100 * share:.2g} % of all TCP segments; {counted}",
-            confirmed=bool(hosts),
+            f"{text}: up to {100 * share:.2g} % of the TCP segments of a node; {counted}",
+            confirmed=len(hosts) == 1 or 0 < len(hosts) == len(nodes),
             counter="InCsumErrors" if is_broken else "RetransSegs",
             growth=sum(again.values()),
         )
@@ -110,7 +113,7 @@ def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
     third = score[order[2]] if len(order) > 2 else 0.0
     if len(order) > 2 and first >= SCORE and first >= TIMES_NEXT * second:
         return order[:1]
-    if len(order) == 2 or (first + second >= 2 * SCORE and second >= TIMES_NEXT * third):
+    if len(order) == 2 or (first + second >= 2 * SCORE and second >= TIMES_THIRD * third):
         return sorted(order[:2])
     return []
 

@@ -8,7 +8,7 @@ PBS's queue of a reservation (``-q``) or LSF's ``-U`` in `access`.
 
 from __future__ import annotations
 
-import itertools
+import argparse
 import os
 import re
 import shlex
@@ -74,12 +74,15 @@ def is_slurm(scheduler: object) -> bool:
 
 def of_access(access: Sequence[str], scheduler: str) -> str | None:
     """Return the reservation that the options of a partition of Slurm name; None without one."""
-    if not is_slurm(scheduler):
-        return None
-    words = [word for each in access for word in shlex.split(each)]
-    found = [word.partition("=")[2] for word in words if word.startswith(f"{_OPTION}=")]
-    found += [after for word, after in itertools.pairwise(words) if word == _OPTION]
-    return found[-1] if found else None
+    return option(access, _OPTION) if is_slurm(scheduler) else None
+
+
+def option(access: Sequence[str], *names: str) -> str | None:
+    """Return the value of an option among those of a partition, by its names; None without it."""
+    parser = argparse.ArgumentParser(add_help=False)  # sbatch accepts abbreviations, too
+    parser.add_argument(*names, dest="value", nargs="?")
+    value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[0].value
+    return value
 
 
 def require(name: str, system: str, partitions: Sequence[dict[str, object]]) -> None:

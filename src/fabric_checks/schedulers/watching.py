@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reframe.core.exceptions import SpawnedProcessError
@@ -40,29 +40,27 @@ FAILURES = (SpawnedProcessError, OSError, OutputError)
 class Watch:
     """The state of a job that ReFrame does not keep.
 
-    ``silent``, ``unknown``, ``unschedulable`` are since when, in seconds of the monotonic clock, the scheduler has not
-    answered, has not known the job, has had too few nodes; None while that is not so. The last three are Slurm's: the
-    job as the controller last showed it, since when accounting has been behind the controller, and whether the job is
-    over for this session.
+    ``since`` has the conditions that hold, such as ``silent``, with their beginning in seconds of the monotonic clock.
+    The last two are Slurm's: the job as the controller last showed it, and whether it is over for this session.
     """
 
     failure: ExitReason | None = None
     began: str | None = None
     cancelled: bool = False
-    silent: float | None = None
-    unknown: float | None = None
-    unschedulable: float | None = None
     nodes_asked: float = 0.0
+    since: dict[str, float] = field(default_factory=dict)
     shown: Any = None
-    behind: float | None = None
     is_over: bool = False
 
+    def lasts_s(self, condition: str) -> float:
+        """Note that a condition holds, and return for how long it has, in seconds."""
+        now = time.monotonic()
+        return now - self.since.setdefault(condition, now)
 
-def since(previous: float | None) -> tuple[float, float]:
-    """Return when a condition began, and how long it has lasted, in seconds."""
-    now = time.monotonic()
-    begin = now if previous is None else previous
-    return begin, now - begin
+    def end(self, *conditions: str) -> None:
+        """Note that conditions do not hold."""
+        for each in conditions:
+            self.since.pop(each, None)
 
 
 def run(command: str, timeout_s: float = COMMAND_S) -> str:
@@ -83,7 +81,16 @@ def last_line(error: Exception) -> str:
 
 
 class Watching:
-    """The part of a scheduler that keeps why jobs failed and when they began."""
+    """The part of a scheduler that keeps why jobs failed and when they began.
+
+    A subclass has ``name``, the scheduler's, and ``_ask_nodes``, which returns the nodes that a job can have, and
+    raises one of :data:`FAILURES`.
+    """
+
+    name: str
+    cancel: Callable[[Job], None]
+    log: Callable[[str], None]
+    _ask_nodes: Callable[[Job], list[Node]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -105,25 +112,45 @@ class Watching:
         watch = self._watch(job)
         watch.failure = watch.failure or ExitReason(f"job {job.jobid} was given up: {why}")
 
+    def _cannot_start(self, job: Job, *, now: bool) -> bool:
+        """Tell whether a job cannot start, and could not for so long that no node may come back in time.
+
+        :param now: whether it cannot at this moment, as also after a restart of the scheduler.
+        """
+        watch = self._watch(job)
+        if not now:
+            watch.end("unschedulable")
+        return now and watch.lasts_s("unschedulable") >= OUT_OF_SERVICE_S
+
+    def _cancel_waiting(self, job: Job, reason: str, nodes: Sequence[Node], *, unschedulable: bool) -> None:
+        """Cancel a job that has waited for too long, or cannot start; see :func:`.model.timed_out`."""
+        waited_s = time.time() - job.submit_time
+        failure = model.timed_out(job.jobid, waited_s, self.name, reason, nodes, unschedulable=unschedulable)
+        self._watch(job).failure = failure
+        self.cancel(job)
+
+    def _nodes(self, job: Job) -> list[Node]:
+        """Return the nodes that a job can have as they are now; none if the scheduler does not list them."""
+        try:
+            return self._ask_nodes(job)
+        except FAILURES as error:
+            self.log(f"{self.name}: its nodes: {last_line(error)}")
+            return []
+
 
 class PollingScheduler(Watching):
     """The part of a scheduler that polls jobs by one command; it comes before ReFrame's class among the bases.
 
-    A subclass has ``name``, the scheduler's; ``command``, which lists jobs; ``forgotten``, why it may not know a job;
-    ``exit_reason`` of its tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a
-    job is over; ``_ask``, which returns the jobs that are known, by id; and ``_ask_nodes``, which returns the nodes.
-    The last two raise one of :data:`FAILURES`.
+    A subclass has ``command``, which lists jobs; ``forgotten``, why it may not know a job; ``exit_reason`` of its
+    tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a job is over; and
+    ``_ask``, which returns the jobs that are known, by id, and raises one of :data:`FAILURES`.
     """
 
-    name: str
     command: str
     forgotten: str
     exit_reason: Callable[[str, Any, Sequence[Node]], ExitReason | None]
-    cancel: Callable[[Job], None]
-    log: Callable[[str], None]
     _end: Callable[[Job], None]
     _ask: Callable[[Sequence[Job]], dict[str, Any]]
-    _ask_nodes: Callable[[], list[Node]]
 
     def is_unschedulable(self, now: Any, nodes: list[Node]) -> bool:
         """Tell whether a job cannot start."""
@@ -144,20 +171,17 @@ class PollingScheduler(Watching):
             return
         for job in running:
             watch = self._watch(job)
-            watch.silent = None
+            watch.end("silent")
             if job.jobid in known:
                 self._update(job, known[job.jobid])
-                continue
-            watch.unknown, seconds = since(watch.unknown)
-            if seconds >= UNKNOWN_S:
+            elif watch.lasts_s("unknown") >= UNKNOWN_S:
                 self.forget(job)
 
     def _note_silence(self, job: Job, error: str) -> None:
         watch = self._watch(job)
-        if watch.silent is None:
+        if "silent" not in watch.since:
             getlogger().warning(f"{self.command} fails ({error}); trying again")
-        watch.silent, seconds = since(watch.silent)
-        if seconds >= SILENCE_S:
+        if (seconds := watch.lasts_s("silent")) >= SILENCE_S:
             self.give_up(job, f"{self.command} has failed for {seconds:.0f} s; it may still be in the queue")
 
     def forget(self, job: Job) -> None:
@@ -172,7 +196,7 @@ class PollingScheduler(Watching):
 
     def _update(self, job: Job, now: Any) -> None:
         watch = self._watch(job)
-        watch.unknown = None
+        watch.end("unknown")
         watch.began = now.began or watch.began
         if now.nodes:
             note(job, nodelist=list(now.nodes))
@@ -190,7 +214,7 @@ class PollingScheduler(Watching):
         if now.state == "COMPLETED":
             watch.failure = None  # it began after all, before it could be cancelled
         elif watch.failure is None and not watch.cancelled:
-            watch.failure = self.exit_reason(job.jobid, now, self._nodes())
+            watch.failure = self.exit_reason(job.jobid, now, self._nodes(job))
         self._end(job)
 
     def _cancel_if_late(self, job: Job, now: Any) -> None:
@@ -203,21 +227,6 @@ class PollingScheduler(Watching):
         if not is_late and time.monotonic() < watch.nodes_asked + ASK_NODES_S:
             return
         watch.nodes_asked = time.monotonic()
-        nodes = self._nodes()
-        if not is_late:
-            if not self.is_unschedulable(now, nodes):
-                watch.unschedulable = None
-                return
-            watch.unschedulable, seconds = since(watch.unschedulable)
-            if seconds < OUT_OF_SERVICE_S:
-                return
-        watch.failure = model.timed_out(job.jobid, waited_s, self.name, now.reason, nodes, unschedulable=not is_late)
-        self.cancel(job)
-
-    def _nodes(self) -> list[Node]:
-        """Return the nodes as they are now; none if the scheduler does not list them."""
-        try:
-            return self._ask_nodes()
-        except FAILURES as error:
-            self.log(f"{self.name}: its nodes: {last_line(error)}")
-            return []
+        nodes = self._nodes(job)
+        if is_late or self._cannot_start(job, now=self.is_unschedulable(now, nodes)):
+            self._cancel_waiting(job, now.reason, nodes, unschedulable=not is_late)

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from fabric_checks.nightly.vetting import planning
-from fabric_checks.nightly.vetting.planning import Outcome, Word, started
+from fabric_checks.nightly.vetting.planning import Outcome, Vet, Word
 
 
 def names(count):
@@ -42,24 +42,29 @@ class Machine:
         return Outcome(True, slow={node: f"{node} sends at 0.5" for node in seen}, notes=("it sees a tenth",))
 
     def vet(self):
-        _, rounds = started(self.nodes)
-        answers = None
+        vet = Vet(self.nodes)
+        rounds, answers = vet.rounds(), None
         while True:
             try:
                 groups = rounds.send(answers)
-            except StopIteration as end:
-                return end.value
+            except StopIteration:
+                return vet.verdicts
             assert len({node for group in groups for node in group}) == sum(map(len, groups))
             self.jobs += len(groups)
             self.rounds += 1
             answers = [self.outcome(group) for group in groups]
 
 
+def started(nodes):
+    vet = Vet(nodes)
+    return vet.verdicts, vet.rounds()
+
+
 def test_a_healthy_machine_takes_one_job():
     machine = Machine(9)
     found = machine.vet()
     assert found.of(Word.GOOD) == machine.nodes and machine.jobs == 1 and not found.paths and not found.reasons
-    assert found.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7 and 1 more: it sees a tenth"]
+    assert found.notes == ["9 nodes at once: it sees a tenth"]
 
 
 def test_what_the_job_that_saw_the_most_would_have_named_is_noted():
@@ -71,11 +76,11 @@ def test_what_the_job_that_saw_the_most_would_have_named_is_noted():
     (all_good,) = rounds.send(of_parts)
     with pytest.raises(StopIteration):
         rounds.send([Outcome(True, notes=(f"all {len(all_good)}",))])
-    assert verdicts.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7: all 8"]
+    assert verdicts.notes == ["8 nodes at once: all 8"]
     # A smaller job, or one that is not sure, changes nothing.
-    planning._note(verdicts, ("n0", "n1"), Outcome(True, notes=("a pair",)))
-    planning._note(verdicts, tuple(names(8)), Outcome(True, notes=("noise",), unsure="noise"))
-    assert verdicts.notes == ["on n0, n1, n2, n3, n4, n5, n6, n7: all 8"]
+    verdicts.take(("n0", "n1"), Outcome(True, notes=("a pair",)))
+    verdicts.take(tuple(names(8)), Outcome(True, notes=("noise",), unsure="noise"))
+    assert verdicts.notes == ["8 nodes at once: all 8"]
 
 
 @pytest.mark.parametrize("count", [3, 5, 8, 64, 232])
@@ -158,7 +163,7 @@ def test_the_smallest_group_that_fails_is_looked_into_first():
 
 
 def test_a_path_with_one_end_that_was_named_since_is_no_path():
-    vet = planning._Vet(started(names(2))[0])
+    vet = Vet(names(2))
     vet.verdicts.note("n1", Word.FAULTY, "is down")
     vet._explain(("n0", "n1"), "the path between n0 and n1 fails")
     assert vet.verdicts.paths == [] and vet.explained == [{"n0", "n1"}]
@@ -204,14 +209,14 @@ def test_nodes_that_the_scheduler_names_are_believed_and_the_rest_retested():
 
 
 def test_a_node_that_is_named_when_the_job_is_repeated_is_no_path():
-    _, rounds = started(names(4))
+    verdicts, rounds = started(names(4))
     assert next(rounds) == [tuple(names(4))]
     assert rounds.send([Outcome(False, why="it hung")]) == [("n0", "n1"), ("n2", "n3")]
     assert rounds.send([Outcome(True), Outcome(True)]) == [tuple(names(4))]
     assert rounds.send([Outcome(False, {"n1": "is down"}, why="n1 is down")]) == [("n0", "n2", "n3")]
-    with pytest.raises(StopIteration) as end:
+    with pytest.raises(StopIteration):
         rounds.send([Outcome(True)])
-    assert end.value.value.of(Word.FAULTY) == ["n1"] and not end.value.value.paths
+    assert verdicts.of(Word.FAULTY) == ["n1"] and not verdicts.paths
 
 
 def test_two_good_nodes_are_tested_again_if_unsure_and_one_never_alone():
@@ -232,8 +237,8 @@ def test_a_node_that_turns_out_good_has_no_reason():
 def test_a_path_is_noted_once_and_the_last_of_equal_jobs_says_what_it_saw():
     verdicts = started(names(2))[0]
     for note in "ab":
-        planning._note(verdicts, ("n0", "n1"), Outcome(True, paths=("n0 to n1",), notes=(note,)))
-    assert verdicts.paths == ["n0 to n1"] and verdicts.notes == ["on n0, n1: b"]
+        verdicts.take(("n0", "n1"), Outcome(True, paths=("n0 to n1",), notes=(note,)))
+    assert verdicts.paths == ["n0 to n1"] and verdicts.notes == ["2 nodes at once: b"]
 
 
 @pytest.mark.parametrize("job", [1, 2, 3, 6])

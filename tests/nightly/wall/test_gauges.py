@@ -74,15 +74,14 @@ def test_findings_have_kind_part_state_age_and_loss(tmp_path):
     first = night(
         1, finding(subject="node n3", sizes={"sender": 0.5}), finding("hosts:n7", signs=[("slow node n7, us", 3)])
     )
-    entry = journal.Entry(first.session, True, first.findings, first.measured)
-    known = acknowledged(journal.still_open([entry])[1])
+    known = acknowledged(journal.still_open([first])[1])
     later = night(2, first.findings[0], finding("case:B", signs=[("B: t", 0.0)], subject="B"), measured=("B",))
-    found, _ = of_night(tmp_path, later, before=[entry, known])
+    found, _ = of_night(tmp_path, later, before=[first, known])
     (one,) = having(found, "finding_since_timestamp_seconds", part="node n3", kind="sender", state="open").values()
     assert one == 1767301200.0
     assert list(having(found, "finding_loss_ratio").values()) == [0.5]  # a loss without a number is none
     assert having(found, "finding_excess_seconds", part="node", kind="hosts") == {
-        (journal.still_open([entry])[1].id,): pytest.approx(3e-6)
+        (journal.still_open([first])[1].id,): pytest.approx(3e-6)
     }
     assert having(found, "finding_since_timestamp_seconds", part="B", kind="case", state="new")
     assert having(found, "night_findings") == {

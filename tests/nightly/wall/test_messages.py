@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from fabric_checks.nightly.journal import Entry, still_open
+from fabric_checks.nightly.journal import still_open
+from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.wall import messages
 from tests.nightly.samples import acknowledged, finding, night
 
@@ -13,15 +14,13 @@ HOSTILE = "n3 <!channel> @all **b** [x](http://e.vil) www.e.vil ~town :tada: <b>
 
 
 def entry(number, *findings, ended=True, measured=("A @x",), simulated=False):
-    spent = night(number, *findings, measured=measured)
-    return Entry(
-        spent.session, ended, findings if ended else (), spent.measured if ended else frozenset(), {}, simulated
-    )
+    of = {"measured": measured} if ended else {"measured": (), "findings": ()}
+    return night(number, *findings, ended=ended, simulated=simulated, **of)
 
 
 def of(*entries, nights=None):
     """Return event, number of the night and title of all messages."""
-    sessions = {each.session for each in entries if isinstance(each, Entry)} if nights is None else nights
+    sessions = {each.session for each in entries if isinstance(each, Night)} if nights is None else nights
     found = messages.of_nights("sys", entries, sessions)
     return [(each["event"], int(each["session"][7]), each["title"].split(": ", 1)[1]) for _, each in found]
 

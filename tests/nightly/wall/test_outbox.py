@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The outbox: each message once, whatever is killed, down, refused or broken."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fabric_checks.core.locks import LockedError, exclusive
-from fabric_checks.nightly.journal import Entry
 from fabric_checks.nightly.wall import outbox
 from fabric_checks.nightly.wall.outbox import Outbox
 from fabric_checks.nightly.wall.receivers import Receiver
@@ -32,8 +32,7 @@ def box(tmp_path):
 
 def nights(count):
     """Return nights of which every other one has a finding: each but the first has a message."""
-    spent = [night(number, *([finding()] if number % 2 == 0 else [])) for number in range(1, count + 1)]
-    return [Entry(each.session, True, each.findings, each.measured) for each in spent]
+    return [night(number, *([finding()] if number % 2 == 0 else [])) for number in range(1, count + 1)]
 
 
 def known(listener, *names):
@@ -72,7 +71,7 @@ def test_a_night_that_is_judged_again_repeats_nothing_and_adds_what_is_new(box, 
         box.send(to)
     assert len(listener.requests) == 2
     again = nights(3)
-    again[1] = Entry(again[1].session, True, (*again[1].findings, finding("hosts:n9")), again[1].measured)
+    again[1] = again[1].with_more([finding("hosts:n9")])
     box.write(to, again, again[1].session)
     box.send(to)
     assert len(listener.requests) == 3
@@ -81,7 +80,7 @@ def test_a_night_that_is_judged_again_repeats_nothing_and_adds_what_is_new(box, 
 def test_a_sender_that_runs_during_a_night_hides_none_of_its_messages(box, listener):
     to, (first, second) = known(listener), nights(2)
     box.write(to, [])
-    box.write(to, [first, Entry(second.session, False)])
+    box.write(to, [first, replace(second, ended=False, findings=())])
     # The night is killed between its end in the journal and its messages; the next sender has them.
     box.write(to, [first, second])
     assert box.send(to) == [] and [each["event"] for each in listener.messages.values()] == ["new"]

@@ -160,8 +160,8 @@ def test_why_a_job_ended(state, names, nodes, says):
 
 def test_a_reservation_and_its_nodes_for_its_own_jobs():
     line = "ReservationName=w StartTime=2026-01-02T03:04:05 EndTime=x Nodes=n[1-8] NodeCnt=8 Flags=MAINT State={}"
-    assert slurm.parse_reservation(line.format("ACTIVE")) == slurm.Reservation("n[1-8]", "2026-01-02T03:04:05", True)
-    assert not slurm.parse_reservation(line.format("INACTIVE")).active
+    assert slurm.parse_reservation(line.format("ACTIVE")) == ("n[1-8]", "2026-01-02T03:04:05", True)
+    assert not slurm.parse_reservation(line.format("INACTIVE"))[2]
     with pytest.raises(OutputError, match="prints no ReservationName"):
         slurm.parse_reservation("No reservations in the system")
     lines = [NODE.format(name=name, state=state, partitions="a", rest="")

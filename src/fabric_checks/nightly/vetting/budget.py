@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fabric_checks.core.text import count_text
 from fabric_checks.nightly.vetting.machine import Machine
-from fabric_checks.nightly.vetting.planning import Group, Outcome, Verdicts, Word, started
+from fabric_checks.nightly.vetting.planning import Group, Outcome, Verdicts, Vet, Word
 
 #: Runs the jobs of a round, and returns for each its outcome and for how many minutes it had its nodes.
 Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
@@ -36,22 +37,21 @@ def spend(
     :param budget: in node-minutes; :param step_minutes: the limit of one job.
     :param spent: what was spent before, which grows.
     """
-    verdicts, rounds = started(nodes)
-    spent = spent or Spent()
+    vet, spent = Vet(nodes), spent or Spent()
+    rounds = vet.rounds()
     answers: list[Outcome] | None = None
     while True:
         try:
             groups = rounds.send(answers) if answers is not None else next(rounds)
         except StopIteration:
-            return verdicts, spent
+            return vet.verdicts, spent
         bound = step_minutes * sum(map(len, groups))
         if spent.node_minutes + bound > budget:
-            why = (
-                f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent, and the next "
-                f"jobs may need {bound:g}"
-            )
-            _stop(verdicts, why, len(groups))
-            return verdicts, spent
+            why = f"the budget of {budget:g} node-minutes is too small: {spent.node_minutes:.3g} are spent"
+            vet.stop(f"{why}, and {count_text(len(groups), 'more job')} may need {bound:g}")
+            if not vet.verdicts.of(Word.NOT_SEEN):
+                vet.verdicts.paths.append(f"not all paths were tested: {why}")
+            return vet.verdicts, spent
         done = run(groups)
         answers = [outcome for outcome, _ in done]
         spent.jobs += len(groups)
@@ -94,13 +94,3 @@ def spend_as_free(
         why = gone or verdicts.reasons.get(node, "other jobs have it; --wait MINUTES goes on when it is free")
         verdicts.note(node, Word.FAULTY if now and node in now.lost else Word.NOT_SEEN, why)
     return verdicts, spent
-
-
-def _stop(verdicts: Verdicts, why: str, due: int) -> None:
-    """Note why a vet ends before its time; :param due: how many jobs were due."""
-    not_seen = verdicts.of(Word.NOT_SEEN)
-    verdicts.settle()
-    for node in not_seen:
-        verdicts.note(node, Word.NOT_SEEN, why)
-    if not verdicts.of(Word.NOT_SEEN):
-        verdicts.paths.append(f"{'1 more job was' if due == 1 else f'{due} more jobs were'} due: {why}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import first_of
+from fabric_checks.core.text import first_of, names_text
 from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
 from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.nightly import service
@@ -115,17 +115,12 @@ def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool 
         return Switches(unknown=tuple(nodes), why=str(error))
     except OSError as error:
         return Switches(unknown=tuple(nodes), why=f"{error.filename}: {error.strerror}")
-    members: dict[str, tuple[str, ...]] = {}
-    unknown = []
-    positions, _ = names.positions(nodes, known.hosts)
-    for node, position in zip(nodes, positions.tolist(), strict=True):
-        at = NONE if position == NONE else int(known.at[position])
-        if at == NONE:
-            unknown.append(node)
-        else:
-            switch = known.switches[at]
-            members[switch] = (*members.get(switch, ()), node)
-    return Switches(members, tuple(unknown), "" if members else f"{known.source} has none of these nodes")
+    positions = zip(nodes, names.positions(nodes, known.hosts)[0].tolist(), strict=True)
+    at = {node: int(known.at[position]) for node, position in positions if position != NONE}
+    members = [tuple(node for node in nodes if at.get(node) == number) for number in range(len(known.switches))]
+    found = {switch: of_switch for switch, of_switch in zip(known.switches, members, strict=True) if of_switch}
+    unknown = tuple(node for node in nodes if at.get(node, NONE) == NONE)
+    return Switches(found, unknown, "" if found else f"{known.source} has none of these nodes")
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:
@@ -135,7 +130,9 @@ def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, st
     """
     found = []
     for name, nodes in switches.members.items():
-        bad = [f"{node} {verdicts.words[node].value}" for node in nodes if verdicts.words[node] is not Word.GOOD]
-        if bad:
-            found.append((name, len(nodes), len(nodes) - len(bad), ", ".join(bad)))
+        by_word = {word: [node for node in nodes if verdicts.words[node] is word] for word in Word}
+        good = len(by_word.pop(Word.GOOD))
+        if good < len(nodes):
+            bad = [f"{names_text(of_word, 8)} {word.value}" for word, of_word in by_word.items() if of_word]
+            found.append((name, len(nodes), good, "; ".join(bad)))
     return sorted(found, key=lambda row: (row[2] / row[1], row[0]))

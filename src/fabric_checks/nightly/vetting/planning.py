@@ -13,7 +13,7 @@ part of that in reverse order with the other.
 A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end, at most
 three times if measurements differ so much that nothing is certain of nodes that look slow.
 
-Nothing here starts anything: :func:`started` gives a generator of rounds, which is sent their outcomes.
+Nothing here starts anything: :class:`Vet` has a generator of rounds, which is sent their outcomes.
 """
 
 from __future__ import annotations
@@ -99,6 +99,25 @@ class Verdicts:
         if reason:
             self.reasons[node] = reason
 
+    def take(self, group: Group, outcome: Outcome) -> None:
+        """Note the verdicts that the outcome of a group gives."""
+        for word, named in ((Word.FAULTY, outcome.faulty), (Word.SLOW, outcome.slow)):
+            for node in named.keys() & set(group):
+                self.note(node, word, named[node])
+        self.paths += [path for path in outcome.paths if path not in self.paths]
+        if not outcome.passed:
+            return
+        seen_by = (not outcome.unsure, len(group))
+        if outcome.notes and seen_by >= self.seen_by:
+            self.seen_by = seen_by
+            self.notes = [f"{len(group)} nodes at once: {note}" for note in outcome.notes]
+        for node in group:
+            self.note(node, Word.GOOD)
+            if outcome.unsure:
+                self.unsure.setdefault(node, outcome.unsure)
+            else:
+                self.unsure.pop(node, None)
+
     def settle(self) -> None:
         """Withdraw the verdict ``good`` on nodes whose jobs do not show whether they are slow."""
         for node, why in self.unsure.items():
@@ -118,18 +137,6 @@ Round = list[Group]
 Steps = Generator[Round, list[Outcome], T]
 
 
-def started(nodes: Sequence[str]) -> tuple[Verdicts, Steps[Verdicts]]:
-    """Return the verdicts, which grow, and a generator of rounds: disjoint groups of two nodes or more to test at once.
-
-    The generator is sent an outcome for each group of a round, in their order, and returns the verdicts. Closed before
-    its end, it leaves its notes in them.
-
-    :param nodes: at least two, each once.
-    """
-    vet = _Vet(Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN)))
-    return vet.verdicts, vet.rounds(tuple(nodes))
-
-
 #: Into so many parts a group is split.
 PARTS = 4
 #: How often nodes are paired without knowing one that is healthy.
@@ -138,38 +145,43 @@ MOST_BLIND = 3
 MOST_TOGETHER = 3
 
 
-class _Vet:
-    """The state of a vet.
+class Vet:
+    """A vet of nodes, at least two, each once.
 
-    ``failed`` are the groups whose jobs failed, ``why`` the last reason for each node. ``largest`` is the largest group
-    that passed, of those whose job shows which nodes are slow. ``explained`` are sets of nodes whose failure together
-    has been reported.
+    ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the last reason
+    for each node. ``largest`` is the largest group that passed, of those whose job shows which nodes are slow.
+    ``explained`` are sets of nodes whose failure together has been reported.
     """
 
-    def __init__(self, verdicts: Verdicts) -> None:
-        self.verdicts = verdicts
+    def __init__(self, nodes: Sequence[str]) -> None:
+        self.verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
         self.failed: list[Group] = []
         self.why: dict[str, str] = {}
         self.largest: Group = ()
         self.explained: list[set[str]] = []
 
-    def rounds(self, nodes: Group) -> Steps[Verdicts]:
+    def rounds(self) -> Steps[None]:
+        """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each group."""
         try:
-            yield from self.find_faulty_nodes(nodes)
+            yield from self.find_faulty_nodes(tuple(self.verdicts.words))
             yield from self.find_faulty_paths()
             yield from self.test_together()
+            self.verdicts.settle()
         except _Waited as error:
             self.verdicts.waited = str(error)
-            for node in self.verdicts.of(Word.NOT_SEEN):
-                self.verdicts.note(node, Word.NOT_SEEN, str(error))
+            self.stop(str(error))
+
+    def stop(self, why: str) -> None:
+        """Note on the nodes that are not seen why the vet ends before its time."""
+        for node in self.verdicts.of(Word.NOT_SEEN):
+            self.verdicts.note(node, Word.NOT_SEEN, why)
         self.verdicts.settle()
-        return self.verdicts
 
     def test(self, groups: Round) -> Steps[list[Outcome]]:
         """Test a round of groups, note the verdicts that their outcomes give, and return the outcomes."""
         outcomes = yield groups
         for group, outcome in zip(groups, outcomes, strict=True):
-            _note(self.verdicts, group, outcome)
+            self.verdicts.take(group, outcome)
             if not outcome.passed:
                 self.failed.append(group)
                 self.why |= dict.fromkeys(group, outcome.why)
@@ -310,27 +322,6 @@ class _Vet:
                 return
             yield from self.test([good])
             yield from self.find_faulty_paths()
-
-
-def _note(verdicts: Verdicts, group: Group, outcome: Outcome) -> None:
-    for node, why in outcome.faulty.items():
-        if node in group:
-            verdicts.note(node, Word.FAULTY, why)
-    for node, why in outcome.slow.items():
-        if node in group:
-            verdicts.note(node, Word.SLOW, why)
-    verdicts.paths += [path for path in outcome.paths if path not in verdicts.paths]
-    if outcome.passed:
-        seen_by = (not outcome.unsure, len(group))
-        if outcome.notes and seen_by >= verdicts.seen_by:
-            verdicts.seen_by = seen_by
-            verdicts.notes = [f"on {names_text(group, 8)}: {note}" for note in outcome.notes]
-        for node in group:
-            verdicts.note(node, Word.GOOD)
-            if outcome.unsure:
-                verdicts.unsure.setdefault(node, outcome.unsure)
-            else:
-                verdicts.unsure.pop(node, None)
 
 
 def _parts(group: Group, outcome: Outcome) -> list[tuple[Group, Group]]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from fabric_checks.core.text import clean, markdown, shortened
 from fabric_checks.nightly import journal
-from fabric_checks.nightly.journal import Entry, Open
-from fabric_checks.nightly.model import Acknowledgement, grown
+from fabric_checks.nightly.journal import Open
+from fabric_checks.nightly.model import Acknowledgement, Night, grown
 from fabric_checks.nightly.summary import as_dict, when
 from fabric_checks.nightly.wall.gauges import kind_of
 from fabric_checks.records.sessions import new_session_id, started
@@ -29,13 +29,13 @@ Message = dict[str, Any]
 _Named = tuple[str, Message]
 
 
-def of_nights(system: str, entries: Sequence[Entry | Acknowledgement], sessions: set[str]) -> Iterator[_Named]:
+def of_nights(system: str, entries: Sequence[Night | Acknowledgement], sessions: set[str]) -> Iterator[_Named]:
     """Yield the messages of nights that ended, each with the name of its file; names sort by night.
 
     :param entries: the journal; :param sessions: the nights that are meant.
     """
     for number, night in enumerate(entries):
-        if not isinstance(night, Entry) or not night.ended or night.session not in sessions:
+        if not isinstance(night, Night) or not night.ended or night.session not in sessions:
             continue
         before, after = journal.still_open(entries[:number]), journal.still_open(entries[: number + 1])
         about = {"system": system, "session": night.session, "simulated": night.simulated}
@@ -60,7 +60,7 @@ def body(message: Message, form: str, key: str) -> bytes:
     return json.dumps(FORMS[form](message | {"key": key})).encode()
 
 
-def _events(night: Entry, before: Sequence[Open], after: Sequence[Open]) -> Iterator[tuple[str, Open, tuple[str, ...]]]:
+def _events(night: Night, before: Sequence[Open], after: Sequence[Open]) -> Iterator[tuple[str, Open, tuple[str, ...]]]:
     """Yield each event of a night, its finding, and lines of which the first is the title."""
     known = {each.id: each for each in before}
     for each in after:

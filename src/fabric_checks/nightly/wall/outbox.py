@@ -17,8 +17,7 @@ from pathlib import Path
 from fabric_checks.core import files
 from fabric_checks.core.locks import exclusive
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.nightly.journal import Entry
-from fabric_checks.nightly.model import Acknowledgement
+from fabric_checks.nightly.model import Acknowledgement, Night
 from fabric_checks.nightly.wall import messages, receivers
 from fabric_checks.nightly.wall.receivers import Receiver
 
@@ -35,7 +34,7 @@ class Outbox:
     def __init__(self, nights: Path) -> None:
         self.folder, self._system = nights / "outbox", nights.name
 
-    def write(self, known: Sequence[Receiver], entries: Sequence[Entry | Acknowledgement], judged: str = "") -> None:
+    def write(self, known: Sequence[Receiver], entries: Sequence[Night | Acknowledgement], judged: str = "") -> None:
         """Write the messages of the nights that ended since the last call, and of one that was judged again, each once.
 
         A receiver gets the messages of the nights after the first call with it.
@@ -44,7 +43,7 @@ class Outbox:
         :raises LockedError: if another process has been sending for long.
         """
         # A night that still runs has its messages to come.
-        nights = [entry.session for entry in entries if isinstance(entry, Entry) and entry.ended]
+        nights = [entry.session for entry in entries if isinstance(entry, Night) and entry.ended]
         for each in known:
             up_to = self.folder / each.name / "up-to"
             boxes = [self.folder / each.name / name for name in ("waiting", "sent")]

@@ -114,7 +114,7 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
         return output.parse_jobs(done.stdout, expand) if done.stdout.strip() or "unknown" not in done.stderr else {}
 
-    def _ask_nodes(self) -> list[Node]:
+    def _ask_nodes(self, job: Job) -> list[Node]:
         nodes = run(f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}")
         busy = run("flux resource list --states=allocated --no-header --format={nodelist}").strip()
         return output.parse_nodes(nodes, expand, busy)

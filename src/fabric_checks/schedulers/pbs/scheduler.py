@@ -88,7 +88,7 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
                 raise OutputError(" ".join(done.stderr.split()) or f"status {done.returncode}")
         return known
 
-    def _ask_nodes(self) -> list[Node]:
+    def _ask_nodes(self, job: Job) -> list[Node]:
         return output.parse_nodes(run("pbsnodes -a -F json"))
 
     def is_unschedulable(self, now: output.Job, nodes: list[Node]) -> bool:

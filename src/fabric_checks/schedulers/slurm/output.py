@@ -75,19 +75,6 @@ class Job:
     reservation: str = ""
 
 
-@dataclass(frozen=True)
-class Reservation:
-    """Nodes that are kept for some jobs.
-
-    :param nodes: in Slurm's notation, empty if it has none; :param begins: ISO 8601 in the time of this host.
-    :param active: whether it has begun and not ended.
-    """
-
-    nodes: str
-    begins: str
-    active: bool
-
-
 def _value(text: str, key: str, pattern: str = r"\S*") -> str:
     """Return the value of ``key=value`` in one line of scontrol."""
     match = re.search(rf"(?:^|\s){key}=({pattern})", text)
@@ -117,13 +104,14 @@ def parse_job(text: str) -> Job:
     )
 
 
-def parse_reservation(text: str) -> Reservation:
-    """Return the reservation of the line of ``scontrol -o show reservation NAME``.
+def parse_reservation(text: str) -> tuple[str, str, bool]:
+    """Return the nodes of a reservation in Slurm's notation, when it begins, and whether it has begun and not ended.
 
+    :param text: the line of ``scontrol -o show reservation NAME``.
     :raises OutputError: if it is not a reservation's.
     """
     _value(text, "ReservationName")
-    return Reservation(_value(text, "Nodes"), _value(text, "StartTime"), _value(text, "State") == "ACTIVE")
+    return _value(text, "Nodes"), _value(text, "StartTime"), _value(text, "State") == "ACTIVE"
 
 
 def parse_nodes(text: str, *, reserved: bool = False) -> list[Node]:

@@ -20,10 +20,10 @@ from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import slurm_state_completed, slurm_state_pending
 
 from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
-from fabric_checks.schedulers import model, watching
+from fabric_checks.schedulers import watching
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm import output
-from fabric_checks.schedulers.watching import FAILURES, Watching, last_line, run, since
+from fabric_checks.schedulers.watching import FAILURES, Watching, last_line, run
 
 #: When the controller is first asked about a job, and the longest interval after that; in between it is a quarter of
 #: the job's age. The question costs the controller time.
@@ -40,6 +40,8 @@ NO_CONTROLLER = "Unable to contact slurm controller"
 @register_scheduler("fabric-slurm")
 class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     """Slurm by sacct, and by the controller where sacct fails or is behind; every job ends with an exit reason."""
+
+    name = "Slurm"
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,6 +69,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         while True:
             try:
                 super().submit(job)
+                self._controller_is_silent = False
+                return
             except (SpawnedProcessError, OSError) as error:
                 cause = last_line(error)
                 # Once it has been silent for long enough, the cases that are left do not wait for it again.
@@ -77,8 +81,6 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
                     continue
                 self._controller_is_silent = NO_CONTROLLER in cause
                 raise JobSchedulerError(f"sbatch: {cause}") from None
-            self._controller_is_silent = False
-            return
 
     def poll(self, *jobs: Job) -> None:
         """Bring jobs up to date; whatever command fails, no exception leaves here.
@@ -98,7 +100,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         for job in running:
             bound_s = job.max_pending_time
             if bound_s and not self.finished(job) and _waits(job.state) and time.time() - job.submit_time >= bound_s:
-                self._cancel_waiting(job)
+                self._withdraw_waiting(job)
         for job in running:
             self._explain(job)
 
@@ -131,59 +133,49 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         except FAILURES as error:
             cause = last_line(error)
             if "Invalid job id" in cause:
-                watch.unknown, seconds = since(watch.unknown)
                 # Accounting keeps what the controller has forgotten; it may be about to report how the job ended.
-                if seconds >= BEHIND_S:
+                if watch.lasts_s("unknown") >= BEHIND_S:
                     self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
-                return
-            watch.silent, seconds = since(watch.silent)
-            if seconds >= watching.SILENCE_S:
+            elif (seconds := watch.lasts_s("silent")) >= watching.SILENCE_S:
                 self._controller_is_silent = True
                 self.give_up(job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue")
             return
-        watch.unknown = watch.silent = None
+        watch.end("unknown", "silent")
         if slurm_state_completed(info.state):
-            watch.behind, seconds = since(watch.behind)
-            if seconds >= BEHIND_S or self._accounting_again:
+            if watch.lasts_s("behind") >= BEHIND_S or self._accounting_again:
                 note(job, state=info.state, exitcode=info.exit_status, nodespec=info.nodelist)
                 note(job, completion_time=time.time())
             return
-        watch.behind = None
+        watch.end("behind")
         if self._accounting_again:
             note(job, state=info.state)
         if _waits(info.state):
-            self._cancel_if_unschedulable(job, info)
+            # As in `ReqNodeNotAvail, UnavailableNodes:n3`: what the configuration calls a reason to cancel a job.
+            is_blocked = info.reason.partition(",")[0].strip() in self.reasons_to_cancel
+            # For a moment, as after a restart of the controller, either may be true of nodes that are well.
+            if self._cannot_start(job, now=is_blocked or output.too_few(info, self._nodes(job))):
+                self._withdraw_waiting(job, unschedulable=True)
 
     def give_up(self, job: Job, why: str) -> None:
         """End a job for ReFrame, whatever becomes of it in the queue."""
         super().give_up(job, why)
         self._watch(job).is_over = True
 
-    def _cancel_if_unschedulable(self, job: Job, info: output.Job) -> None:
-        watch = self._watch(job)
-        # As in `ReqNodeNotAvail, UnavailableNodes:n3`: what the site's configuration calls a reason to cancel a job.
-        is_blocked = info.reason.partition(",")[0].strip() in self.reasons_to_cancel
-        # For a moment, as after a restart of the controller, either may be true of nodes that are well.
-        if not (is_blocked or output.too_few(info, self._nodes(job))):
-            watch.unschedulable = None
-            return
-        watch.unschedulable, seconds = since(watch.unschedulable)
-        if seconds >= watching.OUT_OF_SERVICE_S:
-            self._cancel_waiting(job, unschedulable=True)
-
-    def _cancel_waiting(self, job: Job, unschedulable: bool = False) -> None:
+    def _withdraw_waiting(self, job: Job, *, unschedulable: bool = False) -> None:
         if job.is_cancelling:
             return
-        watch = self._watch(job)
-        reason, partitions = (watch.shown.reason, watch.shown.partitions) if watch.shown else ("", frozenset())
+        shown = self._watch(job).shown
+        reason, partitions = (shown.reason, shown.partitions) if shown else ("", frozenset())
         nodes = [node for node in self._nodes(job) if not partitions or node.partitions & partitions]
-        waited_s = time.time() - job.submit_time
-        watch.failure = model.timed_out(job.jobid, waited_s, "Slurm", reason, nodes, unschedulable=unschedulable)
-        self._withdraw(job)
+        self._cancel_waiting(job, reason, nodes, unschedulable=unschedulable)
 
-    def _withdraw(self, job: Job) -> None:
+    def cancel(self, job: Job) -> None:
+        """Cancel a job; one that cannot be is tried again at the next poll.
+
+        Why: ReFrame's raises where scancel fails, which ends the session.
+        """
         try:
-            self.cancel(job)
+            super().cancel(job)
         except (SpawnedProcessError, OSError) as error:
             self.log(f"scancel {job.jobid}: {last_line(error)}")
 
@@ -201,7 +193,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             self._complete(job)
             if job.state == "NODE_FAIL":
                 # If its host was lost before it began there, Slurm queues it again, whatever was asked.
-                self._withdraw(job)
+                self.cancel(job)
             watch.failure = output.exit_reason(job.jobid, job.state, list(job.nodelist), self._nodes(job))
 
     def _complete(self, job: Job) -> None:
@@ -219,18 +211,14 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if info.nodelist and info.began:
             watch.began = datetime.fromisoformat(info.began).astimezone().isoformat()
 
-    def _nodes(self, job: Job) -> list[Node]:
-        """Return the nodes of a job's reservation, or all, as they are now; none if the controller fails."""
+    def _ask_nodes(self, job: Job) -> list[Node]:
+        """Return the nodes of a job's reservation, or all."""
         shown = self._watch(job).shown
-        try:
-            if not (shown and shown.reservation):
-                return output.parse_nodes(run("scontrol -a -o show node"))
-            text = run(f"scontrol -a -o show reservation {shlex.quote(shown.reservation)}")
-            nodes = output.parse_reservation(text).nodes
-            return output.parse_nodes(run(f"scontrol -a -o show node {shlex.quote(nodes)}"), reserved=True)
-        except FAILURES as error:
-            self.log(f"scontrol show node: {last_line(error)}")
-            return []
+        if not (shown and shown.reservation):
+            return output.parse_nodes(run("scontrol -a -o show node"))
+        text = run(f"scontrol -a -o show reservation {shlex.quote(shown.reservation)}")
+        nodes, _, _ = output.parse_reservation(text)
+        return output.parse_nodes(run(f"scontrol -a -o show node {shlex.quote(nodes)}"), reserved=True)
 
 
 def _waits(state: str | None) -> bool:
