@@ -254,7 +254,7 @@ ANALYSIS = """\
 import resource, sys, time
 start = time.perf_counter()
 from fabric_checks.diagnosis.cross_section import evaluation
-found = evaluation.of_text(open(sys.argv[1]).read())
+found = evaluation.of_run(evaluation.read(open(sys.argv[1]).read()))
 found.metrics(), found.notes()
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """

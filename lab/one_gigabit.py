@@ -60,9 +60,8 @@ def of_rotate(job):
     # Three rounds in place of seven have twelve pairs: enough for a median. With half of the messages, what passes
     # before the first and behind the last takes a tenth.
     text = job(8, job.built.folder / "rotate", "--messages", "8", "--tests", "2", "--shifts", "3")
-    return next(
-        value for name, value in evaluation.of_text(text, "rotate", LINK_MBps).metrics().items() if "median" in name
-    )
+    metrics = evaluation.of_run(evaluation.read(text, "rotate"), LINK_MBps).metrics()
+    return next(value for name, value in metrics.items() if "median" in name)
 
 
 def of_osu(job):

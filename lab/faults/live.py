@@ -132,7 +132,7 @@ class Laboratory:
                 if shapes:
                     self.cluster("shape", *shapes)
                 output = self.measure(*options)
-            report = evaluation.of_text(output, "round-robin", known=self.known)
+            report = evaluation.of_run(evaluation.read(output, "round-robin"), known=self.known)
         finally:
             for node in broken:
                 self.cluster("shape", f"{node}={RATE}")

@@ -71,7 +71,7 @@ def score(run: Mapping[str, Any], status: int, at: Scenario) -> Score:
     members: dict[int, set[str]] = {}
     for note in blamed:
         named, perhaps = _names(note)
-        exact = {i for i, fault in enumerate(faults) if named in (fault.names, fault.alias)}
+        exact = {i for i, fault in enumerate(faults) if named and named in (fault.names, fault.alias)}
         alone |= exact if perhaps == named else set()
         likely = exact | {i for i in range(len(faults)) if _includes(at, i, note, perhaps)}
         among |= likely

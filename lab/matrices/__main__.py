@@ -114,11 +114,16 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
     for record in sorted(records, key=lambda record: record["nodes"]):
         by[record["way"]][record["fault"]].append(record)
         if record in faulty:
-            for name in (record["fault"], record["condition"], f"routes {record['routing']}",
+            is_told = _group(record) != _GROUPS[2]
+            fault = record["fault"] if is_told else f"{record['fault']}, at once: cannot be told"
+            for name in (fault, record["condition"], f"routes {record['routing']}",
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)
     lines += ["", "## By fault, condition, routes and size, where pairs are measured more than once", ""]
-    lines += _table({name: groups[name] for name in [*FAULTS, *CONDITIONS, *sorted(groups)] if groups[name]}, "faults")
+    of_faults = [name for fault in FAULTS for name in sorted(groups) if name.split(", at once")[0] == fault]
+    lines += _table(
+        {name: groups[name] for name in [*of_faults, *CONDITIONS, *sorted(groups)] if groups[name]}, "faults"
+    )
     for name, faults in by.items():
         if faults:
             lines += ["", f"## {name}", "", *_table({fault: faults[fault] for fault in FAULTS if fault in faults},

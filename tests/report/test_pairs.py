@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cross-section and latency map: values from the records, maps from the kept output, and from nowhere else."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,10 @@ from tests.report import records
 from tests.report.records import record
 
 SESSION = "20261101T120000Z-0001"
-evaluate = partial(cross_section.of_text, link_MBps=None)
+
+
+def evaluate(text, link_MBps=None):
+    return cross_section.of_run(cross_section.read(text), link_MBps)
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def golden_run(golden):
 @pytest.fixture
 def latency_run():
     text = text_of(latencies([0] * 4 + [1] * 4, pair={(0, 5): 2.0}))
-    return text, latency_map.of_text(text)
+    return text, latency_map.of_run(latency_map.read(text))
 
 
 def rows_of(found, check="Rotate", **fields):

@@ -18,9 +18,8 @@ PLANNED = ROOT / "config" / "twins" / "examples" / "planned-cluster.yaml"
 def report(*faults):
     """Return the map of the planned cluster: 128 nodes on leaves of 16, a tenth of a microsecond a hop."""
     twin = replace(plan.load(PLANNED)[0].twin, faults=faults)
-    return evaluation.of_text(
-        simulate.output(twin, 128, "latency_map", PROGRAM_OPTIONS["latency_map"], simulate.Bounds())
-    )
+    text = simulate.output(twin, 128, "latency_map", PROGRAM_OPTIONS["latency_map"], simulate.Bounds())
+    return evaluation.of_run(evaluation.read(text))
 
 
 @simgrid

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evaluation import Report
+from fabric_checks.diagnosis.cross_section.noise import levels_of_nodes
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices.joining import Run
 from fabric_checks.matrices.model import End
@@ -15,7 +16,7 @@ from fabric_checks.matrices.model import End
 Pair = tuple[End, End]
 
 #: The partners of each suspect, the most slow pairs of nodes that are not suspect, and the healthy pairs.
-PARTNERS, MOST_SLOW, HEALTHY_PAIRS = 3, 6, 3
+PARTNERS, MOST_SLOW, HEALTHY_PAIRS = 3, 12, 3
 #: A pair that no suspect explains is measured again from this loss on, as a logarithm, and so many deviations.
 LEAST, ERRORS = float(-np.log(0.9)), 4.0
 
@@ -43,11 +44,19 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
 
 
 def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs whose rate is low, the slowest first, without those of some nodes that explain theirs."""
+    """Return the pairs slower than the best of both of their nodes, the slowest first.
+
+    A node of a slower kind, which may not have been separated, has no fast pairs.
+
+    :param nodes: suspects, which explain the rates of their pairs.
+    """
     if not isinstance(report, Report):
         return []
     evidence = report.mapped.evidence
     rate = np.fmax(evidence.alone, evidence.scan)
+    ends = evidence.sender, evidence.receiver
+    usual = levels_of_nodes(np.tile(rate, 2), np.concatenate(ends), evidence.ranks)[0]
+    rate -= np.minimum(np.fmin(*(usual[side] for side in ends)), 0.0)
     left = ~np.isin(evidence.sender, nodes) & ~np.isin(evidence.receiver, nodes)
     slow = np.flatnonzero(left & (rate < -max(LEAST, ERRORS * evidence.noise.scan)))
     slow = slow[np.argsort(rate[slow], kind="stable")]

@@ -35,9 +35,9 @@ def test_two_hosts_are_named_and_many_are_a_range():
 
 def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
     """Beside each other the pairs of this cluster waited for cores; those that were measured alone did not."""
-    report = evaluation.of_text(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin")
+    report = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin"))
     (fault,) = [finding for finding in report.findings if finding.is_fault]
-    assert (fault.kind, fault.hosts, fault.slow, fault.fast) == ("node", ("n1",), 14, 0)
+    assert (fault.kind, fault.hosts, fault.slow) == ("node", ("n1",), 14)
     assert fault.share == pytest.approx(0.5, abs=0.02)
 
 

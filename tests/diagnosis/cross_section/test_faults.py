@@ -4,8 +4,11 @@
 import numpy as np
 import pytest
 
+from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.sharing import max_min
-from lab.faults.trials import NOISES, Trial, outcomes
+from lab.faults.fabric import Fabric, wired
+from lab.faults.program import run
+from lab.faults.trials import NOISES, Trial, outcomes, told
 
 SEEDS = range(50_000, 50_003)
 KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
@@ -23,6 +26,19 @@ def test_the_right_leaf_is_named_where_ways_are_not_known(kind):
     _, found, wrong, _ = outcomes((Trial(kind, 0.2, 32, known="switches"), SEEDS))
     assert not wrong
     assert found["right"] + found["among"] >= len(SEEDS) - 1
+
+
+@pytest.mark.parametrize(("parts", "kind", "words"), [("cables", "group", "or several"), ("spine", "switch", "above")])
+def test_three_slow_cables_are_no_switch_where_only_switches_are_known(parts, kind, words):
+    trial = Trial("switch", 0.25, 32, known="switches")
+    wiring, known = wired(trial.shape, trial.nodes, trial.table)
+    cables = np.random.default_rng(1).choice(len(known.cables), 3, replace=False)
+    spine = known.ends[2 * cables[0]]
+    slow = {"cables": np.append(2 * cables, 2 * cables + 1),
+            "spine": np.flatnonzero((known.starts == spine) | (known.ends == spine))}[parts]  # fmt: skip
+    output = run(Fabric(wiring, known, NOISES["3 %"], 1, arcs=dict.fromkeys(slow.tolist(), 0.75)))
+    (found,) = [each for each in evaluation.of_run(output, known=told(trial, wiring, known)).findings if each.is_fault]
+    assert found.kind == kind and words in found.part
 
 
 @pytest.mark.parametrize("shape", ["fat tree 3", "dragonfly"])

@@ -193,7 +193,7 @@ def test_findings_are_plain_data():
 def culprit(kind, share, *pairs):
     part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
     none = np.empty(0, dtype=np.int64)
-    return Culprit(part, (), share, none, none, none, 1.0, 0.0, sure=True)
+    return Culprit(part, (), share, none, none, 0.0, sure=True)
 
 
 @pytest.mark.parametrize("sure", [True, False])

@@ -10,6 +10,7 @@ from fabric_checks.diagnosis.cross_section import evaluation, map_fit
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
+from lab.fluid.__main__ import Way
 
 NODES = 32
 
@@ -55,6 +56,7 @@ def test_tables_and_hosts_that_have_changed_are_doubted_and_name_nothing(table):
             assert not any(finding.kind in ("cable", "switch", "uplinks") for finding in report.findings)
             text = next(finding.text for finding in report.findings if finding.kind == "map")
             assert "is it from before the last change of cables or tables?" in text
+            assert "together carried more than a cable can" in text or "no cable that only these share" in text
             assert report.limits.cable is None
 
 
@@ -72,14 +74,29 @@ def fault(kind, part):
 def test_switches_that_leave_slow_pairs_without_one_explanation_are_doubted():
     one, other = fault("uplink", "an uplink of leaf-1"), fault("uplink", "an uplink of leaf-2")
     assert (
-        "what is slow would be an uplink of leaf-1, an uplink of leaf-2 at once" in map_fit.scattered([one, other]).text
+        "what is slow would be an uplink of leaf-1, an uplink of leaf-2 at once"
+        in map_fit.scattered([one, other], has_routes=False).text
     )
-    assert map_fit.scattered([one, fault("group", "what is between n1 to n2")]) is not None
+    assert map_fit.scattered([one, fault("group", "what is between n1 to n2")], has_routes=False) is not None
 
 
 @pytest.mark.parametrize("kinds", [["uplink"], ["uplink", "node"], ["pair", "pair"], ["group"], []])
 def test_one_explanation_by_switches_is_believed(kinds):
-    assert map_fit.scattered([fault(kind, f"{kind} {number}") for number, kind in enumerate(kinds)]) is None
+    found = [fault(kind, f"{kind} {number}") for number, kind in enumerate(kinds)]
+    assert map_fit.scattered(found, has_routes=False) is None
+
+
+@pytest.mark.parametrize(("kinds", "doubted"), [(["cable", "group"], True), (["cable", "pair", "pair"], False)])
+def test_routes_that_leave_many_slow_pairs_without_a_cable_are_doubted(kinds, doubted):
+    found = [fault(kind, f"{kind} {number}") for number, kind in enumerate(kinds)]
+    assert (map_fit.scattered(found, has_routes=True) is not None) is doubted
+
+
+@pytest.mark.parametrize("seed", [9_800_006, 9_800_008])
+def test_tables_of_another_day_blame_no_healthy_cable(seed):
+    """Some of its pairs fit a cable of the old tables; the others remain."""
+    _, score, _ = Way(32, -1, False, True, (), "").trial("tables 100% wrong, cable .75", seed)
+    assert score.among and not score.healthy
 
 
 def test_cables_faster_than_hosts_are_no_reason_to_doubt():

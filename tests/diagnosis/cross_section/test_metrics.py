@@ -10,7 +10,7 @@ from tests.diagnosis.cross_section.model import Fabric, run, text_of
 
 
 def test_a_report_measures_what_is_declared():
-    found = evaluation.of_text(text_of(run(Fabric(16, 0.01, 1))))
+    found = evaluation.of_run(evaluation.read(text_of(run(Fabric(16, 0.01, 1)))))
     assert set(found.metrics()) == {metric.name for metric in METRICS}
     # Each of one half with each of the other, in one direction, of all ordered pairs.
     assert found.metrics()["measured_pairs"] == pytest.approx(100 * 8 * 8 / (16 * 15))

@@ -98,6 +98,12 @@ def test_a_pair_is_named_if_chance_does_not_make_it_low_each_time(repeats, tail,
     assert len(named(found)) == count and (found.limits.pair is None) is (count == 0)
 
 
+@pytest.mark.parametrize(("ways", "count"), [(((2, 13),), 0), (((2, 13), (13, 2)), 2)])
+def test_both_directions_of_a_pair_are_low_by_chance_more_seldom(ways, count):
+    found = report("alone", 2, each=0.01, tail=0.01, pairs=dict.fromkeys(ways, 0.6))
+    assert len(named(found)) == count
+
+
 def test_disturbed_measurements_do_not_hide_a_slow_node():
     found = report("alone", 2, tail=0.02, seed=3, receivers={11: 0.8})
     assert named(found) == {"node n11": 0.8}

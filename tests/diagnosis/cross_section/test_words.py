@@ -18,7 +18,7 @@ BEGINNINGS = {
     "downlink": "an uplink of ",
     "link": "an uplink of ",
     "leaf pair": "the way from ",
-    "above": "a switch or cable above ",
+    "above": "a switch above ",
 }
 
 

@@ -15,9 +15,13 @@ from tests.diagnosis.latency_map.model import HOP_US, NEAR_US, latencies, text_o
 LEAVES = np.arange(64) // 16
 
 
+def report_of(text, known=None):
+    return evaluation.of_run(evaluation.read(text), known)
+
+
 def findings(latency_us, known=None, **more):
     """Return the findings as (kind, ranks, certain)."""
-    report = evaluation.of_text(text_of(latency_us, **more), known)
+    report = report_of(text_of(latency_us, **more), known)
     return {(found.kind, found.ranks, found.confirmed) for found in report.findings}
 
 
@@ -29,14 +33,14 @@ def swapped(one, other, leaf=LEAVES):
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
 def test_the_groups_are_the_leaves(noise):
-    report = evaluation.of_text(text_of(latencies(LEAVES), noise=noise))
+    report = report_of(text_of(latencies(LEAVES), noise=noise))
     assert report.findings == ()
     assert NEAR_US < report.border_us < NEAR_US + HOP_US
     assert len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
 
 
 def test_the_values():
-    report = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 1.0})))
+    report = report_of(text_of(latencies(LEAVES, pair={(3, 40): 1.0})))
     found = report.metrics()
     assert list(found) == [metric.name for metric in METRICS]
     assert found["median_latency"] == pytest.approx(NEAR_US + HOP_US)
@@ -55,12 +59,12 @@ def test_two_swapped_hosts_are_named_together(noise):
 
 
 def test_the_words_of_misplaced_hosts():
-    (found,) = evaluation.of_text(text_of(latencies(swapped(1, 33)))).findings
+    (found,) = report_of(text_of(latencies(swapped(1, 33)))).findings
     assert found.text.startswith("nodes n001 and n033 are in each other's place")
     assert found.hosts == ("n001", "n033") and found.as_dict()["fault"]
     leaf = np.array(LEAVES)
     leaf[20] = 3
-    (found,) = evaluation.of_text(text_of(latencies(leaf))).findings
+    (found,) = report_of(text_of(latencies(leaf))).findings
     assert (found.kind, found.ranks) == ("misplaced", (20,))
     assert found.text.startswith("node n020 is near n048, n049, n050, n051, n052 and 11 more, not where it should be")
 
@@ -97,7 +101,7 @@ def test_a_detour_is_a_pair(noise):
 
 
 def test_several_detours_are_one_finding():
-    (found,) = evaluation.of_text(text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))).findings
+    (found,) = report_of(text_of(latencies(LEAVES, pair={(3, 40): 0.6, (4, 41): 0.5}))).findings
     assert found.ranks == (3, 40) and "and so are 1 more pair" in found.text
 
 
@@ -107,7 +111,7 @@ def test_what_only_some_measurements_show_is_no_fault():
     fast = text_of(latencies(LEAVES)).splitlines(keepends=True)
     mixed = [a if " 3 40 " in a else b for a, b in zip(slow, fast, strict=True)]
     assert mixed != fast and mixed != slow
-    assert evaluation.of_text("".join(mixed)).findings == ()
+    assert report_of("".join(mixed)).findings == ()
 
 
 @pytest.mark.parametrize("leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"])
@@ -133,7 +137,7 @@ def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf):
 
 def test_nodes_of_two_kinds_are_counted_and_named():
     own = dict.fromkeys(range(8), 0.4)
-    (found,) = evaluation.of_text(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
+    (found,) = report_of(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
     assert not found.as_dict()["fault"]
     assert found.text.startswith("24 of 32 nodes are alike, and 8 (n000, n001, n002 and 5 more) are 0.40 us farther")
 
@@ -146,16 +150,16 @@ def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
             if not line.startswith("#") and random.random() < 0.01:
                 *row, median, least = line.split()
                 lines[at] = " ".join([*row, f"{2 * float(median):.6g}", least])
-        assert evaluation.of_text("\n".join(lines) + "\n").findings == (), seed
+        assert report_of("\n".join(lines) + "\n").findings == (), seed
 
 
 def test_the_smallest_fault_that_would_have_been_named_is_named():
     for seed in range(8):
-        limits = evaluation.of_text(text_of(latencies(LEAVES), noise=0.02, seed=seed)).limits
+        limits = report_of(text_of(latencies(LEAVES), noise=0.02, seed=seed)).limits
         slow, far = latencies(LEAVES, node={9: limits.node_us}), latencies(LEAVES, pair={(3, 40): limits.pair_us})
         assert findings(slow, noise=0.02, seed=seed) == {("slow node", (9,), True)}
         assert findings(far, noise=0.02, seed=seed) == {("detour", (3, 40), True)}
-    assert evaluation.of_text(text_of(latencies(LEAVES), noise=0.3)).limits == evaluation.Limits(None, None)
+    assert report_of(text_of(latencies(LEAVES), noise=0.3)).limits == evaluation.Limits(None, None)
 
 
 HEALTHY = {
@@ -177,17 +181,17 @@ HEALTHY = {
 def test_nobody_is_blamed_on_a_healthy_fabric(leaf):
     for seed in range(25):
         for noise, own in ((0.0, 0.0), (0.01, 0.01), (0.05, 0.0), (0.03, 0.02), (0.3, 0.0)):
-            report = evaluation.of_text(text_of(latencies(leaf), noise=noise, own=own, seed=seed))
+            report = report_of(text_of(latencies(leaf), noise=noise, own=own, seed=seed))
             assert report.metrics()["faults"] == 0, (seed, noise, own, [found.text for found in report.findings])
 
 
 def test_noise_is_said_and_nothing_else():
-    (found,) = evaluation.of_text(text_of(latencies(swapped(1, 33)), noise=0.3)).findings
+    (found,) = report_of(text_of(latencies(swapped(1, 33)), noise=0.3)).findings
     assert found.kind == "noise" and not found.confirmed
     assert "differs by " in found.text and "idle nodes" in found.text
 
 
 def test_some_rounds_make_no_groups_but_find_a_slow_node():
-    report = evaluation.of_text(text_of(latencies(LEAVES, node={9: 1.0}), shifts=40))
+    report = report_of(text_of(latencies(LEAVES, node={9: 1.0}), shifts=40))
     assert report.border_us is None
     assert [(found.kind, found.ranks) for found in report.findings] == [("slow node", (9,))]

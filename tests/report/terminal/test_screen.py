@@ -155,7 +155,7 @@ def test_a_change_of_protocol_is_no_reason_to_worry():
 
 def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     """All that the analysis says of a real output of rotate on nodes that share cores."""
-    found = evaluation.of_text(golden("rotate/mpich-5.0.2.txt"))
+    found = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.txt")))
     assert {note["kind"] for note in found.notes()} >= {"slowest pair", "limits"} and not found.metrics()["faults"]
     blaming = [note for note in found.notes() if note["kind"] not in findings.DESCRIBING]
     assert [finding.text for finding in findings.findings(of_records([record(findings=found.notes())]))] == [

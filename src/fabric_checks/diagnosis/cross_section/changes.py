@@ -59,9 +59,7 @@ def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
     :param blamed: positions of the pairs of parts that are slow: they say nothing of other nodes.
     """
     evidence, series = mapped.evidence, mapped.evidence.series
-    scanned = evidence.scan
-    if mapped.corrected:
-        scanned = mapped.rest
+    scanned = mapped.rest if mapped.corrected else evidence.scan
     limit = -float(max(LOW_ERRORS * (mapped.of_rest if mapped.corrected else evidence.noise.scan), LEAST_LOW))
     if not np.any(scanned < limit) or np.mean(scanned[~np.isnan(scanned)] < limit) > MOST_LOW:
         return []
@@ -108,7 +106,8 @@ def _change(rank: int, sends: Mask, rows: tuple[Numbers, Array, Mask, Mask], spr
     of_sides = {"sending": sends, "receiving": ~sends}
     side = max(of_sides, key=lambda each: int(low[of_sides[each]].sum()))
     both = min(low[mask].sum() for mask in of_sides.values()) * len(of_sides) ** 2 >= low.sum()
-    times = min(_episodes(low[mask]) for name, mask in of_sides.items() if both or name == side)
+    began = [low[mask] & ~np.append(False, low[mask][:-1]) for name, mask in of_sides.items() if both or name == side]
+    times = min(int(each.sum()) for each in began)
     own = np.flatnonzero(np.ones(len(low), dtype=bool) if both else of_sides[side])
     when, rate, low, alone = when[own], rate[own], low[own], alone[own]
     lows = np.flatnonzero(low)
@@ -121,8 +120,3 @@ def _change(rank: int, sends: Mask, rows: tuple[Numbers, Array, Mask, Mask], spr
     share = float(np.exp(np.median(rate[low])))
     begin, end = int(when[first]), int(when[last])
     return Change(rank, "both" if both else side, share, begin, end, len(lows), len(inside), bool(flaps and not ended))
-
-
-def _episodes(low: Mask) -> int:
-    """Return how often measurements became low."""
-    return int(low[0]) + int((~low[:-1] & low[1:]).sum())

@@ -104,30 +104,26 @@ class Report:
             f"{100 * share:.1f} % at link/{k}{' or less' if k == bandwidths.MOST_SHARING else ''}"
             for k, share in self.plateaus.items()
         )
-        by_switch = [
-            f"{value:.0f} MB/s {'within a switch' if name == 'median_within_switches' else 'between switches'}"
-            for name, value in self.of_switches.items()
-        ]
         found: list[dict[str, Any]] = [finding.as_dict() for finding in self.findings]
-        found.append(
+        found += [
             {
                 "kind": "slowest pair",
                 "ranks": [sender, receiver],
                 "hosts": [self.output.hosts[sender], self.output.hosts[receiver]],
                 "MBps": rate,
                 "text": f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s",
-            }
-        )
-        found.append(
+            },
             {
                 "kind": "plateaus",
                 "link_MBps": self.link_MBps,
                 "shares": {str(k): share for k, share in self.plateaus.items()},
                 "text": f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}",
-            }
-        )
-        if by_switch:
-            text = f"the median of the scan is {', '.join(by_switch)} (by {self.mapped.known.source})"
+            },
+        ]
+        if self.of_switches:
+            where = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
+            medians = ", ".join(f"{value:.0f} MB/s {where[name]}" for name, value in self.of_switches.items())
+            text = f"the median of the scan is {medians} (by {self.mapped.known.source})"
             found.append({"kind": "by switch", **self.of_switches, "text": text})
         found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed]
         if self.ways is not None:
@@ -135,22 +131,8 @@ class Report:
         return [*found, self.limits.note()]
 
 
-def of_text(
-    text: str, pattern: str | None = None, link_MBps: float | None = None, known: FabricMap | None = None
-) -> Report:
-    """Analyse the output of ``rotate``.
-
-    :param pattern: the pattern that was asked for, if one was.
-    :param link_MBps: the rate of a link in MB/s if it is known, see
-        :func:`fabric_checks.diagnosis.cross_section.bandwidths.plateaus`.
-    :param known: the map of the fabric, as far as it is known.
-    :raises OutputError: if the output is not whole, or that of another pattern.
-    """
-    return of_run(read(text, pattern), link_MBps, known)
-
-
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
-    """Read the output of ``rotate``; the parameters and errors are those of :func:`of_text`."""
+    """Read the output of ``rotate``; raise :class:`OutputError` if it is not whole, or not of the pattern asked for."""
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
         raise OutputError(f"the pattern {pattern} was asked for, but the output is that of {output.pattern}")
@@ -163,33 +145,31 @@ def of_run(
     known: FabricMap | None = None,
     cannot_tell: Sequence[str] = (),
 ) -> Report:
-    """Analyse a run; the parameters are those of :func:`of_text`.
+    """Analyse a run.
 
+    :param link_MBps: the rate of a link in MB/s if it is known, see
+        :func:`fabric_checks.diagnosis.cross_section.bandwidths.plateaus`.
+    :param known: the map of the fabric, as far as it is known.
     :param cannot_tell: what the program did not measure, if it is another than ``rotate``.
     """
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
-    found, mapped = _found(output, mapped)
-    found = (*found, *findings.below_line_rate(mapped, link_MBps))
+    doubt = map_fit.misfit(mapped, output.hosts)
+    found = findings.find(output, mapped) if doubt is None else []
+    doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
+    if doubt is not None:
+        mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
+        found = [*findings.find(output, mapped), doubt]
+    found += findings.below_line_rate(mapped, link_MBps)
     ways = leaves.of_output(output, mapped)
     if ways is not None:
-        found = (*leaves.lost(ways, mapped, output.hosts, [each.part for each in findings.faults(found)]), *found)
+        found = [*leaves.lost(ways, mapped, output.hosts, [each.part for each in findings.faults(found)]), *found]
     slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
     again = output.phases["together"] if output.confirmed else None
     smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
     if output.at_once:
         smallest = Limits(inference.least_of_nodes(mapped.evidence) if output.confirmed else None, None, None)
     not_measured = (*cannot_tell, *missed(mapped, output.hosts, confirmed=output.confirmed or output.is_table))
-    return Report(output, matrix, link, bandwidths.plateaus(matrix, link), found, mapped, smallest, not_measured, ways)
-
-
-def _found(output: rotate.RotateOutput, mapped: MappedEvidence) -> tuple[tuple[Finding, ...], MappedEvidence]:
-    """Return the findings, and the evidence on the map that they are of: on none if it does not fit the run."""
-    doubt = map_fit.misfit(mapped, output.hosts)
-    found = findings.find(output, mapped) if doubt is None else []
-    doubt = doubt or map_fit.scattered(found)
-    if doubt is None:
-        return tuple(found), mapped
-    unmapped = parts.on_map(mapped.evidence, mapped.nodes, None)
-    return (*findings.find(output, unmapped), doubt), unmapped
+    levels = bandwidths.plateaus(matrix, link)
+    return Report(output, matrix, link, levels, tuple(found), mapped, smallest, not_measured, ways)

@@ -17,19 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fabric_checks.diagnosis.cross_section import kinds
+from fabric_checks.diagnosis.cross_section import kinds, noise
 from fabric_checks.diagnosis.cross_section.kinds import Kind
-from fabric_checks.diagnosis.cross_section.noise import (
-    OF_BEST,
-    Array,
-    Noise,
-    clipped,
-    node_spread,
-    of_controls,
-    of_repeats,
-    top_of,
-    with_spread,
-)
+from fabric_checks.diagnosis.cross_section.noise import Array, Noise
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
 Numbers = NDArray[np.int64]
@@ -123,17 +113,9 @@ class Evidence:
         """The rate of healthy pairs by the kinds of their nodes, as logarithms of the fastest kind's."""
         return np.minimum(self.of_kind[self.sender], self.of_kind[self.receiver])
 
-    def without(self, blamed: Numbers) -> Evidence:
-        """Return the evidence with the spread of healthy pairs estimated without those of parts that are blamed.
-
-        :param blamed: positions of the pairs of these parts.
-        """
-        left = [values for pair, values in self.controls if pair not in blamed]
-        return replace(self, noise=with_spread(left, self.noise))
-
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
         """Return the standard errors of ``alone`` of some pairs by repetition."""
-        return OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
+        return noise.OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
 
 
 def of_output(output: RotateOutput) -> Evidence:
@@ -164,9 +146,9 @@ def of_output(output: RotateOutput) -> Evidence:
     )
     pairs, round_, when = (by_pair[name].to_numpy() for name in ("pair", "round", "when"))
     sender, receiver = pairs // ranks, pairs % ranks
-    columns = {name: by_pair[name].fill_null(np.nan).to_numpy() for name in _RATES}
+    columns = {name: by_pair[name].fill_null(np.nan).to_numpy() for name in ("alone", "middle", "together", "scan")}
     scanned = columns["scan"][~np.isnan(columns["scan"])]
-    top, fastest, seen = top_of(scanned)
+    top, fastest, seen = noise.top_of(scanned)
     control = table.filter(pl.col("phase") == "control")
     best_of_controls = control.group_by("pair").agg(_best(pl.col("rate")))["rate"].to_numpy()
     reference = float(np.median(best_of_controls)) if len(best_of_controls) else top
@@ -175,13 +157,13 @@ def of_output(output: RotateOutput) -> Evidence:
 
     controlled, samples = _samples(control)
     _, again = _samples(table.filter(pl.col("phase") == "alone"))
-    repeat = of_repeats([*samples, *again])
-    samples, again = clipped(samples, repeat), clipped(again, repeat)
-    of_nodes = node_spread(columns["scan"], sender, receiver, fastest)
+    repeat = noise.of_repeats([*samples, *again])
+    samples, again = noise.clipped(samples, repeat), noise.clipped(again, repeat)
+    of_nodes = noise.node_spread(columns["scan"], sender, receiver, fastest)
     reached = len(np.union1d(controlled // ranks, controlled % ranks)) / ranks
-    noise = of_controls(samples, again, repeat, (fastest, seen), (of_nodes, reached))
+    spread = noise.of_controls(samples, again, repeat, (fastest, seen), (of_nodes, reached))
     if output.is_table and not repeat:
-        noise = replace(noise, repeat=noise.scan)  # measured once: pairs differ by no more than measurements do
+        spread = replace(spread, repeat=spread.scan)  # measured once: pairs differ by no more than measurements do
     position = np.searchsorted(pairs, table["pair"].to_numpy())
     series = Series(
         position,
@@ -203,7 +185,7 @@ def of_output(output: RotateOutput) -> Evidence:
         series,
         (int(when.max()) + 1, int(series.when.max()) + 1),
         float(np.exp(reference)),
-        noise,
+        spread,
         ranks,
         hosts if hosts > 1 else ranks,
         tuple(zip(np.searchsorted(pairs, controlled).tolist(), samples, strict=True)),
@@ -215,9 +197,6 @@ def of_output(output: RotateOutput) -> Evidence:
         output.rails,
         output.share,
     )
-
-
-_RATES = ("alone", "middle", "together", "scan")
 
 
 def _best(rate: pl.Expr) -> pl.Expr:

@@ -13,15 +13,10 @@ from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import changes, words
 from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.inference import (
-    LEAST_FAULT,
-    NEIGHBOURS,
-    OF_NODES,
-    Culprit,
-    explain,
-)
+from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, NEIGHBOURS, OF_NODES, Culprit, explain
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_DEVICES, MappedEvidence
+from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: The kinds of faults: a node by its side; a cable between switches, or one that is known by its pairs only; a switch;
@@ -59,11 +54,8 @@ class Finding:
     :param part: the name of the part, empty without one; :param side: the direction in which it is slow, or empty.
     :param ranks: of the node, or of sender and receiver; :param hosts: their names.
     :param share: its bandwidth as a share of that of healthy parts; of ``sharing`` and ``noise`` the number of pairs.
-    :param confirmed: whether it was measured alone and exceeds chance, or so many pairs of the scan, corrected for
-        sharing, show it that it need not be.
-    :param slow: the number of its pairs that were slow alone; :param slow_in_scan: that were slow in the scan only;
-        :param fast: that were faster than it allows.
-    :param confidence: from 0 to 1, of this part against others that explain the same.
+    :param confirmed: whether it was measured alone and exceeds chance.
+    :param slow: the number of its pairs that were slow alone; :param slow_in_scan: that were slow in the scan only.
     :param others: the names of parts that explain it as well.
     :param look: what to look at or measure next.
     :param text: a sentence of this; :param details: more, a line each.
@@ -80,8 +72,6 @@ class Finding:
     side: str = ""
     slow: int = 0
     slow_in_scan: int = 0
-    fast: int = 0
-    confidence: float = 1.0
     others: tuple[str, ...] = ()
     look: str = ""
     details: tuple[str, ...] = ()
@@ -100,8 +90,8 @@ class Finding:
 def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     """Return the findings of a run: faults first, the slowest first, pairs after nodes, cables and switches.
 
-    A fault is slow alone. Without that measurement (``rotate --confirm``) nothing is found, except where many pairs of
-    the scan show it when it is corrected for sharing.
+    A fault is slow alone. Without that measurement (``rotate --confirm``) there are suspects only, and these only where
+    the scan is corrected for sharing.
 
     :param mapped: the evidence of the run on the map of its fabric.
     """
@@ -124,7 +114,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     suspects = [each for each in findings if output.is_table or not each.slow]
     findings = certain or suspects[: MOST_SUSPECTS if output.is_table else MOST_PAIRS]
     pairs = [each for each in certain if each.kind == "pair"]
-    if len(pairs) > MOST_PAIRS:
+    if len({frozenset(each.ranks) for each in pairs}) > MOST_PAIRS:
         findings = [each for each in certain if each.kind != "pair"] + [_group(output.hosts, pairs)]
     blamed = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
     if not output.is_table:
@@ -159,9 +149,16 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     side = f" {named.side}" if named.side and part.kind not in (*OF_NODES, "pair", *OF_DEVICES) else ""
     of_others = "its kind" if part.kind in OF_NODES and len(mapped.evidence.kinds) > 1 else "others"
     text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of {of_others}"
-    text += f"{_since(mapped, culprit.since)}, {_evidence(mapped, culprit)}"
+    rounds, since = mapped.evidence.rounds[0], culprit.since
+    if since:
+        text += f" since about {100 * min(since / rounds, 1):.0f} % of the scan (round {min(int(since), rounds)})"
+    text += f", {_evidence(mapped, culprit)}"
     details = [f"{names_text(names, words.MOST_NAMES)} would explain it too"] if names else []
-    if part.kind in OF_NODES and not _near(mapped, culprit):
+    evidence, pairs = mapped.evidence, part.pairs
+    near = np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS * evidence.rails
+    if mapped.known.hosts:
+        near = mapped.within[pairs] | (not mapped.within.any())
+    if part.kind in OF_NODES and not near.any():
         details.append("no pair with its neighbours was measured: its path to all other nodes may be the cause instead")
     elif also:
         details.append("the other direction was not measured often enough to tell")
@@ -169,8 +166,10 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
         details.append("measured once: chance, or traffic of others, could explain this")
     elif not culprit.sure:
         details.append("chance, or the differences between healthy ones, could explain this")
+    # Bundles that have no host in common may be of several cables as well as of one switch.
+    is_group = part.kind == "above" and part.key[0] == NONE
     return Finding(
-        _KINDS.get(part.kind, part.kind),
+        "group" if is_group else _KINDS.get(part.kind, part.kind),
         named.ranks,
         tuple(hosts[rank] for rank in named.ranks),
         culprit.share,
@@ -180,29 +179,11 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
         named.side,
         len(culprit.slow),
         len(np.setdiff1d(culprit.slow_in_scan, culprit.slow)),
-        len(culprit.fast),
-        culprit.confidence,
         names,
         named.look,
         (*details, named.look),
         culprit.since / mapped.evidence.rounds[1],
     )
-
-
-def _near(mapped: MappedEvidence, culprit: Culprit) -> bool:
-    """Return whether a node was measured with one at its switch, or with one of the next ranks."""
-    evidence, pairs = mapped.evidence, culprit.part.pairs
-    if mapped.known.hosts:
-        return bool(mapped.within[pairs].any() or not mapped.within.any())
-    return bool((np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS * evidence.rails).any())
-
-
-def _since(mapped: MappedEvidence, since: float) -> str:
-    """Return since when a part is slow, in words; nothing if always."""
-    rounds = mapped.evidence.rounds[0]
-    if not since:
-        return ""
-    return f" since about {100 * min(since / rounds, 1):.0f} % of the scan (round {min(int(since), rounds)})"
 
 
 def _evidence(mapped: MappedEvidence, culprit: Culprit) -> str:
@@ -226,18 +207,12 @@ def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> 
         text = f"{name} comes and goes: {at} in {change.low} of {change.of} measurements"
     else:
         text = f"{name} was slow, {at}, for some of the run only"
-    when = (
-        f"{at} from round {change.begin} to {change.end} of {rounds}: {change.low} of {change.of} of its measurements"
-    )
+    when = f"{at} from round {change.begin} to {change.end} of {rounds}: {change.low} of {change.of} measurements"
     look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
     side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side)
     details = (when, f"only {side}", look) if side else (when, look)
-    return Finding(
-        *("past", (change.rank,), (hosts[change.rank],), change.share, False, text, name, change.side),
-        slow_in_scan=change.low,
-        look=look,
-        details=details,
-    )
+    own = (change.rank,), (hosts[change.rank],)
+    return Finding("past", *own, change.share, False, text, name, change.side, 0, change.low, (), look, details)
 
 
 def _kinds(mapped: MappedEvidence, hosts: tuple[str, ...]) -> list[Finding]:
@@ -267,7 +242,7 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
     ends = " to ".join(_range(hosts, ranks) for ranks in (senders, receivers))
-    look = "give the switches of the hosts (--topology), or the forwarding tables, to have the cable or switch named"
+    look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
     part = f"{len(pairs)} paths, {ends},"
     text = f"{part} run at {share:.2f} of the rate of others, measured alone"
     details = ("none of their nodes is slow with every partner; a cable or a switch may be common to them", look)

@@ -9,7 +9,7 @@ same as well are named with the one that was chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -17,15 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from fabric_checks.diagnosis.cross_section import noise as spreads
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import (
-    LEAST_SPREAD,
-    OF_MEDIAN,
-    OF_NODE,
-    Array,
-    levels_of_nodes,
-)
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, PRICE, MappedEvidence, Part, candidates
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates, part_of
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 
 #: Smaller losses are not reported, however certain.
@@ -45,8 +40,6 @@ BY_CHANCE = 2.5
 CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
 #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs alone.
 MOST_LOW, MOST_WORST, MOST_SLOW = 128, 6, 2048
-#: A part with one pair slow alone is at fault if so many pairs of the scan show it too, in each third of the rounds.
-FEWEST_IN_SCAN = 6
 #: Ranks no further apart than this are assumed to share a switch where switches are unknown.
 NEIGHBOURS = 2
 #: The fewest slow pairs alone of a part that became slow during the run.
@@ -71,8 +64,7 @@ class Culprit:
     :param part: the part; :param others: parts that explain the same as well.
     :param share: the rate of its pairs alone, as a share of that of healthy ones.
     :param slow: positions of its pairs that were slow alone; :param slow_in_scan: of those that were below their
-        expectation in the scan; :param fast: of those that reached more than it could give them.
-    :param confidence: from 0 to 1: the likelihood of this explanation among all that were compared.
+        expectation in the scan.
     :param since: the round of the run from which on it is slow, 0 if always.
     :param sure: whether the loss exceeds chance and the spread of healthy parts.
     """
@@ -82,8 +74,6 @@ class Culprit:
     share: float
     slow: Numbers
     slow_in_scan: Numbers
-    fast: Numbers
-    confidence: float
     since: float
     sure: bool
 
@@ -124,7 +114,8 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     if chosen:
         # Controls may pass through a slow part: the spread of healthy pairs is estimated without them.
         blamed = np.concatenate([each.part.pairs for each in chosen])
-        mapped = replace(mapped, evidence=evidence.without(blamed))
+        left = [values for pair, values in evidence.controls if pair not in blamed]
+        mapped = replace(mapped, evidence=replace(evidence, noise=spreads.with_spread(left, evidence.noise)))
         # Slow cables show once the pairs of slow nodes are left out.
         of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
         if of_nodes:
@@ -180,7 +171,7 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             below = part.pairs[evidence.alone[part.pairs] < -loss[rank] / 2]
             # With partners of a slower kind a node is as slow as these.
             sure = few and bool(every[rank]) and 3 * len(below) >= len(part.pairs)
-            culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], below[:0], 1.0, 0.0, sure)
+            culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
     whole = [_joined(each, _of_ends("node", (rank,), both)) for rank, each in found.items()]
@@ -237,8 +228,7 @@ def _sides(evidence: Evidence) -> dict[str, Sequence[Numbers]]:
 
 def _of_ends(kind: str, key: tuple[int, ...], ends: Sequence[Numbers]) -> Part:
     """Return the part of all pairs of some ranks."""
-    pairs = np.flatnonzero(np.any([np.isin(side, key) for side in ends], axis=0))
-    return Part(kind, key, PRICE[kind], pairs, np.zeros(len(pairs)))
+    return part_of(kind, key, np.any([np.isin(side, key) for side in ends], axis=0))
 
 
 def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
@@ -303,38 +293,12 @@ class _Choice:
     level: float
     gain: float = 0.0
     others: tuple[Part, ...] = ()
-    confidence: float = 1.0
     since: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Predicted:
-    """The predicted rate of each pair, alone and in the scan, as logarithms of shares.
-
-    :param bound: the highest rate while others ran, of the measurements that the prediction holds for.
-    """
-
-    alone: Array
-    in_scan: Array
-    bound: Array
-
-    def of(self, pairs: Numbers) -> _Predicted:
-        return _Predicted(self.alone[pairs], self.in_scan[pairs], self.bound[pairs])
-
-    def with_part(
-        self, part: Part, level: Array, late: NDArray[np.bool_] | bool = True, bound: Array | None = None
-    ) -> _Predicted:
-        """Return the prediction where all pairs pass through a part at a share.
-
-        :param level: that of each of its pairs; :param late: which of them the scan measured when it was slow already;
-            :param bound: the highest rates since then.
-
-        The loss of the part is divided among its pairs, or taken from one that had more than the others.
-        """
-        left = np.log(np.maximum(np.exp(self.in_scan) - (1 - np.exp(level)), 1e-6))
-        in_scan = np.where(late, np.minimum(self.in_scan, np.maximum(level - part.sharing, left)), self.in_scan)
-        bounds = self.bound if bound is None else np.where(level < self.alone, bound, self.bound)
-        return _Predicted(np.minimum(self.alone, level), in_scan, bounds)
+#: The predicted rates of pairs, as logarithms of shares: alone, in the scan, and the highest while others ran of the
+#: measurements that the prediction holds for, a row each.
+_Predicted = Array
 
 
 def _known(distances: Array) -> Array:
@@ -354,7 +318,7 @@ class _Search:
         self.alone = evidence.alone
         self.bound = evidence.bound
         self.scan = mapped.rest + mapped.expected
-        self.healthy = _Predicted(np.zeros(len(evidence.alone)), mapped.expected, evidence.bound)
+        self.healthy = np.array([np.zeros(len(evidence.alone)), mapped.expected, evidence.bound])
         of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
         self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
         self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
@@ -363,23 +327,22 @@ class _Search:
 
     def cost(self, pairs: Numbers, level: _Predicted) -> Array:
         """Return the distance of pairs from their prediction, in squared standard errors."""
-        alone = _known((self.alone[pairs] - level.alone) / self.of_alone[pairs])
-        above = np.maximum(level.bound - level.alone, 0) / self.of_bound
+        of_alone, in_scan, bound = level
+        alone = _known((self.alone[pairs] - of_alone) / self.of_alone[pairs])
+        above = np.maximum(bound - of_alone, 0) / self.of_bound
         # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
         above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
-        beyond = np.where(level.alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
-        off = _known((self.scan[pairs] - level.in_scan) / self.of_scan) ** 2
+        beyond = np.where(of_alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
+        off = _known((self.scan[pairs] - in_scan) / self.of_scan) ** 2
         scan = np.minimum(off, MOST_SCAN_WEIGHT)
         return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
 
     def predicted(self, chosen: Sequence[_Choice]) -> _Predicted:
         """Return the prediction of a set of parts."""
-        found = _Predicted(*(values.copy() for values in vars(self.healthy).values()))
+        found = self.healthy.copy()
         for each in chosen:
             pairs = each.part.pairs
-            through = self.through(found.of(pairs), each.part, each.level, each.since)
-            for values, own in zip(vars(found).values(), vars(through).values(), strict=True):
-                values[pairs] = own
+            found[:, pairs] = self.through(found[:, pairs], each.part, each.level, each.since)
         return found
 
     def slack(self, part: Part) -> Array:
@@ -403,12 +366,17 @@ class _Search:
         return np.asarray(rate - self.slack(part))
 
     def through(self, before: _Predicted, part: Part, own: float, since: float = 0.0) -> _Predicted:
-        """Return the prediction for the pairs of a part that is slow since some time."""
-        level = self.levels(part, own)
-        if not since:
-            return before.with_part(part, level)
-        bound = self.evidence.series.bound_since(part.pairs, since)
-        return before.with_part(part, level, self.evidence.when[part.pairs] >= since, bound)
+        """Return the prediction for the pairs of a part that is slow since some time.
+
+        The loss of the part is divided among its pairs, or taken from one that had more than the others.
+        """
+        level, (alone, in_scan, bound) = self.levels(part, own), before
+        left = np.log(np.maximum(np.exp(in_scan) - (1 - np.exp(level)), 1e-6))
+        late = np.minimum(in_scan, np.maximum(level - part.sharing, left))
+        if since:
+            late = np.where(self.evidence.when[part.pairs] >= since, late, in_scan)
+            bound = np.where(level < alone, self.evidence.series.bound_since(part.pairs, since), bound)
+        return np.array([np.minimum(alone, level), late, bound])
 
     def began(self, part: Part, loss: float, slow: NDArray[np.bool_]) -> float:
         """Return since when a part is slow; 0 if always, or if that explains too little.
@@ -447,17 +415,20 @@ class _Search:
     def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
         """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
         pairs = part.pairs
-        before = level.of(pairs)
-        low = self.alone[pairs] < before.alone - self.floor
-        below = self.scan[pairs] < before.in_scan - max(self.floor, 2 * self.of_scan)
+        before = level[:, pairs]
+        low = self.alone[pairs] < before[0] - self.floor
+        below = self.scan[pairs] < before[1] - max(self.floor, 2 * self.of_scan)
         if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
             return None
         # In the scan a pair has the share of the part over the number of pairs in it.
         shown = self.own(part)
         shares = np.concatenate((shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low]))
         cost = self.cost(pairs, before).sum()
+        # The quartiles of the shares, and for each the median of those near it.
+        quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
+        near = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
         best = None
-        for own in _levels(shares):
+        for own in dict.fromkeys(float(share) for both in near for share in both):
             gain = cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
             if best is None or gain > best.gain:
                 best = _Choice(part, own, float(gain))
@@ -474,17 +445,13 @@ class _Search:
         return late if since and not self.contradicted(late) else None
 
     def contradicted(self, choice: _Choice) -> bool:
-        """Return whether a part cannot be slow, because more of its pairs are fast than by chance."""
-        return bool(self.fast(choice).sum() > int(MOST_CONTRADICTIONS * len(choice.part.pairs)))
-
-    def fast(self, choice: _Choice) -> NDArray[np.bool_]:
-        """Return for each pair of a part whether it reached more than the part could give it."""
+        """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could give."""
         pairs = choice.part.pairs
         bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
         level = self.levels(choice.part, choice.level)
         fast = bound > level + CONTRADICTION * self.of_bound
         fast |= self.alone[pairs] > level + CONTRADICTION * self.of_alone[pairs]
-        return np.asarray(fast & (level < 0))
+        return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
 
     def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
         """Return the parts that gain something on top of the chosen ones, the largest gain first."""
@@ -540,18 +507,9 @@ class _Search:
 
     def gain(self, chosen: Sequence[_Choice], more: Sequence[_Choice], pairs: Numbers) -> float:
         """Return the gain of more parts on top of the chosen ones; ``pairs`` are all that pass through them."""
-        before, after = (self.predicted(each).of(pairs) for each in (chosen, [*chosen, *more]))
+        before, after = (self.predicted(each)[:, pairs] for each in (chosen, [*chosen, *more]))
         saved = self.cost(pairs, before).sum() - self.cost(pairs, after).sum()
         return float(saved) - sum(each.part.price for each in more)
-
-
-def _levels(shares: Array) -> Iterable[float]:
-    """Return the shares to try: quartiles, and for each the median of the shares near it."""
-    if len(shares) == 1:
-        return (float(shares[0]),)
-    quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
-    tried = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
-    return dict.fromkeys(float(share) for both in tried for share in both)
 
 
 def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
@@ -559,8 +517,7 @@ def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
     own = best.part.kind, best.part.key
     near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and (fit.part.kind, fit.part.key) != own]
     near = [fit for fit in near if np.isin(fit.part.pairs, best.part.pairs).any()]
-    weights = np.exp(-0.5 * (best.gain - np.array([best.gain, *(fit.gain for fit in near)])))
-    return replace(best, others=tuple(fit.part for fit in near), confidence=float(1 / weights.sum()))
+    return replace(best, others=tuple(fit.part for fit in near))
 
 
 def _culprit(
@@ -575,7 +532,7 @@ def _culprit(
     pairs, middle = part.pairs, choice.level / 2
     search = _Search(mapped, ())
     shown, own = search.own(part), search.levels(part, choice.level)
-    by_others = search.predicted([each for each in chosen if each is not choice]).alone[pairs] < own
+    by_others = search.predicted([each for each in chosen if each is not choice])[0, pairs] < own
     slow = pairs[(shown < middle) & ~by_others]
     if (evidence.repeats > 0).all():
         # All pairs are here: with a partner of a slower kind a node may lose the difference before the pair is slow.
@@ -584,7 +541,6 @@ def _culprit(
     is_low = (mapped.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)
     is_low &= (evidence.when[pairs] >= choice.since) & ~by_others
     low = pairs[is_low]
-    fast = np.setdiff1d(pairs[search.fast(choice)], slow)
     needed = 1 if part.kind == "pair" else FEWEST_PAIRS
     if len(slow) + len(low) < needed:
         return None
@@ -601,19 +557,15 @@ def _culprit(
         # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect. The
         # other direction of a suspect is measured again as well, and may be missing from the scan.
         sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
-        sure &= part.kind != "pair" or low_each_time(evidence, float(evidence.alone[slow].max())) < CHANCE
+        if part.kind == "pair":
+            back = (evidence.sender == part.key[1]) & (evidence.receiver == part.key[0]) & ~np.isnan(evidence.alone)
+            back &= (evidence.alone < middle) & (not evidence.both_ways)
+            best = float(evidence.alone[np.union1d(slow, np.flatnonzero(back))].max())
+            sure &= low_each_time(evidence, best, with_reverse=bool(back.any())) < CHANCE
     else:
-        # The measurement alone gives the loss; the other pairs of the scan show that it is the part and not the pair.
-        level = float(np.median(evidence.alone[slow] if len(slow) else scan[is_low]))
-        errors = float(evidence.error(slow)[0]) if len(slow) else search.of_scan * OF_MEDIAN / np.sqrt(len(low))
-        rounds = evidence.round[evidence.round >= 0]
-        thirds = np.unique((evidence.round[low] - rounds.min()) * 3 // (np.ptp(rounds) + 1))
         # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
-        sure = len(slow) > 0 and len(low) >= FEWEST_IN_SCAN and len(thirds) == 3
-        sure &= -level > least_loss(mapped, errors, part.kind, slowest=slowest)
-    return Culprit(
-        part, choice.others, float(np.exp(level)), slow, low, fast, choice.confidence, choice.since, bool(sure)
-    )
+        level, sure = float(np.median(evidence.alone[slow] if len(slow) else scan[is_low])), False
+    return Culprit(part, choice.others, float(np.exp(level)), slow, low, choice.since, bool(sure))
 
 
 def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> bool:

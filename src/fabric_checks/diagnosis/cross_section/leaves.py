@@ -39,6 +39,13 @@ OF_HASH = 0.3
 _FOUND = 1.645
 _FRACTIONS = {1 / 8: "an eighth", 1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds"}
 _MOST_NAMES = 4
+#: A direction, what the nodes of a switch do in it, and the side of the switch.
+_SIDES = (
+    ("up", "send", "out of it"),
+    ("down", "receive", "into it"),
+    ("up and down", "send and receive", "both ways"),
+)
+_LOOK = "count its uplinks that are up, and look at their widths, speeds and error counters"
 _IF_STATIC = (
     "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or hashed"
 )
@@ -69,7 +76,7 @@ class Ways:
 
         Tables of static routes may be uneven, and nodes of several kinds get uneven shares of what is there.
         """
-        if not self.is_enough:
+        if len(self.share) < FEWEST_GROUPS or np.isnan(self.share).any() or self.freedom < 2:
             return f"among {len(self.share)} switches the one that has lost cables cannot be identified"
         if self.kinds > 1:
             return "nodes are of several kinds, so a switch that has lost cables cannot be identified"
@@ -81,11 +88,6 @@ class Ways:
     def is_certain(self) -> bool:
         """Whether a switch is blamed that carries too little, and not only observed."""
         return not self.why_not and self.routing in (ADAPTIVE, HASHED)
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether groups can be compared."""
-        return len(self.share) >= FEWEST_GROUPS and not np.isnan(self.share).any() and self.freedom > 1
 
     def losses(self) -> tuple[Array, Array]:
         """Return the loss of each group against the others, out, in and both, and the error of each, as logarithms."""
@@ -167,35 +169,25 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
     findings = []
     for group in np.flatnonzero(beyond.any(axis=1)):
         members = ways.members[group]
-        switch = _switch(mapped, hosts, members)
+        known = np.unique(mapped.leaf[list(members)])
+        if len(known) == 1 and known[0] >= 0:
+            switch = mapped.known.switches[int(known[0])]
+        else:
+            switch = f"the switch of {names_text([name_of(hosts, rank) for rank in members], _MOST_NAMES)}"
         part = f"all uplinks of {switch}"
         if part not in named and f"switch {switch}" not in named:
             is_both = beyond[group, 2] and (loss[group, :2] > loss[group, 2] / 2).all()
             side = 2 if is_both else int(loss[group, :2].argmax())
             share = float(np.exp(-loss[group, side]))
-            found = _finding(switch, side, share, len(members), ways.rounds)
+            way, verb, side_text = _SIDES[side]
+            text = (
+                f"{switch} has lost about {_fraction(1 - share)} of its way {way}: its "
+                f"{count_text(len(members), 'node')} together {verb} {share:.2f} of what those of other switches do "
+                f"({ways.rounds} rounds); which cable it is cannot be told here: {_LOOK}"
+            )
+            found = Finding("uplinks", (), (), share, True, text, part, side_text, ways.rounds, look=_LOOK)
             findings.append(found if ways.is_certain else replace(found, confirmed=False, details=(_IF_STATIC,)))
     return findings
-
-
-def _switch(mapped: MappedEvidence, hosts: tuple[str, ...], members: tuple[int, ...]) -> str:
-    """Return the name of the switch of some ranks, by the map or by their hosts."""
-    known = mapped.leaf[list(members)]
-    if len(np.unique(known)) == 1 and known[0] >= 0:
-        return mapped.known.switches[int(known[0])]
-    return f"the switch of {names_text([name_of(hosts, rank) for rank in members], _MOST_NAMES)}"
-
-
-def _finding(switch: str, side: int, share: float, members: int, repeats: int) -> Finding:
-    way, verb = (("up", "send"), ("down", "receive"), ("up and down", "send and receive"))[side]
-    look = "count its uplinks that are up, and look at their widths, speeds and error counters"
-    text = (
-        f"{switch} has lost about {_fraction(1 - share)} of its way {way}: its {count_text(members, 'node')} together "
-        f"{verb} {share:.2f} of what those of other switches do ({repeats} rounds); which cable it is "
-        f"cannot be told here: {look}"
-    )
-    side_text = ("out of it", "into it", "both ways")[side]
-    return Finding("uplinks", (), (), share, True, text, f"all uplinks of {switch}", side_text, repeats, look=look)
 
 
 def _fraction(lost_share: float) -> str:

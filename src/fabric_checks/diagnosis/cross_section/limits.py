@@ -90,7 +90,10 @@ def limits(
     # Pairs are compared with the usual rate, or with a little less than the best of their nodes if that is more.
     scanned = evidence.scan[~np.isnan(evidence.scan)]
     best = min(0.0, top_of(scanned)[0]) if len(scanned) else 0.0
-    shared = min(max(0.0, -_usual(evidence)), threshold - best)
+    # The usual rate is, as the program defines it, the median over rounds of their medians.
+    seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
+    medians = [np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])]
+    shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), threshold - best)
 
     of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
     slowest = by_chance(mapped, np.flatnonzero(of_slow))
@@ -148,11 +151,3 @@ def _found(evidence: Evidence, together: Transfers, level: float, loss: float, s
     )
     far = float((slow & ~near).sum() / max(own.sum(), 1))
     return (1 - far) * of_near + far * of_slow
-
-
-def _usual(evidence: Evidence) -> float:
-    """Return the usual rate of the scan, as the program defines it: the median over rounds of their medians."""
-    seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
-    number, rate = evidence.round[seen], evidence.scan[seen]
-    medians = [float(np.median(rate[number == each])) for each in np.unique(number)]
-    return float(np.median(medians)) if medians else 0.0

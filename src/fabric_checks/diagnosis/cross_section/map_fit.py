@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compare the routes of a map with what pairs reached while they shared cables: a map may be out of date.
 
-Two facts need no model of faults. Pairs on one cable at the same time do not carry more than the cable, however slow
-others are; and a pair that is fast in another round and shares nothing, by the map, is not slow in this one. Where
-either is broken more often than by chance, or than by the traffic of others, nothing is named by the map. Where it has
-switches only, several explanations of slow pairs at once are doubted.
+Pairs on one cable at the same time do not carry more than the cable, however slow others are. Where that is broken more
+often than by chance, nothing is named by the map; nor where slow pairs remain that no part of it explains, or where it
+has switches only, and would need several explanations at once.
 """
 
 from __future__ import annotations
@@ -22,10 +21,8 @@ from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 
 #: A rate differs from its expectation from this share on, or from so many deviations of a measurement on.
 LEAST_OFF, ERRORS_OFF = 0.18, 6.0
-#: The fewest cases, and their least share of all that the map has of the kind, in which it does not fit. Traffic of
-#: others makes pairs slow, and none carry more than a cable.
+#: The fewest cables that carry more than they can, and their least share of those shared, by which a map does not fit.
 FEWEST_ABOVE, ABOVE = 3, 0.02
-FEWEST_BELOW, BELOW = 6, 0.10
 #: Where so many cables carry more, all are faster than the links of hosts, which the tools do not tell.
 MOST_ABOVE = 0.6
 #: So many explanations of slow pairs are seldom right at once.
@@ -34,40 +31,39 @@ _MOST_NAMES = 3
 
 
 def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
-    """Return a finding if the routes of the map do not fit the scan; None if they do, or are not known.
-
-    :param hosts: the host name of each rank.
-    """
+    """Return a finding if the routes of the map do not fit the scan; None if they do, or are not known."""
     evidence, known = mapped.evidence, mapped.known
     scanned = np.flatnonzero(~np.isnan(mapped.expected) & ~np.isnan(evidence.scan))
     if not known.has_routes or not len(scanned):
         return None
     noise = evidence.noise
     off = max(LEAST_OFF, ERRORS_OFF * float(np.hypot(noise.repeat, noise.between)))
-    above, of_shared = _above(mapped, scanned, off)
-    below, of_single = _below(mapped, scanned, off)
-    is_faster = known.rates is None and above[:1].size > 0 and of_shared[0] > MOST_ABOVE * of_shared[1]
-    is_above = not is_faster and of_shared[0] >= max(FEWEST_ABOVE, ABOVE * of_shared[1])
-    is_below = len(below) >= max(FEWEST_BELOW, BELOW * of_single)
-    if not is_above and not is_below:
+    pairs, (over, shared) = _above(mapped, scanned, off)
+    is_faster = known.rates is None and over > MOST_ABOVE * shared
+    if is_faster or over < max(FEWEST_ABOVE, ABOVE * shared):
         return None
-    pairs = np.union1d(above if is_above else above[:0], below if is_below else below[:0])
     some = [
         f"{name_of(hosts, int(evidence.sender[pair]))} to {name_of(hosts, int(evidence.receiver[pair]))}"
         for pair in pairs[:_MOST_NAMES]
     ]
-    what = "share cables and are fast together" if is_above else "share nothing and are slow together with others"
     listed = f"{len(pairs)} pairs ({names_text(some, _MOST_NAMES)}, ...)"
-    return _doubt(f"{listed} {what}, and it has the contrary", len(pairs))
+    return _doubt(f"{listed} share cables by it, and together carried more than a cable can", len(pairs))
 
 
-def scattered(found: Iterable[Finding]) -> Finding | None:
-    """Return a finding if the switches of a map leave what is slow without one explanation.
+def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
+    """Return a finding if the map leaves what is slow without one explanation.
 
-    The pairs of a cable have it in common; by a wrong map they are behind several switches, or some of them remain.
+    Slow pairs have a cable in common; by a wrong map they are behind several switches, or some of them remain.
+
+    :param has_routes: whether the map has the routes of pairs, and not their switches only.
     """
-    parts = [each.part for each in found if each.is_fault and each.kind in ("uplink", "group", "pair")]
-    if len(parts) < FEWEST_SCATTERED or not any(each.is_fault and each.kind == "uplink" for each in found):
+    certain = [each for each in found if each.is_fault]
+    remain = [each.part for each in certain if each.kind == "group"]
+    parts = [each.part for each in certain if each.kind in ("uplink", "group", "pair")]
+    if has_routes and remain:
+        what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
+        return _doubt(what, len(remain))
+    if len(parts) < FEWEST_SCATTERED or not any(each.kind == "uplink" for each in certain):
         return None
     return _doubt(f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts))
 
@@ -99,15 +95,3 @@ def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Number
     on_over = np.zeros(arcs.shape, dtype=bool)
     on_over[there] = over[which]
     return scanned[on_over.any(axis=1)], (int(over.sum()), int(shared.sum()))
-
-
-def _below(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Numbers, int]:
-    """Return the pairs that share nothing by the map and were slow in the scan, but not elsewhere; and all that do not.
-
-    Pairs that were never measured again are not counted: they may be slow by themselves.
-    """
-    evidence = mapped.evidence
-    elsewhere = np.fmax(evidence.bound, evidence.alone)[scanned]
-    single = mapped.expected[scanned] > -off / 4
-    slow = single & (evidence.scan[scanned] < np.minimum(elsewhere, 0.0) - off) & (elsewhere > -off / 2)
-    return scanned[slow], int(single.sum())

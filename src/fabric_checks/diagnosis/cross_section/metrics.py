@@ -23,12 +23,6 @@ METRICS = (
     Metric("smallest_cable_fault", "%", "smaller"),
 )
 #: Those of a run with known switches: pairs at one switch, and at two.
-OF_SWITCHES = (
-    Metric("median_within_switches", "MB/s", "larger"),
-    Metric("median_between_switches", "MB/s", "larger"),
-)
+OF_SWITCHES = (Metric("median_within_switches", "MB/s", "larger"), Metric("median_between_switches", "MB/s", "larger"))
 #: Those of GPUs that are paired rail by rail.
-OF_RAILS = (
-    Metric("slowest_rail_to_median", "%", "larger"),
-    Metric("slowest_node_to_median", "%", "larger"),
-)
+OF_RAILS = (Metric("slowest_rail_to_median", "%", "larger"), Metric("slowest_node_to_median", "%", "larger"))

@@ -19,26 +19,16 @@ Mask = NDArray[np.bool_]
 
 #: The cost of blaming a part, in units of a squared standard error: a fault is rare, and two are rarer. Parts that are
 #: composed of slow pairs cost more, by OF_CHOICE for each route that was chosen for them.
-PRICE = {
-    "sender": 10.0,
-    "receiver": 10.0,
-    "node": 11.0,
-    "arc": 10.0,
-    "cable": 11.0,
-    "switch": 11.5,
-    "leaf out": 11.0,
-    "leaf in": 11.0,
-    "leaf": 11.5,
-    "leaf pair": 12.0,
-    "uplink": 11.5,
-    "downlink": 11.5,
-    "link": 12.5,
-    "above": 13.0,
-    "pair": 13.0,
-    "host": 11.5,
-    "adapter": 11.2,
-    "rail": 11.5,
+_PRICES = {
+    10.0: ("sender", "receiver", "arc"),
+    11.0: ("node", "cable", "leaf out", "leaf in"),
+    11.2: ("adapter",),
+    11.5: ("switch", "leaf", "uplink", "downlink", "host", "rail"),
+    12.0: ("leaf pair",),
+    12.5: ("link",),
+    13.0: ("above", "pair"),
 }
+PRICE = {kind: price for price, kinds in _PRICES.items() for kind in kinds}
 #: The parts that are slow in one direction only.
 ONE_WAY = ("sender", "receiver", "arc", "leaf out", "leaf in", "uplink", "downlink")
 #: The parts that several GPUs or adapters have in common.
@@ -120,10 +110,7 @@ class MappedEvidence:
 
 
 def on_map(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) -> MappedEvidence:
-    """Put the evidence of a run on a map of its fabric.
-
-    :param hosts: the host name of each rank.
-    """
+    """Put the evidence of a run on a map of its fabric; :param hosts: the host name of each rank."""
     known = known or UNMAPPED
     position, missing = names.positions(hosts, known.hosts)
     leaf = np.where(position >= 0, known.at[np.maximum(position, 0)], NONE) if len(known.hosts) else position
@@ -187,10 +174,7 @@ def _rest(beyond: Array) -> tuple[Array, float]:
 
 
 def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
-    """Return the parts that the slow pairs pass through, each once.
-
-    :param slow: positions of the slow pairs.
-    """
+    """Return the parts that slow pairs, given by their positions, pass through, each once."""
     found: dict[tuple[str, tuple[int, ...]], Part] = {}
     for parts in (_nodes, _devices, _switches, _cables, _bundles):
         for part in parts(mapped, slow):
@@ -201,7 +185,7 @@ def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
     return usable + at_once
 
 
-def _part(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
+def part_of(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Part:
     """Return a part that no two pairs of a round share.
 
     :param mask: of its pairs; :param choices: the number of routes that were chosen for it.
@@ -229,12 +213,9 @@ def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
             ends = min(ends), max(ends)
             both = np.flatnonzero(np.isin(sender, ends) & np.isin(receiver, ends))
         yield Part("pair", ends, PRICE["pair"], both, np.zeros(len(both)))
-    for rank in np.unique(sender[slow]):
-        yield _part("sender", (int(rank),), sender == rank)
-    for rank in np.unique(receiver[slow]):
-        yield _part("receiver", (int(rank),), receiver == rank)
-    for rank in np.union1d(sender[slow], receiver[slow]):
-        yield _part("node", (int(rank),), (sender == rank) | (receiver == rank))
+    for kind, sides in {"sender": (sender,), "receiver": (receiver,), "node": (sender, receiver)}.items():
+        for rank in np.unique([side[slow] for side in sides]):
+            yield part_of(kind, (int(rank),), np.any([side == rank for side in sides], axis=0))
 
 
 def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -249,7 +230,7 @@ def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
             ranks = np.flatnonzero(group == number)
             if len(ranks) > 1:
                 mask = (group[sender] == number) | (group[receiver] == number)
-                yield _part(kind, tuple(ranks.tolist()), mask)
+                yield part_of(kind, tuple(ranks.tolist()), mask)
 
 
 def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -263,19 +244,13 @@ def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     for leaf in np.intersect1d(np.concatenate(passed), mapped.leaf[mapped.leaf >= 0]):
         key = (int(leaf),)
         starts, ends = mapped.from_leaf == leaf, mapped.to_leaf == leaf
-        if mapped.known.has_routes:
-            out, into = left == leaf, reached == leaf
-            out[:, 0] |= lost & starts
-            into[:, 0] |= lost & ends
-            yield _through("leaf out", key, mapped, out)
-            yield _through("leaf in", key, mapped, into)
-            yield _through("leaf", key, mapped, out | into)
-            yield _part("switch", key, starts | ends | (out | into).any(axis=1))
-        else:
-            yield _part("leaf out", key, mapped.across & starts)
-            yield _part("leaf in", key, mapped.across & ends)
-            yield _part("leaf", key, mapped.across & (starts | ends))
-            yield _part("switch", key, starts | ends)
+        out, into = left == leaf, reached == leaf
+        out[lost & starts] = True
+        into[lost & ends] = True
+        yield _through("leaf out", key, mapped, out)
+        yield _through("leaf in", key, mapped, into)
+        yield _through("leaf", key, mapped, out | into)
+        yield part_of("switch", key, starts | ends | (out | into).any(axis=1))
 
 
 def _ends(mapped: MappedEvidence) -> tuple[Numbers, Numbers]:
@@ -324,23 +299,20 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
         entering = across & np.isin(evidence.receiver, whole)
         key = (int(leaf),)
         if len(out):
-            yield _part("uplink", (*key, *map(int, out % size)), leaving, len(out))
+            yield part_of("uplink", (*key, *map(int, out % size)), leaving, len(out))
         if len(into):
-            yield _part("downlink", (*key, *map(int, whole)), entering, len(whole))
-            yield _part("downlink", (*key, NONE, *map(int, into)), single, len(into))
-        if len(whole) > 1:
-            for target in whole:
-                yield _part("downlink", (*key, int(target)), across & (evidence.receiver == target), 1)
+            yield part_of("downlink", (*key, *map(int, whole)), entering, len(whole))
+            yield part_of("downlink", (*key, NONE, *map(int, into)), single, len(into))
         if len(out) and len(into):
-            yield _part("link", (*key, *map(int, whole)), leaving | entering, len(out) + len(whole))
-            yield _part("link", (*key, NONE, *map(int, into)), leaving | single, len(out) + len(into))
+            yield part_of("link", (*key, *map(int, whole)), leaving | entering, len(out) + len(whole))
+            yield part_of("link", (*key, NONE, *map(int, into)), leaving | single, len(out) + len(into))
     for start, end in np.unique(np.column_stack((starts, ends)), axis=0):
         mask = across & (mapped.from_leaf == start) & (mapped.to_leaf == end)
-        yield _part("leaf pair", (int(start), int(end)), mask)
+        yield part_of("leaf pair", (int(start), int(end)), mask)
     several = np.unique(targets)
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:
-        yield _part("above", tuple(map(int, several)), across & np.isin(evidence.receiver, several), len(several))
-        yield _part("above", (NONE, *map(int, chosen)), np.isin(bundle, chosen), len(chosen))
+        yield part_of("above", tuple(map(int, several)), across & np.isin(evidence.receiver, several), len(several))
+        yield part_of("above", (NONE, *map(int, chosen)), np.isin(bundle, chosen), len(chosen))
 
 
 def _exonerated(evidence: Evidence, mask: Mask) -> bool:

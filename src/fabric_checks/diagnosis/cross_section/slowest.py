@@ -57,29 +57,22 @@ def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
     return both if mapped.corrected else min(both, _least(mapped, [alone]))
 
 
-def low_each_time(evidence: Evidence, level: float) -> float:
+def low_each_time(evidence: Evidence, level: float, *, with_reverse: bool = False) -> float:
     """Return the number of healthy pairs that are expected below a level in all of their measurements alone.
 
     The chance of a single measurement is the share of those below it, by the estimate of Krichevsky and Trofimov (The
     performance of universal encoding, IEEE Trans. Inform. Theory 27, 1981): what was not seen may be there.
 
     :param level: a logarithm; pairs whose best measurement is nearer to it are slow themselves, and no evidence.
+    :param with_reverse: in those of both of their directions.
     """
     series = evidence.series
     seen = series.alone & ~np.isnan(series.rate) & (evidence.alone[series.pair] > level / 2)
     low = (np.count_nonzero(series.rate[seen] <= level) + 0.5) / (np.count_nonzero(seen) + 1)
-    repeats, pairs = np.unique(evidence.repeats[evidence.repeats > 0], return_counts=True)
+    ends = np.sort(np.column_stack((evidence.sender, evidence.receiver)), axis=1) @ (evidence.ranks, 1)
+    times = np.bincount(ends, evidence.repeats) if with_reverse else evidence.repeats
+    repeats, pairs = np.unique(times[times > 0], return_counts=True)
     return float((pairs * low**repeats).sum()) / (2 if evidence.both_ways else 1)
-
-
-def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
-    """Return the loss by the pairs seen."""
-    weight = _likelihood(mapped, seen)
-    if weight is None:
-        return np.inf
-    chance = 2 * mapped.evidence.nodes * _beyond() @ weight
-    enough = np.flatnonzero(chance < CHANCE_OF_SLOWEST)
-    return float(LOSSES[enough[0]]) if len(enough) else np.inf
 
 
 @cache
@@ -88,8 +81,8 @@ def _beyond() -> Array:
     return np.asarray(ndtr(-(LOSSES[:, None] / DEVIATIONS + BELOW_SIDES)))
 
 
-def _likelihood(mapped: MappedEvidence, seen: Sequence[_Seen]) -> Array | None:
-    """Return the likelihood of each of :data:`DEVIATIONS`, with a flat prior; their sum is 1.
+def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
+    """Return the loss by the pairs seen, from the likelihood of each of :data:`DEVIATIONS`, with a flat prior.
 
     Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the usual rates
     alone and in the scan are unknown.
@@ -98,7 +91,7 @@ def _likelihood(mapped: MappedEvidence, seen: Sequence[_Seen]) -> Array | None:
     group = np.repeat(np.arange(len(seen)), [len(each[0]) for each in seen])
     groups = np.unique(group)
     if len(pair) < FEWEST + len(groups):
-        return None
+        return np.inf
     evidence = mapped.evidence
     sender, receiver = evidence.sender[pair], evidence.receiver[pair]
     alike = OF_SIDE * (np.equal.outer(sender, sender).astype(float) + np.equal.outer(receiver, receiver))
@@ -116,7 +109,9 @@ def _likelihood(mapped: MappedEvidence, seen: Sequence[_Seen]) -> Array | None:
         logs.append(of_scale - 0.5 * (np.log(of_each) + squares / of_each).sum(axis=1))
     log = np.array(logs)
     weight = (np.exp(log - log.max()) * np.gradient(DEVIATIONS)).sum(axis=0)
-    return np.asarray(weight / weight.sum())
+    chance = 2 * evidence.nodes * _beyond() @ (weight / weight.sum())
+    enough = np.flatnonzero(chance < CHANCE_OF_SLOWEST)
+    return float(LOSSES[enough[0]]) if len(enough) else np.inf
 
 
 def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:

@@ -41,10 +41,7 @@ class Words:
 
 
 def of_part(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
-    """Return a part in words.
-
-    :param hosts: the host name of each rank.
-    """
+    """Return a part in words."""
     if part.kind in ("sender", "receiver", "node"):
         return _node(mapped, hosts, part)
     if part.kind in OF_DEVICES:
@@ -88,7 +85,9 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
     look = f"look at the error counters of the uplinks of {leaf}; with the forwarding tables the cable is named"
     if part.kind == "leaf pair":
         return Words(f"the way from {leaf} to {known.switches[key[1]]}", "one way", "runs", look)
-    return Words(f"an uplink of {leaf}", *_bundles(hosts, part), look)
+    side = {"uplink": "out of it", "downlink": "into it", "link": "both ways"}[part.kind]
+    named = part.kind == "uplink" or (part.kind == "downlink" and key[1] != NONE)
+    return Words(f"an uplink of {leaf}", side, f"runs{_towards(hosts, key[1:])}" if named else "runs", look)
 
 
 def of_rank(mapped: MappedEvidence, hosts: tuple[str, ...], rank: int) -> str:
@@ -128,21 +127,16 @@ def _devices(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Word
     return Words(f"{name} (all its GPUs)" if are_gpus else name, "both", "sends and receives", look, part.key)
 
 
-def _bundles(hosts: tuple[str, ...], part: Part) -> tuple[str, str]:
-    """Return the direction of a cable that is known by its pairs only, and its verb."""
-    side = {"uplink": "out of it", "downlink": "into it", "link": "both ways"}[part.kind]
-    named = part.kind == "uplink" or (part.kind == "downlink" and part.key[1] != NONE)
-    return side, f"runs{_towards(hosts, part.key[1:])}" if named else "runs"
-
-
 def _above(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     leaves = np.unique(mapped.from_leaf[part.pairs])
     every = len(leaves) == len(np.unique(mapped.leaf[mapped.leaf >= 0]))
     names = [mapped.known.switches[int(leaf)] for leaf in leaves]
     below = "all switches of hosts" if every else names_text(names, MOST_NAMES)
-    targets = part.key if part.key[0] != NONE else tuple(np.unique(mapped.evidence.receiver[part.pairs]).tolist())
+    if part.key[0] == NONE:
+        look = "look at the counters of all their uplinks; with the forwarding tables the switch or cables are named"
+        return Words(f"a switch above {below}, or several of their uplinks,", "", "run", look)
     look = "look at the counters of the switches above; with the forwarding tables the switch is named"
-    return Words(f"a switch or cable above {below}", "", f"runs{_towards(hosts, targets)}", look)
+    return Words(f"a switch or cable above {below}", "", f"runs{_towards(hosts, part.key)}", look)
 
 
 def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
@@ -155,10 +149,7 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
 
 
 def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -> list[str]:
-    """Return what was not measured, a line each; nothing if everything was.
-
-    :param hosts: the host name of each rank. :param confirmed: whether suspects were measured again.
-    """
+    """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
     lines = [] if confirmed else ["what looks slow, alone: without `rotate --confirm` no node or path is blamed"]
     for side, word in ((evidence.sender, "sent"), (evidence.receiver, "received")):
@@ -179,9 +170,8 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
             ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
             lines.append(f"paths between switches that no pair took: {names_text(ways, MOST_NAMES)}")
     if known.hosts and not known.is_static:
-        lines.append(
-            f"cables and switches without hosts, of which none can be named here: {_NOT_STATIC[known.routing]}"
-        )
+        why = _NOT_STATIC[known.routing]
+        lines.append(f"cables and switches without hosts, of which none can be named here: {why}")
     lost = int((mapped.arcs[:, 0] < NONE).sum()) if known.has_routes else 0
     if lost:
         lines.append(f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take")

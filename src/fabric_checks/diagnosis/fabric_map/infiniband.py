@@ -34,6 +34,9 @@ MOST_PORTS = 254
 #: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
 MOST_ENTRIES = 400_000_000
 
+#: What occurs in the output of ``ibnetdiscover``, in forwarding tables, and in a log of OpenSM that has set some.
+IBNETDISCOVER, FORWARDING = re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-'), re.compile(r"(?m)^Unicast lids \[")
+ENGINE = re.compile(r"osm_ucast_mgr_process: (\S.*?) tables configured on all switches")
 _NODE = re.compile(r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)')
 _PORT = re.compile(
     r'\[([0-9]{1,3})\](?:\([0-9a-f]+\))?(?:\[ext [^\]]*\])?\s+"([SHR]-[0-9a-f]{1,16})"'
@@ -41,7 +44,7 @@ _PORT = re.compile(
 )
 _IGNORED = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=.*|#.*|Chassis .*")
 #: What the tools themselves report where a part of the fabric did not answer.
-_WARNING = re.compile(r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE)
+WARNING = re.compile(r"^(?:ib\w+: \[\d+\] |\S+\.c:\d+; |ib\w+: .*failed).*", re.MULTILINE)
 #: Part of a switch (SHARP), and descriptions that the factory or an image gave an adapter: no hosts.
 _AGGREGATION = re.compile(r"Aggregation Node", re.IGNORECASE)
 _NAMELESS = re.compile(
@@ -55,7 +58,6 @@ _TABLE = re.compile(r"Unicast lids \[0x[0-9a-f]+-0x[0-9a-f]+\] of switch .*?guid
 _ROUTE = re.compile(r"0x([0-9a-f]{1,4})\s+([0-9]{1,3})\s+([:#])\s*(.*)")
 _TABLE_IGNORED = re.compile(r"\s*Lid\s+Out\s+Destination.*|\s*Port\s+Info\s*")
 _COUNT = re.compile(r"([0-9]{1,6}) (?:valid )?lids dumped\s*")
-_ENGINE = re.compile(r"osm_ucast_mgr_process: (\S.*?) tables configured on all switches")
 _AR_MANAGER = re.compile(r"(?m)^.{0,80}\bAR Manager - Configuration cycle")
 
 
@@ -74,47 +76,17 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Link:
-    """A cable: the devices at its ends by their keys, and the ports there."""
-
-    a: str
-    a_port: int
-    b: str
-    b_port: int
-
-
-@dataclass(frozen=True)
 class Fabric:
-    """Devices by key, and the cables between them, each once."""
+    """Devices by key, and the cables between them, each once: the key of a device and its port at either end."""
 
     devices: Mapping[str, Device]
-    links: tuple[Link, ...]
-
-
-def is_ibnetdiscover(text: str) -> bool:
-    """Return whether a text looks like the output of ``ibnetdiscover``."""
-    return re.search(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-', text) is not None
-
-
-def is_forwarding(text: str) -> bool:
-    """Return whether a text looks like forwarding tables."""
-    return re.search(r"(?m)^Unicast lids \[", text) is not None
-
-
-def is_log(text: str) -> bool:
-    """Return whether a text looks like the log of OpenSM, with a sweep that set forwarding tables."""
-    return _ENGINE.search(text) is not None
+    links: tuple[tuple[str, int, str, int], ...]
 
 
 def routing_of_log(text: str) -> str:
     """Return the routing that the last sweep in the log of OpenSM has set up: static or adaptive."""
-    last = list(_ENGINE.finditer(text))[-1]
+    last = list(ENGINE.finditer(text))[-1]
     return ADAPTIVE if last[1].startswith("ar_") or _AR_MANAGER.search(text) else STATIC
-
-
-def without_warnings(text: str) -> tuple[str, int]:
-    """Return an output of the tools without their warnings, each of which leaves an empty line, and their number."""
-    return _WARNING.subn("", text)
 
 
 def parse_ibnetdiscover(text: str) -> Fabric:
@@ -159,7 +131,7 @@ def parse_ibnetdiscover(text: str) -> Fabric:
     return Fabric(devices, _links(ends))
 
 
-def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[Link, ...]:
+def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[tuple[str, int, str, int], ...]:
     """Return the cables, each of which has to be described at both its ends."""
     links = []
     for (own, port), (other, other_port, number) in ends.items():
@@ -170,7 +142,7 @@ def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[Link, 
                 number,
             )
         if (own, port) < (other, other_port):
-            links.append(Link(own, port, other, other_port))
+            links.append((own, port, other, other_port))
     return tuple(links)
 
 
@@ -236,15 +208,15 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
     arcs: list[tuple[int, int]] = []
     arc_at: dict[tuple[int, int], int] = {}
     cables: list[str] = []
-    for link in fabric.links:
-        if link.a in number and link.b in number:
-            a, b = number[link.a], number[link.b]
-            arc_at[a, link.a_port], arc_at[b, link.b_port] = len(arcs), len(arcs) + 1
+    for one, one_port, other, other_port in fabric.links:
+        if one in number and other in number:
+            a, b = number[one], number[other]
+            arc_at[a, one_port], arc_at[b, other_port] = len(arcs), len(arcs) + 1
             arcs += [(a, b), (b, a)]
-            cables.append(f"{names[a]} port {link.a_port} to {names[b]} port {link.b_port}")
-        for adapter, port, other in ((link.a, link.a_port, link.b), (link.b, link.b_port, link.a)):
-            if adapter not in number and other in number:
-                switch_of.setdefault(adapter, {})[port] = number[other]
+            cables.append(f"{names[a]} port {one_port} to {names[b]} port {other_port}")
+        for adapter, port, switch in ((one, one_port, other), (other, other_port, one)):
+            if adapter not in number and switch in number:
+                switch_of.setdefault(adapter, {})[port] = number[switch]
     hosts: dict[str, Device] = {}
     several: dict[str, None] = {}
     adapters = [fabric.devices[key] for key in fabric.devices if key in switch_of]

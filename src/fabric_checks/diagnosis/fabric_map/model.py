@@ -65,10 +65,7 @@ class FabricMap:
 
 
 def of_switches(source: str, members: Mapping[str, Sequence[str]], routing: str = UNKNOWN_ROUTING) -> FabricMap:
-    """Return a map of the hosts of each switch, without cables.
-
-    :param members: the hosts of each switch that has any.
-    """
+    """Return a map without cables; :param members: the hosts of each switch that has any."""
     hosts = tuple(host for names in members.values() for host in names)
     at = np.repeat(np.arange(len(members)), [len(names) for names in members.values()])
     nothing = np.empty(0, dtype=np.int64)

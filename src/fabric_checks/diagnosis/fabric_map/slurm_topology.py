@@ -52,12 +52,6 @@ def _numbers(inside: str, text: str, line: int | None) -> Iterator[str]:
         yield from (f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
 
 
-def _kinds(text: str) -> tuple[str, ...]:
-    """Return the keys of lines that give nodes their switch: switches, or blocks where no switch has nodes."""
-    has_switches = re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
-    return ("switchname",) if has_switches else ("switchname", "blockname")
-
-
 def is_topology(text: str) -> bool:
     """Return whether a text looks like ``scontrol show topology`` or ``topology.conf``."""
     return re.search(r"(?mi)^\s*(?:SwitchName|BlockName)=", text) is not None
@@ -69,7 +63,9 @@ def parse(text: str) -> FabricMap:
     :raises OutputError: if a line is malformed, or a node is at two switches.
     """
     members: dict[str, list[str]] = {}
-    kinds = _kinds(text)
+    # Where no switch has nodes, blocks give them theirs.
+    has_switches = re.search(r"(?mi)^\s*SwitchName=\S+ (.* )?Nodes=[^\s(]", text)
+    kinds = ("switchname",) if has_switches else ("switchname", "blockname")
     seen: set[str] = set()
     for number, raw in enumerate(cleaned(text).splitlines(), 1):
         line = raw.split("#", 1)[0].strip()

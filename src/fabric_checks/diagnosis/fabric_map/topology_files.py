@@ -51,18 +51,18 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     routing = UNKNOWN_ROUTING
     warnings = []
     for name, printed in texts:
-        text, warned = infiniband.without_warnings(printed)
+        text, warned = infiniband.WARNING.subn("", printed)  # each leaves an empty line
         if warned:
             lines = count_text(warned, "warning")
             warnings.append(f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing")
         try:
-            if infiniband.is_forwarding(text):
+            if infiniband.FORWARDING.search(text):
                 tables |= infiniband.parse_forwarding(text)
-            elif infiniband.is_ibnetdiscover(text):
+            elif infiniband.IBNETDISCOVER.search(text):
                 fabric = infiniband.parse_ibnetdiscover(text)
             elif slurm_topology.is_topology(text):
                 of_slurm = slurm_topology.parse(text)
-            elif infiniband.is_log(text):
+            elif infiniband.ENGINE.search(text):
                 routing = infiniband.routing_of_log(text)
             else:
                 raise OutputError(

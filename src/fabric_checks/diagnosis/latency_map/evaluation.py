@@ -165,17 +165,8 @@ class Report:
         ]
 
 
-def of_text(text: str, known: FabricMap | None = None) -> Report:
-    """Analyse the output of ``latency_map``.
-
-    :param known: the map of the fabric, as far as it is known.
-    :raises OutputError: if the output is not whole.
-    """
-    return of_run(read(text), known)
-
-
 def read(text: str) -> latency_map.LatencyOutput:
-    """Read the output of ``latency_map``; errors as in :func:`of_text`."""
+    """Read the output of ``latency_map``; raise :class:`OutputError` if it is not whole."""
     output = latency_map.parse(text)
     if len(output.hosts) ** 2 > MOST_PAIRS:
         raise OutputError(f"{len(output.hosts)} nodes have too many pairs to be analysed; run it on fewer")
@@ -183,10 +174,12 @@ def read(text: str) -> latency_map.LatencyOutput:
 
 
 def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) -> Report:
-    """Analyse a run; the parameters are those of :func:`of_text`."""
+    """Analyse a run; :param known: the map of the fabric, as far as it is known."""
     measurements = _measurements(output)
     typical = _center(measurements, np.nanmedian)
-    noise = _noise(measurements, typical)
+    rest = np.abs(np.log(measurements / typical))
+    # The deviations from the median of four values are smaller than those from their true level: by 1.4, simulated.
+    noise = 1.4 * MAD * float(np.median(rest[~np.isnan(rest)]))
     if noise > MOST_NOISE:
         text = (
             f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
@@ -197,7 +190,8 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     # What disturbs a measurement makes it slower: the least of several is the path's own.
     whole, *halves = (_center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2]))
     near = _nearness(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
-    misplaced = _misplaced(near.group, [near.of_half(half) for half in halves], output.hosts, known)
+    of_halves = [groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us) for half in halves]
+    misplaced = _misplaced(near.group, of_halves, output.hosts, known)
     slow, limits = _slow(output.hosts, whole, near, sure=output.number is None or output.passes > 1)
     return Report(output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits)
 
@@ -215,12 +209,6 @@ class _Nearness:
     group: Numbers
     own_us: Array
     error_us: float
-
-    def of_half(self, latency_us: Array) -> Numbers:
-        """Return the groups that half of the measurements shows; none if it misses pairs."""
-        is_whole = not np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any()
-        border_us = self.border_us if is_whole else None
-        return groups.find(latency_us - self.own_us[:, None] - self.own_us[None, :], border_us)
 
 
 def _nearness(latency_us: Array, error_us: float) -> _Nearness:
@@ -284,14 +272,6 @@ def _center(measurements: Array, center: Callable[..., Any]) -> Array:
     if some.any() and len(measurements):
         found[some] = center(measurements[:, some], axis=0)
     return found
-
-
-def _noise(measurements: Array, latency_us: Array) -> float:
-    """Return the standard deviation from one measurement of a pair to the next, as a share; robust."""
-    rest = np.abs(np.log(measurements / latency_us))
-    rest = rest[~np.isnan(rest)]
-    # The deviations from the median of four values are smaller than those from their true level: by 1.4, simulated.
-    return MAD * float(np.median(rest)) * 1.4
 
 
 def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: bool) -> tuple[list[Finding], Limits]:

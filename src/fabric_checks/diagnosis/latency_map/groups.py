@@ -54,11 +54,11 @@ def _is_closed(near: NDArray[np.bool_]) -> bool:
 
 
 def find(latency_us: Array, border_us: float | None) -> Numbers:
-    """Return the number of the group of each node; all are in one if there are no levels.
+    """Return the number of the group of each node; all are in one if there are no levels, or pairs are missing.
 
     Average linkage, cut at the border: a single slow pair does not split a group.
     """
-    if border_us is None or len(latency_us) < 3:
+    if border_us is None or len(latency_us) < 3 or np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any():
         return np.zeros(len(latency_us), dtype=np.int64)
     distances = latency_us.copy()
     np.fill_diagonal(distances, 0.0)

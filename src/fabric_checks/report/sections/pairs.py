@@ -200,7 +200,9 @@ def _origin(median: Value) -> str:
 def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:
     """Return heat map and histogram of the bandwidths of all pairs."""
     link_MBps = median.record["link_MBps"]
-    found = kept_output(median, folders, lambda text: cross_section_evaluation.of_text(text, link_MBps=link_MBps))
+    found = kept_output(
+        median, folders, lambda text: cross_section_evaluation.of_run(cross_section_evaluation.read(text), link_MBps)
+    )
     if found is None or found.matrix.measured.size < 2:
         absent = "only one pair" if found else _NOT_KEPT
         return Picture(key, f"Pairs of {name}", "The bandwidth of every pair.", absent=absent)
@@ -246,7 +248,7 @@ def _nodes_table(key: str, name: str, found: Report) -> Table:
 
 def _latencies(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:
     """Return the map of the latencies, with the nearest, the median and the farthest node of each."""
-    found = kept_output(median, folders, latency_evaluation.of_text)
+    found = kept_output(median, folders, lambda text: latency_evaluation.of_run(latency_evaluation.read(text)))
     if found is None:
         return Picture(key, f"Latencies of {name}", "The latency of every pair.", absent=_NOT_KEPT)
     hosts = list(found.output.hosts)
