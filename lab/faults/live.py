@@ -115,7 +115,7 @@ class Laboratory:
         groups = self.built.folder / "groups.txt"
         groups.write_text("".join(f"{host} {leaf}\n" for leaf, hosts in named.items() for host in hosts))
         known = of_switches("the cluster", named, HASHED)
-        report = evaluation.of_text(self.measure("--groups", str(groups)), "round-robin", known=known)
+        report = evaluation.of_run(evaluation.read(self.measure("--groups", str(groups)), "round-robin"), known=known)
         blamed = sorted((found.kind, found.part) for found in findings.faults(report.findings))
         return blamed, [each["text"] for each in report.notes() if each["kind"] != "not measured"]
 
