@@ -204,13 +204,15 @@ HARMLESS = {
 # ------------------------------------------------------------------------------------------------------------- trials
 
 
-def values(result, dropped=("line",)):
+def values(result):
     """Return what a parser found, without the numbers of lines."""
+    if isinstance(result, (float, str, int)):
+        return result
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        names = [field.name for field in dataclasses.fields(result) if field.name not in dropped]
+        names = [field.name for field in dataclasses.fields(result) if field.name != "line"]
         return {name: values(getattr(result, name)) for name in names}
     if hasattr(result, "_asdict"):
-        return {name: values(value) for name, value in result._asdict().items() if name not in dropped}
+        return {name: values(value) for name, value in result._asdict().items() if name != "line"}
     if isinstance(result, Mapping):
         return {key: values(result[key]) for key in sorted(result, key=str)}  # a mapping has no order
     if isinstance(result, np.ndarray):
@@ -230,8 +232,9 @@ def parsed(whole, text):
     """Return how a parser took a text, and the sentence, or its values without and with those of the head."""
     signal.setitimer(signal.ITIMER_VIRTUAL, 10)
     try:
-        result = whole.parse(text)
-        return "accepted", (repr(values(result, ("line", "header"))), repr(values(result)))  # a NaN differs from itself
+        found = values(whole.parse(text))
+        headless = {**found, "header": None} if isinstance(found, dict) and "header" in found else found
+        return "accepted", (repr(headless), repr(found))  # a NaN differs from itself
     except OutputError as error:
         return "refused", str(error)
     except (Exception, Hung) as error:  # that is what is looked for
@@ -258,14 +261,14 @@ def outputs(program):
     return list(OUTPUTS[program]())
 
 
-def trials(program, count, seed):
+def trials(program, count, seed, *, harmless=True):
     """Return of each trial the outcome, the damage, the output's name, and the sentence and line that belong to it."""
     rng = Random(f"{program} {seed}")
     wholes = [(whole, parsed(whole, whole.text)[1]) for whole in outputs(program)]
     for whole, right in wholes:
         if found := against(program, whole, whole.text):
             sys.exit(f"{program} {whole.name}: the oracle is wrong of a whole output: {found}")
-        for way, change in HARMLESS.items():
+        for way, change in HARMLESS.items() if harmless else ():
             if program in FILES and way.startswith("lines "):
                 continue
             outcome, result = parsed(whole, change(whole.text))
@@ -320,6 +323,7 @@ def main():
     parser.add_argument("programs", nargs="*", default=PROGRAMS, metavar="PROGRAM")
     parser.add_argument("--trials", type=int, default=200_000, help="of all programs together")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-harmless", action="store_true", help="try no harmless changes: they have no seed")
     parser.add_argument("--examples", type=int, default=2, help="of each outcome and sentence")
     parser.add_argument("--show", default="contradicting,unread,crash,bad message,harmless not read", help="outcomes")
     options = parser.parse_args()
@@ -329,7 +333,8 @@ def main():
     examples = defaultdict(list)
     for program in options.programs:
         row = Counter()
-        for outcome, way, name, words in trials(program, options.trials // len(options.programs), options.seed):
+        count = options.trials // len(options.programs)
+        for outcome, way, name, words in trials(program, count, options.seed, harmless=not options.no_harmless):
             row[outcome] += 1
             row["damaged"] += not outcome.startswith("harmless")
             why = way if outcome.startswith("harmless") else words.partition(":")[0].strip("[\"'")

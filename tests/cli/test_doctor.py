@@ -21,6 +21,8 @@ site_configuration = {{
 """
 WRONG = {
     "launcher.py": ('"launcher": "mpirun", ', ""), "name-less.py": ('"name": "compute", ', ""),
+    "cc.py": ('"cc": "mpicc"', '"cc": 7'), "environ.py": ('"environs": ["gnu"]', '"environs": [7]'),
+    "added.py": ('"environments"', '"sistems": [], "environments"'),
     "nodes.py": ('"nodes": 2', '"nodes": "many"'), "none-there.py": ('"nodes": 2', '"nodes": 0'),
 }  # fmt: skip
 BROKEN = {
@@ -56,12 +58,11 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
         (["--system", "ada"], (), "site.py: the system ada has no environment with an MPI for the checks: give one of"),
         (["--system", "eve"], ("mpi",), "site.py: there is no system 'eve': choose one of ada, generic"),
         (["--system", "ada:x"], ("mpi",), "site.py: the system ada has no partition 'x': choose one of login, compute"),
-        (
-            ["-C", "launcher.py"],
-            ("mpi",),
-            r"launcher.py: \$\.systems\[0\]\.partitions\[1\]: 'launcher' is a required prop",
-        ),
-        (["-C", "name-less.py"], ("mpi",), "name-less.py: a system, partition or environment: KeyError: name"),
+        (["-C", "launcher.py"], ("mpi",), "launcher.py: system 'ada', partition 'compute': 'launcher' is a required"),
+        (["-C", "cc.py"], ("mpi",), "cc.py: environment 'gnu', cc: 7 is not of type 'string'"),
+        (["-C", "environ.py"], ("mpi",), "environ.py: system 'ada', partition 'compute', environs 1: 7 is not of type"),
+        (["-C", "added.py"], ("mpi",), "added.py: site_configuration: Additional properties are not allowed"),
+        (["-C", "name-less.py"], ("mpi",), "name-less.py: a system, partition or environment has no 'name': give each"),
         (["-C", "nodes.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 'many'; write a number"),
         (["-C", "none-there.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 0; write a number"),
         (["-C", "syntax.py"], ("mpi",), "syntax.py: line 2: SyntaxError: invalid syntax"),

@@ -76,7 +76,7 @@ def test_latencies_and_both_directions_are_read():
         (LONG + UNIT.replace("GB", "MB"), "'# unit:' is there twice"),
         (LONG.replace("12.1", "12,1"), "line 6: a row of from,to,value was expected, found 4 cells"),
         (LONG.replace("12.1", "fast"), "line 6: 'fast' is not a number"),
-        (LONG.replace("12.1", "0"), "line 6: b to a is 0; a value above 0 was expected"),
+        (LONG.replace("12.1", "0"), "line 6: 'b' to 'a' is 0; a value above 0 was expected"),
         (UNIT, "there is no table"),
         (UNIT + ",a,b\na,,1\n", "line 3: the matrix has 1 of 2 rows: the file is cut"),
         (UNIT + ",a,b\na,1\nb,1,\n", "line 3: row 'a' with 2 values was expected, found 'a' with 1"),

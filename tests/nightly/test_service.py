@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, RequestError
 from fabric_checks.nightly import service
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
@@ -18,6 +18,18 @@ def test_a_system_without_a_node_in_service_has_reasons(answers):
     assert service.why_no_job_can_start("s") == "no node is in service: n1 is down (no power)"
     answers[NODES] = f"{DOWN}\n{UP}"
     assert service.why_no_job_can_start("s") is None
+
+
+@pytest.mark.parametrize("cause", ["there is no system 'x': choose one of oak", "the system oak has no partition 'x'"])
+def test_a_system_that_does_not_exist_is_wrong_usage(answers, cause):
+    answers[CONFIGURATION] = FabricError(f"reframe --show-config=systems/0: failed to load configuration: {cause}")
+    with pytest.raises(RequestError, match=f"^--system: {cause}$") as caught:
+        service.configuration("x")
+    assert caught.value.status == 2
+    answers[CONFIGURATION] = None
+    with pytest.raises(FabricError, match="no such thing") as caught:
+        service.configuration("x")
+    assert caught.value.status == 1
 
 
 WINDOW = "ReservationName=w StartTime=2026-01-02T03:04:05 Nodes=n[1-2] State={state}"

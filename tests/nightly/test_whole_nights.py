@@ -115,7 +115,7 @@ def test_a_run_that_does_not_start_has_a_reason(results, first):
 
 def test_a_system_that_does_not_exist_gets_no_night(results):
     status, text, errors = call(results, "--system", "nosuch")
-    assert status == 1 and not text and not (results / "nightly/nosuch").exists()
+    assert status == 2 and not text and not (results / "nightly/nosuch").exists()
     assert "there is no system 'nosuch': choose one of " in errors and " local, minicluster, " in errors
 
 

@@ -3,6 +3,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -141,3 +142,9 @@ def test_bundles_are_ranked(tmp_path, form):
         assert "<b>" not in done.output and "&lt;b&gt;" in done.output
     else:
         assert "0.707" in done.output
+
+
+def test_the_weight_at_which_it_turns_is_that_nearest_to_its_own():
+    offers = {"first": (2.0, 1.0), "far": (1.0, 8.0), "near": (1.0, 2**1.5), "farther": (1.0, 16.0)}
+    ranked = [SimpleNamespace(label=label, ratios=dict(zip("ab", each, strict=True))) for label, each in offers.items()]
+    assert ranking._turn(ranked, {"a": 1.0, "b": 1.0}, "a") == (pytest.approx(1.5), "near")

@@ -72,6 +72,11 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
     assert lammps.parse(slow, 2).Matom_steps_per_s == pytest.approx(printed / 1000, rel=1e-3)
 
 
+def test_a_version_that_was_cut_is_refused(golden):
+    with pytest.raises(OutputError, match=r"no line 'LAMMPS \(version\)': the program did not start"):
+        lammps.parse(golden("lammps/22Jul2025/chain.2.txt").replace("- Update 4)", "- Upd", 1), 2)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -89,7 +94,7 @@ def test_the_unit_of_the_rate_does_not_matter(golden):
             "0.039683 is not the mean of 2 times of 'Comm' from 0.042138 to 0.047229",
         ),
         ("100 steps", f"{'1' * 5000} steps", "the line of the loop time is damaged: 'Loop time of 0.58"),
-        ("^LAMMPS", "Loop time of 9 on 2 procs for 100 st\nLAMMPS", "line 1: the line of the loop time is damaged"),
+        ("^LAMMPS", "Loop time of 9 on 2 procs for 100 st\nLAMMPS", "2 times the line 'Loop time of ...'"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(golden, old, new, message):

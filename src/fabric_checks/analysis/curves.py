@@ -47,18 +47,13 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
         )
     four = sizes[max(above - 2, 0) : above + 2]
     if len(four) == 4:
-        size = _line_crossing({size: bandwidths_MBps[size] for size in four}, half)
-        if size is not None and four[0] <= size <= four[-1]:
+        line = statistics.linear_regression(four, [bandwidths_MBps[size] for size in four])
+        size = (half - line.intercept) / line.slope if line.slope > 0 else math.inf
+        if four[0] <= size <= four[-1]:
             return size
     low, high = sizes[above - 1], sizes[above]
     slope = (bandwidths_MBps[high] - bandwidths_MBps[low]) / (high - low)
     return low + (half - bandwidths_MBps[low]) / slope
-
-
-def _line_crossing(points: Mapping[int, float], level: float) -> float | None:
-    """Return where the least-squares line through the points reaches ``level``; None if it does not rise."""
-    line = statistics.linear_regression(list(points), list(points.values()))
-    return (level - line.intercept) / line.slope if line.slope > 0 else None
 
 
 def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]) -> dict[str, float]:

@@ -22,23 +22,19 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
     :param layout: the number of nodes and of processes on each.
     :param oversubscribed: whether the nodes are known to have fewer cores than ranks; then cores may be shared.
     """
-    if len(ranks) != layout.tasks:
-        raise PlacementError(
-            f"{count_text(len(ranks), 'rank')} ran in place of {layout.tasks}; "
-            f"see whether the launcher is that of this MPI: {describe(ranks)}"
-        )
     by_node = _by_node(ranks)
-    if len(by_node) != layout.nodes:
-        raise PlacementError(
-            f"the ranks are on {count_text(len(by_node), 'node')} in place of {layout.nodes}; "
-            f"see the launcher's options: {describe(ranks)}"
-        )
+    counts = [
+        (f"{count_text(len(ranks), 'rank')} ran", len(ranks), layout.tasks, "whether the launcher is that of this MPI"),
+        (f"the ranks are on {count_text(len(by_node), 'node')}", len(by_node), layout.nodes, "the launcher's options"),
+        *(
+            (f"{node} has {count_text(len(own), 'rank')}", len(own), layout.ppn, "the launcher's options")
+            for node, own in by_node.items()
+        ),
+    ]
+    for found, count, wanted, remedy in counts:
+        if count != wanted:
+            raise PlacementError(f"{found} in place of {wanted}; see {remedy}: {describe(ranks)}")
     for node, own in by_node.items():
-        if len(own) != layout.ppn:
-            raise PlacementError(
-                f"{node} has {count_text(len(own), 'rank')} in place of {layout.ppn}; "
-                f"see the launcher's options: {describe(ranks)}"
-            )
         # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be verified;
         # results then have "-".
         if oversubscribed or not (all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)):

@@ -29,7 +29,7 @@ docs/blame.md has an example of each format.
 
 
 @click.command("blame", epilog=_EPILOG)
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
 @click.option(
     "--topology",
@@ -45,7 +45,8 @@ docs/blame.md has an example of each format.
 )
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")
 @click.option(
-    *("--next", "next_file"),
+    "--next",
+    "next_file",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
 )

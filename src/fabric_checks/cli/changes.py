@@ -34,12 +34,7 @@ Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-o
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
-    sources: tuple[str, ...],
-    *,
-    since: datetime | None,
-    only: tuple[str, ...],
-    gates: tuple[Gate, ...],
-    as_json: bool,
+    sources: tuple[str, ...], *, since: datetime | None, only: tuple[str, ...], gates: tuple[Gate, ...], as_json: bool
 ) -> None:
     """Find where the level of a metric changed, by how much, and what else changed at the time.
 

@@ -76,12 +76,7 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day of the acknowledgement (UTC).")
 @click.option("--system", help="The system of config/systems, if several have nights.")
 def acknowledge(
-    name: str,
-    *,
-    reason: str | None,
-    ticket: str | None,
-    until: datetime | None,
-    system: str | None,
+    name: str, *, reason: str | None, ticket: str | None, until: datetime | None, system: str | None
 ) -> None:
     """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 

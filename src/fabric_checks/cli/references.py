@@ -98,13 +98,8 @@ def propose_command(
     ]
     console.error(*report)
     if as_json:
-        whole = {
-            "file": name,
-            "written": outcome.written,
-            "difference": outcome.difference,
-            "proposals": [asdict(each) for each in proposals],
-            "report": report,
-        }
+        done = {"file": name, "written": outcome.written, "difference": outcome.difference}
+        whole = done | {"proposals": [asdict(each) for each in proposals], "report": report}
         console.print_json(json.dumps(whole, indent=1))
     else:
         console.print_document(outcome.difference)

@@ -41,14 +41,7 @@ Examples:
 @click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
 @click.option("--over-time", is_flag=True, help="Show the values run by run; always done for a single machine.")
 @click.option("--published", is_flag=True, help="Compare with the published platforms of SAND2005-5199.")
-def command(
-    sources: tuple[str, ...],
-    *,
-    output: Path,
-    title: str,
-    over_time: bool,
-    published: bool,
-) -> None:
+def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bool, published: bool) -> None:
     """Write one self-contained HTML file about the machines in the results.
 
     It has every curve and value, the machines and MPIs side by side, the cross-section, references met and missed, the
@@ -61,17 +54,11 @@ def command(
     chosen = [parse(text) for text in sources] or [default()]
     unread: list[str] = []
     with console.rich_console(console.err()).status("writing the report .."):
-        text, results = report(
-            chosen,
-            title,
-            opened=[line for source in chosen for line in _open(source, unread)],
-            over_time=over_time,
-            published=published,
-        )
+        opened = [line for source in chosen for line in _open(source, unread)]
+        text, results = report(chosen, title, opened=opened, over_time=over_time, published=published)
         files.write_text(output, text)
-    console.print(
-        f"{output}: {count_text(len(results.machines), 'machine')}, {count_text(len(results.values), 'value')}"
-    )
+    counts = (count_text(len(results.machines), "machine"), count_text(len(results.values), "value"))
+    console.print(f"{output}: {', '.join(counts)}")
     end_by([*results.faults, *unread])
 
 

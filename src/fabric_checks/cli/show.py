@@ -126,25 +126,13 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
 def _list(folder: Path, form: str | None) -> None:
     listed, faults = runs.listed(folder)
     if form == "json":
-        rows = [
-            {
-                "session": run.session,
-                "started": run.started.isoformat() if run.started else None,
-                "systems": list(run.systems),
-                "cases": run.cases,
-                "passed": run.passed,
-            }
-            for run in listed
-        ]
-        console.print_json(json.dumps(rows, indent=1))
+        console.print_json(json.dumps([asdict(run) for run in listed], indent=1, default=datetime.isoformat))
     else:
-        shown = [
-            (
-                *(run.session, f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"),
-                *(", ".join(run.systems), *(("none", "") if run.cases is None else (run.cases, run.passed))),
-            )
-            for run in listed
-        ]
+        shown: list[tuple[object, ...]] = []
+        for run in listed:
+            when = f"{run.started:%Y-%m-%d %H:%M:%S}" if run.started else "unknown"
+            counts = ("none", "") if run.cases is None else (run.cases, run.passed)
+            shown.append((run.session, when, ", ".join(run.systems), *counts))
         header = ("session", "started", "systems", "cases", "passed")
         console.print_rich([rich_table(header, shown, right=header[3:])])
     end_by(faults)

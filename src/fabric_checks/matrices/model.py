@@ -88,7 +88,8 @@ class PairTable:
             if sender == receiver:
                 raise OutputError(f"{quoted(str(sender))} is paired with itself", line)
             if not (math.isfinite(value) and value > 0):
-                raise OutputError(f"{sender} to {receiver} is {value:g}; a value above 0 was expected", line)
+                pair = f"{quoted(str(sender))} to {quoted(str(receiver))}"
+                raise OutputError(f"{pair} is {value:g}; a value above 0 was expected", line)
         if not self.rows:
             raise OutputError(f"no pair with a value is in this output of {self.format}: give one that ran to its end")
         whole = {end.host for end in self.ends if not end.device}

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from fabric_checks.core.errors import FabricError
+from fabric_checks.core.errors import FabricError, RequestError
 from fabric_checks.core.text import one_line, uncoloured
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.flux import output as flux
@@ -46,10 +46,16 @@ def configuration(system: str | None) -> dict[str, Any]:
     """Return a system of ReFrame's configuration as ReFrame shows it.
 
     :param system: its name, perhaps with a partition after a colon; None for the one that ReFrame takes on this host.
+    :raises RequestError: if there is no such system or partition, with those that there are.
     :raises FabricError: if ReFrame does not show it.
     """
     named = ["--system", system] if system else []
-    text = printed(["reframe", *named, "--show-config=systems/0"])
+    try:
+        text = printed(["reframe", *named, "--show-config=systems/0"])
+    except FabricError as error:
+        if unknown := re.search(r"(?:there is no system '|the system \S+ has no partition ').*", str(error)):
+            raise RequestError(f"--system: {unknown[0]}") from None
+        raise
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError):

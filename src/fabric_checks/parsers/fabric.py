@@ -21,7 +21,7 @@ _KEY = re.compile(r"# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)")
 _TITLES = re.compile(r"^# columns: (?P<names>.*\S.*)$", re.MULTILINE)
 #: The programs replace these in the names that they print.
 _NOT_PRINTED = re.compile(r"[^\n\t -~]")
-_LAST_LINE = re.compile(r"# complete: (?P<count>[0-9]{1,9}) \S+\s*$")
+_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) (?:ranks|rows)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,15 @@ def require_sizes(values: Mapping[str, str], sizes_B: Sequence[int]) -> None:
         raise OutputError(f"the options ask for sizes from {first_B} to {last_B} B, but the rows have others")
 
 
-def seconds(header: Mapping[str, str], key: str) -> float:
-    """Return the time above zero, in seconds, of a line ``# key: N s``."""
-    match = re.fullmatch(r"([0-9.eE+-]+) s", header.get(key, ""))
-    value = number(match[1], None) if match else 0.0
-    if value <= 0:
-        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
-    return value
-
-
 def require_elapsed(header: Mapping[str, str], key: str, least_s: float, of: str) -> float:
     """Return the seconds of a line ``# key: N s``; raise :class:`OutputError` if they are less than they can be.
 
     :param least_s: the least sum of its parts, each printed with six digits. :param of: the parts, in words.
     """
-    value = seconds(header, key)
+    match = re.fullmatch(r"([0-9.eE+-]+) s", header.get(key, ""))
+    value = number(match[1], None) if match else 0.0
+    if value <= 0:
+        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
     if value < least_s * (1 - 1e-4):
         raise OutputError(f"{key!r} is {value:g} s, but {of} alone take {least_s:.6g} s: the output is damaged")
     return value
@@ -140,12 +134,7 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
         raise OutputError(_CUT)
     header: dict[str, str] = {}
     above = text[start : titles.start()].splitlines()
-    for line_number, line in enumerate(above[1:], first_line + 1):
-        key = _KEY.match(line)
-        if key and key["key"] != "complete":
-            _note(header, key, line_number)
-        elif line.strip():
-            raise OutputError(f"a line of the header was expected, found {quoted(line)}", line_number)
+    _add_keys(header, above[1:], first_line + 1)
     line_number = first_line + len(above)
     names = titles["names"].split()
     for name, wanted in itertools.zip_longest(names, columns, fillvalue="no column"):
@@ -157,10 +146,12 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     if odd := _NOT_PRINTED.search(text, start, end):
         at = text.count("\n", 0, odd.start()) + 1
         raise OutputError(f"{quoted(odd[0])} is no character of this program: the output is damaged", at)
-    count = _footer(text, end, header)
+    if (last := _LAST_LINE.search(text, end)) is None:
+        raise OutputError(_CUT)
+    _add_keys(header, text[end : last.start()].splitlines(), text.count("\n", 0, end) + 1)
     if any(key.startswith("rank ") for key in header):
         hosts(header, number_of(header, "ranks", at_least=1))
-    return Frame(header, text[titles.end() + 1 : end], line_number + 1, count)
+    return Frame(header, text[titles.end() + 1 : end], line_number + 1, int(last["count"]))
 
 
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"
@@ -195,28 +186,15 @@ def _start(text: str, program: str) -> int:
     return first.start()
 
 
-def _footer(text: str, start: int, header: dict[str, str]) -> int:
-    """Add the lines about the whole run to the header; return the number of rows that the last line states."""
-    line_number = text.count("\n", 0, start)
-    for line in text[start:].splitlines(keepends=True):
-        line_number += 1
-        last, key = _LAST_LINE.match(line), _KEY.match(line)
-        if last:
-            return int(last["count"])
-        if not line.strip():
-            continue
-        if key is None or key["key"] in ("columns", "complete") or not line.endswith("\n"):
-            raise OutputError(
-                f"a line after the table was expected to be '# key: value', found {quoted(line)}", line_number
-            )
-        _note(header, key, line_number)
-    raise OutputError(_CUT)
-
-
-def _note(header: dict[str, str], key: re.Match[str], line_number: int) -> None:
-    """Add a line ``# key: value`` to the header; raise :class:`OutputError` if it contradicts another."""
-    if header.setdefault(key["key"], key["value"]) != key["value"]:
-        raise OutputError(f"the header gives {key['key']!r} twice, with different values", line_number)
+def _add_keys(header: dict[str, str], lines: Sequence[str], first_line: int) -> None:
+    """Add lines ``# key: value`` to the header; raise :class:`OutputError` for others, and if they contradict it."""
+    for line_number, line in enumerate(lines, first_line):
+        key = _KEY.match(line)
+        if key and key["key"] not in ("columns", "complete"):
+            if header.setdefault(key["key"], key["value"]) != key["value"]:
+                raise OutputError(f"the header gives {key['key']!r} twice, with different values", line_number)
+        elif line.strip():
+            raise OutputError(f"a line '# key: value' was expected, found {quoted(line)}", line_number)
 
 
 def _without_progress(text: str, program: str) -> str:

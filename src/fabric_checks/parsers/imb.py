@@ -16,20 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import (
-    HALF_DIGIT,
-    Row,
-    cells_of,
-    only,
-    require_mean,
-    require_overlap,
-    require_positive,
-    require_rate,
-    require_sizes,
-    two_decimals,
-    whole,
-)
+from fabric_checks.parsers import plain, table
+from fabric_checks.parsers.table import HALF_DIGIT, Row
 
 _HEADER = re.compile(r"^#\s+Intel\s*\(R\) MPI Benchmarks ([^,\n]+), (\S+) part( \(GPU\))?", re.MULTILINE)
 _BLOCK = re.compile(r"^# Benchmarking (\S+)")
@@ -75,12 +63,16 @@ _COLUMNS = {
 }
 #: The formats of a table, after the size where there is one.
 _TIMES = "#repetitions t_min[usec] t_max[usec] t_avg[usec]"
-_TIMES_AND_BANDWIDTH = f"{_TIMES} Mbytes/sec"
 _TIME_AND_BANDWIDTH = "#repetitions t[usec] Mbytes/sec"
 _TIME_AND_RATES = f"{_TIME_AND_BANDWIDTH} Msg/sec"
-_RATES = "#repetitions Mbytes/sec Msg/sec"
 _OVERLAP = "#repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec] overlap[%]"
-_PASSIVE = "#repetitions t_pure[usec] t_ovrl[usec]"
+#: Those of the benchmarks of IMB-MPI1 and IMB-RMA, but for :data:`_TIME_AND_BANDWIDTH`.
+_TITLES = {
+    "truly_passive_put": "#repetitions t_pure[usec] t_ovrl[usec]",
+    **dict.fromkeys(("sendrecv", "exchange"), f"{_TIMES} Mbytes/sec"),
+    **dict.fromkeys(("uniband", "biband"), "#repetitions Mbytes/sec Msg/sec"),
+    **dict.fromkeys(map(str.lower, ("barrier", *COLLECTIVES, *_ALL_AT_ONCE)), _TIMES),
+}
 #: What replaces the values of a row, and why.
 _WHY = {
     "time-out.": "the sample exceeded its time limit; raise -time",
@@ -140,13 +132,12 @@ def parse(
     text = plain.cleaned(text)
     lines = text.splitlines()
     version = _version(text, program)
-    _require_growing(lines)
     start = _find_block(lines, benchmark, processes, mode)
     position, columns = _find_columns(lines, start, _titles(program, benchmark))
     rows = _read_rows(lines, position, columns)
-    require_sizes(rows, sizes_B)
+    table.require_sizes(rows, sizes_B)
     ends = [line for line in lines if line.strip() == _LAST_LINE]
-    only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
+    table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
     if "-iter_policy" not in text:
         call = _ITERATIONS.search(text)
         known = call is not None or (_CALL in text and " -iter" not in text)
@@ -157,49 +148,34 @@ def parse(
     takes_time = program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns
     for name in names:
         if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
-            require_positive(rows, name, from_size_B=1)
+            table.require_positive(rows, name, from_size_B=1)
         elif name not in ("bandwidth_MBps", "overlap_percent", "defects"):
-            require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
+            table.require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
     if wrong := next((row for row in rows if row.values.get("defects")), None):
         raise OutputError(
             f"IMB's own check (-DCHECK) found wrong data at {wrong.size_B} B: defects {wrong.values['defects']:g}",
             wrong.line,
         )
-    if "min_time_us" in names:
-        for row in rows:
+    for row in rows:
+        if "min_time_us" in names:
             least, mean, most = (f"{row.values[name]:.2f}" for name in ("min_time_us", "time_us", "max_time_us"))
-            require_mean((least, mean, most), processes, "times", row.line)
-    if "message_rate_per_s" in names:
-        for row in rows:
-            require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], row.size_B, 0.5 + 1e-6)
-    elif "bandwidth_MBps" in names:
-        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
-    if "overlap_percent" in names:
-        for row in rows:
+            table.require_mean((least, mean, most), processes, "times", row.line)
+        if "message_rate_per_s" in names:
+            table.require_rate(row, row.size_B, 0.5 + 1e-6)
+        if "overlap_percent" in names:
             overall, *alone = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
-            require_overlap(row, overall, min(alone), max(alone))
+            table.require_overlap(row, overall, min(alone), max(alone))
+    if "bandwidth_MBps" in names and "message_rate_per_s" not in names:
+        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
     return ImbOutput(version, processes, names, tuple(rows))
 
 
 def _titles(program: str, benchmark: str) -> list[str]:
     """Return the column titles of a benchmark; see ``IMB_output.c`` and ``imb_p2p.c`` of IMB."""
     name = benchmark.lower()
-    if program == "IMB-P2P":
-        titles = _TIME_AND_RATES
-    elif program == "IMB-NBC":
-        titles = _TIMES if name.endswith("_pure") else _OVERLAP
-    elif name == "truly_passive_put":
-        titles = _PASSIVE
-    elif name in ("sendrecv", "exchange"):
-        titles = _TIMES_AND_BANDWIDTH
-    elif name in ("uniband", "biband"):
-        titles = _RATES
-    elif name == "barrier" or name in map(str.lower, (*COLLECTIVES, *_ALL_AT_ONCE)):
-        titles = _TIMES
-    else:
-        titles = _TIME_AND_BANDWIDTH
-    has_sizes = "barrier" not in name
-    return [*(["#bytes"] if has_sizes else []), *titles.split()]
+    of_program = {"IMB-P2P": _TIME_AND_RATES, "IMB-NBC": _TIMES if name.endswith("_pure") else _OVERLAP}
+    titles = of_program.get(program) or _TITLES.get(name, _TIME_AND_BANDWIDTH)
+    return [*([] if "barrier" in name else ["#bytes"]), *titles.split()]
 
 
 def _version(text: str, program: str) -> str:
@@ -207,20 +183,12 @@ def _version(text: str, program: str) -> str:
     heads: list[tuple[str, str]] = [
         (version, f"{part}{gpu}") for version, part, gpu in dict.fromkeys(_HEADER.findall(text))
     ]
-    version, part = only(
+    version, part = table.only(
         heads, "line '# Intel(R) MPI Benchmarks'", "the program did not start, or this is another program"
     )
     if part != PARTS[program]:
         raise OutputError(f"expected the output of {program}, found the part {quoted(part)}")
     return version
-
-
-def _require_growing(lines: Sequence[str]) -> None:
-    """Raise :class:`OutputError` unless the sizes of all blocks grow from row to row."""
-    sizes = [re.match(r" +([0-9]{1,15}) ", line) for line in lines]
-    for number, (one, other) in enumerate(itertools.pairwise(sizes), 2):
-        if one and other and int(other[1]) <= int(one[1]):
-            raise OutputError(f"{quoted(other[1])} B do not follow {quoted(one[1])} B: the output is damaged", number)
 
 
 def _bounds(call: re.Match[str] | None, program: str, mode: str | None) -> tuple[int, int]:
@@ -274,42 +242,31 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
 
 def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
     """Return the index of the title of the only block of a benchmark on that many processes, in that mode."""
-    found: list[str] = []
-    fitting: list[int] = []
-    for index, line in enumerate(lines):
-        if match := _BLOCK.match(line):
-            found.append(match[1])
-            if match[1].lower() == benchmark.lower():
-                count, of_mode = _above_columns(lines, index)
-                found[-1] += f" on {count} processes" + (f", mode {of_mode}" if of_mode else "")
-                if (count, of_mode) == (processes, mode):
-                    fitting.append(index)
+    names = {index: match[1] for index, line in enumerate(lines) if (match := _BLOCK.match(line))}
+    found = {index: _named(name, *_above_columns(lines, index)) for index, name in names.items()}
+    wanted = _named(benchmark, processes, mode)
+    fitting = [index for index, name in found.items() if name.lower() == wanted.lower()]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise OutputError(
-            f"{len(fitting)} blocks of {benchmark} on {processes} processes where one was expected", fitting[1] + 1
-        )
+        raise OutputError(f"{len(fitting)} blocks of {wanted} where one was expected", fitting[1] + 1)
     if found:
-        wanted = f"{benchmark} on {processes} processes" + (f", mode {mode}" if mode else "")
-        raise OutputError(f"no block of {wanted}; the output has {', '.join(map(quoted, found))}")
+        raise OutputError(f"no block of {wanted}; the output has {', '.join(map(quoted, found.values()))}")
     for number, line in enumerate(lines, 1):
         if line.startswith("# !! Benchmark"):
             raise OutputError(f"IMB refused: {quoted(line.strip('# !'))}", number)
     raise OutputError(f"no block '# Benchmarking {benchmark}': the program ended before it")
 
 
+def _named(benchmark: str, processes: int | None, mode: str | None) -> str:
+    return f"{benchmark} on {processes} processes" + (f", mode {mode}" if mode else "")
+
+
 def _above_columns(lines: Sequence[str], start: int) -> tuple[int | None, str | None]:
     """Return the number of processes and the mode between a block's title and its columns, as far as they are there."""
-    processes, mode = None, None
-    for line in lines[start : start + 8]:
-        if line.split()[:1] == ["#bytes"]:
-            break
-        if count := re.match(r"#\s+#processes = ([0-9]{1,9})\b", line):
-            processes = int(count[1])
-        if name := re.match(r"#\s+MODE: (\S+)", line):
-            mode = name[1]
-    return processes, mode
+    above = "\n".join(itertools.takewhile(lambda line: line.split()[:1] != ["#bytes"], lines[start : start + 8]))
+    count, mode = (re.search(form, above, re.M) for form in (r"^# +#processes = ([0-9]{1,9})\b", r"^# +MODE: (\S+)"))
+    return int(count[1]) if count else None, mode[1] if mode else None
 
 
 def _find_columns(lines: Sequence[str], start: int, wanted: Sequence[str]) -> tuple[int, list[str]]:
@@ -341,11 +298,11 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
             break  # a blank line ends the block
         if gave_up := _GAVE_UP.search(line):
             raise OutputError(f"IMB gave up at {quoted(fields[0])} B ({gave_up[1]}): {_WHY[gave_up[1]]}", number)
-        cells = cells_of(line.strip(), columns, number)
-        size_B = whole(cells.pop("size_B", "0"), number, "a message size")
+        cells = table.cells_of(line.strip(), columns, number)
+        size_B = table.whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
     return rows
 
 
 def _value(name: str, cell: str, line: int) -> float:
-    return whole(cell, line, f"a whole number ({name})") if name in _WHOLE else two_decimals(cell, line)
+    return table.whole(cell, line, f"a whole number ({name})") if name in _WHOLE else table.two_decimals(cell, line)

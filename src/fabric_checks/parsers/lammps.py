@@ -13,25 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import (
-    half_digit,
-    number,
-    only,
-    positive,
-    require_mean,
-    require_sum,
-    six_digits,
-    two_decimals,
-    whole,
-)
+from fabric_checks.parsers import plain, table
 
-_VERSION = re.compile(r"^LAMMPS \((?P<version>[^)]+)\)")
+_VERSION = re.compile(r"^LAMMPS \(([^)\n]+)\)", re.MULTILINE)
+_ERROR = re.compile(r"^ERROR(?: on proc [0-9]+)?:.*", re.MULTILINE)
 _LOOP = re.compile(
     r"^Loop time of (?P<time>\S+) on (?P<procs>[0-9]{1,9}) procs for (?P<steps>[0-9]{1,15}) steps with "
     r"(?P<atoms>[0-9]{1,15}) atoms\s*$"
 )
-_PERFORMANCE = re.compile(r"^Performance: (?P<rates>[0-9].*)$")
+_PERFORMANCE = re.compile(r"^Performance: ([0-9].*)$", re.MULTILINE)
 _RATE = re.compile(r"([0-9]{1,15}\.[0-9]{3}) ([nf]s/day|hours/[nf]s|tau/day|timesteps/s|[kMGT]?atom-step/s)")
 #: The time units in a nanosecond, by LAMMPS's style of units; ``lj`` counts in its own unit, tau.
 _IN_NS = {"real": 1e6, "metal": 1e3}
@@ -45,13 +35,14 @@ _LOCAL = re.compile(r"^(\w+): +(\S+) ave +(\S+) max +(\S+) min$", re.MULTILINE)
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _MULTI_STEP = re.compile(r"^-+ Step\s+(?P<step>[0-9]{1,15}) -+")
 _MULTI_ITEM = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?P<value>[^\s=]+)")
-_YAML_TITLE = re.compile(r"^keywords: \['Step', .*\]\s*$")
-_YAML_ROW = re.compile(r"^\s+- \[.*\]\s*$")
+_YAML_TITLE = re.compile(r"^keywords: \['Step', .*\]$")
+_YAML = re.compile(rf"{_YAML_TITLE.pattern}|^ +- \[.*\]$")
+_YAML_MARKS = re.compile(r"^ *(?:keywords:|-) \[|', '|[',\]]")
 _SECTION = re.compile(r"^(?P<name>\w+) *\|(?P<cells>.*)\| *(?P<percent>\S+)$")
 #: The sections in order.
 _SECTIONS = re.compile(r"Pair (Bond )?(Kspace )?Neigh Comm Output Modify (Sync )?Other")
 _BREAKDOWN = re.compile(r"^Section \| +min time +\| +avg time +\| +max time +\|%varavg\|( +%CPU \|)? +%total$")
-_LAST_LINE = re.compile(r"^Total wall time: (?P<h>\d{1,9}):(?P<min>[0-5]\d):(?P<s>[0-5]\d)\s*$")
+_LAST_LINE = re.compile(r"^Total wall time: (?P<h>\d{1,9}):(?P<min>[0-5]\d):(?P<s>[0-5]\d)$", re.MULTILINE)
 #: Energies that others add up to, by LAMMPS's column names.
 _SUMS = {
     "TotEng": ("KinEng", "PotEng"),
@@ -101,23 +92,19 @@ def parse(text: str, processes: int) -> LammpsOutput:
     """
     text = plain.cleaned(text)
     lines = text.splitlines()
-    versions = [match["version"] for line in lines if (match := _VERSION.match(line))]
-    version = only(versions, "line 'LAMMPS (version)'", "the program did not start, or this is another program")
-    for index, line in enumerate(lines):
-        if re.search(r"^ERROR( on proc \d+)?:", line):
-            raise OutputError(f"LAMMPS stopped with {quoted(line)}", index + 1)
-    loops = []
-    for index, line in enumerate(lines):
-        if match := _LOOP.match(line):
-            loops.append((index, match))
-        elif line.startswith("Loop time of"):
-            raise OutputError(f"the line of the loop time is damaged: {quoted(line)}", index + 1)
-    index, loop = only(loops, "line 'Loop time of ...'", "the run did not end normally")
+    why = "the program did not start, or this is another program"
+    version = table.only(_VERSION.findall(text), "line 'LAMMPS (version)'", why)
+    if error := _ERROR.search(text):
+        raise OutputError(f"LAMMPS stopped with {quoted(error[0])}", text.count("\n", 0, error.start()) + 1)
+    loops = [(index, line) for index, line in enumerate(lines) if line.startswith("Loop time of")]
+    index, line = table.only(loops, "line 'Loop time of ...'", "the run did not end normally")
+    if (loop := _LOOP.match(line)) is None:
+        raise OutputError(f"the line of the loop time is damaged: {quoted(line)}", index + 1)
     if int(loop["procs"]) != processes:
         raise OutputError(
             f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for", index + 1
         )
-    loop_time = positive(f"{six_digits(loop['time'], index + 1)}", "the loop time", index + 1)
+    loop_time = table.positive(f"{table.six_digits(loop['time'], index + 1)}", "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
     if steps == 0 or atoms == 0:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)
@@ -125,12 +112,13 @@ def parse(text: str, processes: int) -> LammpsOutput:
     setup = dict(found)
     if len(setup) < len(found):
         raise OutputError("the lines 'Setting up ...' are there twice: several programs printed this")
-    rate = _timesteps_per_s(lines[index:], loop, setup)
+    rate = _timesteps_per_s(text, loop, setup)
     shares = _breakdown(lines, index, loop["time"], processes)
-    begin = whole(setup.get("Current step", "0"), None, "the current step")
+    begin = table.whole(setup.get("Current step", "0"), None, "the current step")
     at_start, thermo = _thermo(lines[:index], loop, begin, setup.get("Unit style", ""))
-    ends = [match for line in lines if (match := _LAST_LINE.match(line))]
-    wall = only(ends, "last line 'Total wall time: ...'", "the program did not end normally")
+    wall = table.only(
+        list(_LAST_LINE.finditer(text)), "last line 'Total wall time: ...'", "the program did not end normally"
+    )
     if 3600 * int(wall["h"]) + 60 * int(wall["min"]) + int(wall["s"]) + 1 < loop_time:
         raise OutputError(f"the loop took {loop_time:g} s, but {quoted(wall[0])}: the output is damaged")
     _require_ranks(text, atoms, processes)
@@ -143,35 +131,32 @@ def _require_ranks(text: str, atoms: int, processes: int) -> None:
     Otherwise these are the beginning of one run and the end of another.
     """
     counts = {math.prod(map(int, grid)) for grid in _GRID.findall(text)} | {*map(int, _TASKS.findall(text))}
-    counts |= {sum(whole(n, None, "a number") for n in line.split()) for line in _HISTOGRAM.findall(text)}
+    counts |= {sum(table.whole(n, None, "a number") for n in line.split()) for line in _HISTOGRAM.findall(text)}
     if others := counts - {processes}:
         raise OutputError(f"grid, MPI tasks or histograms are those of {min(others)} processes: the output is damaged")
     made = [int(count) for count in _ATOMS.findall(text)][-1:] or [atoms]
     for name, *numbers in _LOCAL.findall(text):
         mean, most, least = _numbers(numbers, None)
-        require_mean((least, mean, most), processes, f"numbers of {name}", None)
-        if name == "Nlocal" and abs(processes * float(mean) - atoms) > processes * half_digit(mean) * (1 + 1e-6):
+        table.require_mean((least, mean, most), processes, f"numbers of {name}", None)
+        if name == "Nlocal" and abs(processes * float(mean) - atoms) > processes * table.half_digit(mean) * (1 + 1e-6):
             made.append(round(processes * float(mean)))
     if others := set(made) - {atoms}:
         raise OutputError(f"the loop was over {atoms} atoms, but {min(others)} are there: the output is damaged")
 
 
-def _timesteps_per_s(lines: Sequence[str], loop: re.Match[str], setup: Mapping[str, str]) -> float:
+def _timesteps_per_s(text: str, loop: re.Match[str], setup: Mapping[str, str]) -> float:
     """Return the printed rate; all rates of its line have to be those of the loop time."""
     rate = int(loop["steps"]) / float(loop["time"])
     fitting = {"timesteps/s": rate}
     fitting |= {f"{prefix}atom-step/s": rate * int(loop["atoms"]) / each for prefix, each in _PREFIXES.items()}
     style = setup.get("Unit style")
-    a_day = 86400 * rate * positive(setup.get("Time step", "1"), "the time step", None)
+    a_day = 86400 * rate * table.positive(setup.get("Time step", "1"), "the time step", None)
     if style in _IN_NS:
         fitting |= {"ns/day": a_day / _IN_NS[style], "hours/ns": 24 * _IN_NS[style] / a_day}
     elif style == "lj":
         fitting["tau/day"] = a_day
-    found = only(
-        [each["rates"] for line in lines if (each := _PERFORMANCE.match(line))],
-        "line 'Performance: ... timesteps/s'",
-        "the output is cut off or damaged",
-    )
+    why = "the output is cut off or damaged"
+    found = table.only(_PERFORMANCE.findall(text), "line 'Performance: ... timesteps/s'", why)
     rates = {unit: float(value) for value, unit in _RATE.findall(found)}
     if ", ".join(f"{value:.3f} {unit}" for unit, value in rates.items()) != found or "timesteps/s" not in rates:
         raise OutputError(f"the line of the performance is damaged: {quoted(found)}")
@@ -182,36 +167,33 @@ def _timesteps_per_s(lines: Sequence[str], loop: re.Match[str], setup: Mapping[s
         expected = fitting.get(unit, value)
         if abs(value - expected) > 0.00051 + 1e-5 * expected:
             raise OutputError(f"{value:g} {unit} do not fit the loop time, which gives {expected:g}: it is damaged")
-    return positive(str(rates["timesteps/s"]), "timesteps/s", None)
+    return table.positive(str(rates["timesteps/s"]), "timesteps/s", None)
 
 
 def _breakdown(lines: Sequence[str], start: int, loop_time: str, processes: int) -> dict[str, float]:
     """Return the shares of the sections; all have to be there, and their times to make the loop time."""
     found = [index for index in range(start, len(lines)) if _BREAKDOWN.match(lines[index])]
-    titles = only(found, "line 'Section | min time | avg time | ...'", "the titles of the breakdown are damaged")
-    shares: list[tuple[str, float]] = []
+    titles = table.only(found, "line 'Section | min time | avg time | ...'", "the titles of the breakdown are damaged")
+    shares: dict[str, float] = {}
     averages: list[str] = []
-    for line_number, line in enumerate(lines[titles + 1 :], titles + 2):
-        if not line.strip("-"):
-            if shares:
-                break  # a blank line ends the table
-            continue
+    # A rule is between titles and sections, and a blank line ends the table.
+    for line_number, line in enumerate(itertools.takewhile(len, lines[titles + 2 :]), titles + 3):
         if (match := _SECTION.match(line)) is None:
             raise OutputError(f"a section of the breakdown was expected, found {quoted(line)}", line_number)
-        name, share = quoted(match["name"]), two_decimals(match["percent"], line_number)
+        name, share = quoted(match["name"]), table.two_decimals(match["percent"], line_number)
         cells = [cell.strip() for cell in f"{match['cells']}||".split("|")]
         # Of the section "Other" only the average is printed.
         least, average, most = _numbers([cell or cells[1] for cell in cells[:3]], line_number)
-        require_mean((least, average, most), processes, f"times of {name}", line_number)
-        allowed = 0.0051 + 100 * half_digit(average) / float(loop_time) + 1e-5 * share
+        table.require_mean((least, average, most), processes, f"times of {name}", line_number)
+        allowed = 0.0051 + 100 * table.half_digit(average) / float(loop_time) + 1e-5 * share
         if abs(share - 100 * float(average) / float(loop_time)) > allowed:
             raise OutputError(f"{name} takes {average} s, not {share:g} % of the loop time", line_number)
-        shares.append((match["name"], share))
+        shares[match["name"]] = share
         averages.append(average)
-    if not _SECTIONS.fullmatch(names := " ".join(name for name, _ in shares)):
+    if not _SECTIONS.fullmatch(names := " ".join(shares)) or len(averages) > len(shares):
         raise OutputError(f"the sections of the breakdown are {quoted(names)}: the output is damaged", titles + 1)
-    require_sum(loop_time, averages, "the sections of the breakdown make the loop time", start + 1)
-    return dict(shares)
+    table.require_sum(loop_time, averages, "the sections of the breakdown make the loop time", start + 1)
+    return shares
 
 
 def _thermo(
@@ -222,17 +204,12 @@ def _thermo(
     :param begin: the step that the run began with. :param style: of the units.
     """
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
-    title, keywords = (
-        next((i for i, line in enumerate(lines) if begins(line)), None)
-        for begins in (lambda line: line.split()[:1] == ["Step"], _YAML_TITLE.match)
-    )
-    if keywords is not None:
-        # The words of the columns and of a row are the same lines without the marks of YAML.
-        plain_lines = [re.sub(r"^\s*(?:keywords:|-) \[|', '|[',\]]", " ", line) for line in lines]
-        rows = [i for i in range(keywords + 1, len(lines)) if _YAML_ROW.match(lines[i])] or [keywords]
-        found = [_row(plain_lines, keywords, each) for each in rows]
-    elif title is not None:
-        rows = list(range(title + 1, len(lines))) or [title]
+    if any(map(_YAML_TITLE.match, lines)):
+        # Without the marks of YAML these are the lines of columns.
+        lines = [_YAML_MARKS.sub(" ", line) if _YAML.match(line) else "" for line in lines]
+    title = next((i for i, line in enumerate(lines) if line.split()[:1] == ["Step"]), None)
+    if title is not None:
+        rows = [i for i in range(title + 1, len(lines)) if lines[i]] or [title]
         found = [_row(lines, title, each) for each in rows]
     else:
         rows = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
@@ -266,11 +243,13 @@ def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: 
 
     :param rows: the thermo output by the index of its line. :param style: of the units.
     """
-    low, high = (1.5 - 1.5 / atoms,) * 2 if style == "lj" else (-math.inf, math.inf)
+    low, high = (1.5 - 1.5 / atoms,) * 2 if style == "lj" else (0.0, math.inf)
     for index, row in rows.items():
         for total, parts in _SUMS.items():
             if row.keys() >= {total, *parts}:
-                require_sum(row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", index + 1)
+                table.require_sum(
+                    row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", index + 1
+                )
         for name in {"KinEng", "Temp", "Volume"} & row.keys():
             if float(row[name]) < 0:
                 raise OutputError(f"{name} is {row[name]}, below zero: the output is damaged", index + 1)
@@ -280,8 +259,8 @@ def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: 
         # The style "multi" prints zeros at the end, too.
         digits = _DIGITS if len(names) > 1 else 0
         energy = float(row[names[0]]) - sum(float(row[name]) for name in names[1:])
-        error = 1.0001 * sum(half_digit(row[name], digits) for name in names)
-        temperature, rounding = float(row["Temp"]), 1.0001 * half_digit(row["Temp"], digits)
+        error = 1.0001 * sum(table.half_digit(row[name], digits) for name in names)
+        temperature, rounding = float(row["Temp"]), 1.0001 * table.half_digit(row["Temp"], digits)
         if temperature:
             low = max(low, (energy - error) / (temperature + rounding))
             high = min(high, (energy + error) / (temperature - rounding))
@@ -299,7 +278,7 @@ def _row(lines: Sequence[str], title: int, index: int) -> dict[str, str]:
 
 def _numbers(fields: Iterable[str], line: int | None) -> list[str]:
     """Return the texts of numbers; raise :class:`OutputError` if one is none."""
-    return [field for field in fields if number(field, line) is not None]
+    return [field for field in fields if table.number(field, line) is not None]
 
 
 def _multi(lines: Sequence[str], start: int) -> dict[str, str]:

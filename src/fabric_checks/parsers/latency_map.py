@@ -62,26 +62,15 @@ def parse(text: str) -> LatencyOutput:
     rounds = rotate_patterns.round_robin_rounds(ranks, shifts)
     numbers = np.array(rounds, dtype=np.int32)
     starter, other = (np.tile(each.ravel(), passes) for each in rotate_patterns.pairs("round-robin", ranks, numbers))
-    expected: dict[str, NDArray[np.int64] | NDArray[np.int32]] = {
-        "pass": np.repeat(np.arange(passes), len(rounds) * (ranks // 2)),
-        "round": np.tile(np.repeat(numbers, ranks // 2), passes),
-        "starter": starter,
-        "other": other,
-    }
-    if not all(np.array_equal(table[name].to_numpy(), values) for name, values in expected.items()):
+    number = np.repeat(np.arange(passes), len(rounds) * (ranks // 2))
+    expected = (number, np.tile(np.repeat(numbers, ranks // 2), passes), starter, other)
+    if not np.array_equal(table[list(_COLUMNS)[:4]].to_numpy().T, expected):
         raise OutputError("the rows are not those of the rounds, torn or out of order")
     # Half of the samples of a pair are its median or more, the others its least or more, of half a ping-pong each. The
     # pairs of a round take as long as the slowest.
     below = samples // 2
     pair_us = 2 * repetitions * ((samples - below) * table["latency_us"] + below * table["least_us"]).to_numpy()
     rounds_s = 1e-6 * float(pair_us.reshape(-1, ranks // 2).max(axis=1).sum())
-    return LatencyOutput(
-        header,
-        fabric.hosts(header, ranks),
-        passes,
-        fabric.require_elapsed(header, "elapsed", rounds_s, "the slowest pairs of the rounds"),
-        starter,
-        other,
-        table["latency_us"].to_numpy(),
-        table["least_us"].to_numpy(),
-    )
+    elapsed_s = fabric.require_elapsed(header, "elapsed", rounds_s, "the slowest pairs of the rounds")
+    times_us = (table["latency_us"].to_numpy(), table["least_us"].to_numpy())
+    return LatencyOutput(header, fabric.hosts(header, ranks), passes, elapsed_s, starter, other, *times_us)

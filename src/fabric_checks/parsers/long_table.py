@@ -32,17 +32,12 @@ def parse(
     if torn := re.search(rf"(?m)^(?!{of_columns}$).+", frame.body):
         at = frame.first_line + frame.body.count("\n", 0, torn.start())
         raise OutputError(f"a row of the columns {' '.join(types)} was expected, found {quoted(torn[0])}", at)
-    table = _table(frame, types)
+    body = re.sub(r"^\n+", "", frame.body, flags=re.MULTILINE) if "\n\n" in f"\n{frame.body}" else frame.body
+    table = pl.read_csv(
+        io.BytesIO(body.encode()), separator=" ", has_header=False, quote_char=None, schema=types, null_values=[]
+    )
     if len(wrong := table.select(valid.not_().arg_true()).to_series()):
         number, line = list(frame.lines())[wrong[0]]
         raise OutputError(f"{rule}, found {quoted(line)}", number)
     frame.require_count(table.height)
     return frame.header, table
-
-
-def _table(frame: fabric.Frame, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-    """Return the rows of a table, whose cells are as they have to be."""
-    body = re.sub(r"^\n+", "", frame.body, flags=re.MULTILINE) if "\n\n" in f"\n{frame.body}" else frame.body
-    return pl.read_csv(
-        io.BytesIO(body.encode()), separator=" ", has_header=False, quote_char=None, schema=types, null_values=[]
-    )

@@ -128,7 +128,15 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     totals = rows[-1]
     clock_s: dict[str, float] = {}
     parts = [row for row in rows[:-1] if row.indent == totals.indent]
-    for row in rows[:-1]:
+    below_s = 0.0
+    for row in reversed(rows[:-1]):
+        # The rows below another one are parts of it, but for those of single contacts.
+        if row.indent == totals.indent:
+            if below_s > number(row.cells[2], None) * (1 + 1e-3):
+                raise OutputError(f"the rows below {quoted(row.name)} take {below_s:g} s, longer than all of it")
+            below_s = 0.0
+        elif not row.name.startswith("Interf. ID"):
+            below_s += number(row.cells[2], None)
         if len(row.line) != len(totals.line) or row.indent < totals.indent:
             raise OutputError(f"a row of the table of times is not below the others: {quoted(row.line)}")
         for seconds, percent in ((0, 1), (2, 3)):

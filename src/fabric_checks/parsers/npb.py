@@ -68,7 +68,7 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     iterations = whole(fields.get("Iterations", ""), None, "a number of Iterations")
     if abs(total - per_process * processes) > HALF_DIGIT * (processes + 1):
         raise OutputError(f"{total:g} Mop/s do not fit {per_process:g} on each of {processes} processes")
-    _require_head(text[first.end() : text.index(" Benchmark Completed")], fields)
+    _require_head(text[first.end() : text.index(" Benchmark Completed")], fields, iterations)
     _require_rate(fields, benchmark, iterations, time_s, total)
     # The banner of 3.4.3 has 3.4.
     if not f"{fields['Version']}.".startswith(f"{first['version']}."):
@@ -77,8 +77,14 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     return NpbOutput(fields["Version"], processes, iterations, time_s, total)
 
 
-def _require_head(head: str, fields: Mapping[str, str]) -> None:
-    """Raise :class:`OutputError` unless the lines before the report have the same, as far as they do."""
+def _require_head(head: str, fields: Mapping[str, str], iterations: int) -> None:
+    """Raise :class:`OutputError` unless the lines before the report have the same, as far as they do.
+
+    IS and FT print a line for each iteration.
+    """
+    counted = [a or b for a, b in re.findall(r"^ T = +([0-9]+) |^ +([0-9]+)$", head, re.MULTILINE)]
+    if counted and counted != [str(number) for number in range(1, iterations + 1)]:
+        raise OutputError(f"the {len(counted)} lines of iterations are not those of {iterations}, in order")
     for line, key in _AGAIN.items():
         for found in re.findall(rf"^ *{line} *: *(.*?) *(?:\(class \w\) *)?$", head, re.MULTILINE):
             if found.replace(" ", "") != (there := fields.get(key, found)).replace(" ", ""):

@@ -14,20 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import osu_columns, plain
-from fabric_checks.parsers.table import (
-    HALF_DIGIT,
-    Row,
-    cells_of,
-    only,
-    require_order,
-    require_overlap,
-    require_positive,
-    require_rate,
-    require_sizes,
-    two_decimals,
-    whole,
-)
+from fabric_checks.parsers import osu_columns, plain, table
+from fabric_checks.parsers.table import HALF_DIGIT, Row
 
 _SUMS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
 _MOVES = ("allgather", "allgatherv", "barrier", "gather", "gatherv", "scatter", "scatterv")
@@ -175,8 +163,8 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     for name in output.columns:
         if name not in ("overlap_percent", "validation"):
             # In 7.x the time in MPI_Test is 0 if it is not called.
-            require_positive(output.rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
-    _require_agreement(output.rows, output.columns, output.version or "")
+            table.require_positive(output.rows, name, from_size_B=10**18 if name == "mpi_test_us" else 0)
+    _require_agreement(output.rows, output.columns)
     return output
 
 
@@ -193,15 +181,13 @@ def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     """Return a whole table, whose times are not looked at."""
     text = plain.cleaned(text)
     lines = _titled(text.splitlines(), benchmark)
-    start, title = _find_title(lines, benchmark)
+    title, position, columns = _find_table(lines, benchmark)
     program = "osu" if title["osu"] else "osu-py"
-    position, columns = _find_columns(lines, start, program, benchmark)
-    _require_one_table(lines, position, columns, program, benchmark)
     columns = _with_unnamed(lines[position:], columns)
     rows = _read_rows(lines, position, columns, len(sizes_B))
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
         raise OutputError("the output ends within its last row: no end of line follows", rows[-1].line)
-    require_sizes(rows, sizes_B)
+    table.require_sizes(rows, sizes_B)
     names = tuple(name for name in columns if name != "size_B")
     device = (title["device"] or "host").lower()
     return OsuOutput(program, title["version"], names, tuple(rows), device, _header(lines[:position]))
@@ -215,16 +201,12 @@ def parse_init(text: str, processes: int) -> StartupOutput:
     """
     text = plain.cleaned(text)
     version, found = _startup(text, "Init", _INIT, "nprocs: N, min: N ms, max: N ms, avg: N ms", processes)
-    times_s = {name: int(found[name]) / 1000 for name in ("min", "avg", "max")}
     least, mean, most = (int(found[name]) for name in ("min", "avg", "max"))
     if not 0 < least <= mean <= most:
         raise OutputError(f"the times of MPI_Init are not positive and in order: {quoted(found[0])}")
-    # Of whole ms, whose fractions were cut off.
-    if not most + (processes - 1) * least < (mean + 1) * processes or not mean * processes < (
-        (processes - 1) * (most + 1) + least + 1
-    ):
-        raise OutputError(f"the average is not one of {processes} times of MPI_Init: {quoted(found[0])}")
-    return StartupOutput(version, times_s)
+    # Their fractions were cut off, which moves all three alike.
+    table.require_mean((found["min"], found["avg"], found["max"]), processes, "times of MPI_Init", None)
+    return StartupOutput(version, {"min": least / 1000, "avg": mean / 1000, "max": most / 1000})
 
 
 def parse_hello(text: str, processes: int) -> StartupOutput:
@@ -254,26 +236,26 @@ def _startup(text: str, name: str, pattern: re.Pattern[str], form: str, processe
 
 
 def _only(pattern: re.Pattern[str], text: str, form: str) -> re.Match[str]:
-    return only(list(pattern.finditer(text)), f"line '{form}'", "the program did not finish")
+    return table.only(list(pattern.finditer(text)), f"line '{form}'", "the program did not finish")
 
 
-def _require_agreement(rows: Sequence[Row], names: Sequence[str], version: str) -> None:
+def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
     """Raise :class:`OutputError` if values of a row contradict each other.
 
-    Before 7.x Min Comm. and Max Comm. do not always have the average between them.
+    Least, mean and most are of one time over the processes, with ``-f`` of communication too
+    (``calculate_and_print_stats`` of 5.9 to 7.4).
     """
-    if "min_latency_us" in names:
-        require_order(rows, "min_latency_us", "latency_us", "max_latency_us")
     tails = [name for name in names if "_tail_" in name]
-    require_order(rows, *sorted(tails, key=lambda name: int(name[1 : name.index("_")])))
-    if version.startswith("7.") and "min_comm_us" in names:
-        require_order(rows, "min_comm_us", "pure_comm_us", "max_comm_us")
+    table.require_order(rows, *sorted(tails, key=lambda name: int(name[1 : name.index("_")])))
+    for kind, mean in (("latency", "latency"), ("comm", "pure_comm")):
+        if f"min_{kind}_us" in names:
+            table.require_order(rows, f"min_{kind}_us", f"{mean}_us", f"max_{kind}_us")
     for row in rows:
         if "message_rate_per_s" in names:
             message_B = row.values.get("transmit_size", row.size_B)
-            require_rate(row, row.values["bandwidth_MBps"], row.values["message_rate_per_s"], message_B, HALF_DIGIT)
+            table.require_rate(row, message_B, HALF_DIGIT)
         if "overlap_percent" in names:
-            require_overlap(row, *(row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm")))
+            table.require_overlap(row, *(row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm")))
         if "mpi_wait_us" in names:
             _require_parts(row)
 
@@ -315,24 +297,47 @@ def _titled(lines: Sequence[str], benchmark: str) -> list[str]:
     return [*lines[:at], f"# OSU {title}", *lines[at + 1 :]]
 
 
-def _find_title(lines: Sequence[str], benchmark: str) -> tuple[int, re.Match[str]]:
-    """Return the index and the match of the benchmark's title; there must be no other benchmark's."""
-    first: tuple[int, re.Match[str]] | None = None
-    for number, line in enumerate(lines, 1):
+def _find_table(lines: Sequence[str], benchmark: str) -> tuple[re.Match[str], int, tuple[str, ...]]:
+    """Return the benchmark's title, the index of the line after the column titles, and the columns' names.
+
+    There must be no other table. The column titles are the last ones before the first row: mbw_mr of 5.6 and 5.7 prints
+    those of another benchmark above its own, from 6.x to 7.2 its title twice, and a table of several data types repeats
+    its columns.
+    """
+    titles: list[tuple[int, re.Match[str]]] = []
+    columns: tuple[str, ...] = ()
+    position, has_rows = 0, False
+    for number, line in enumerate(map(str.strip, lines), 1):
         match = _TITLE.match(line)
-        if match is None and not _OTHER_TITLE.match(line):
-            continue
-        if match is None or not _is_of(match["title"], benchmark):
-            found = match["title"] if match else line.lstrip("# ")
-            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
-        if first and match.groups() != first[1].groups():
-            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", number)
-        first = first or (number - 1, match)
-    if first is None:
+        if match or _OTHER_TITLE.match(line):
+            if match is None or not _is_of(match["title"], benchmark):
+                found = match["title"] if match else line.lstrip("# ")
+                raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
+            titles.append((number, match))
+            if match.groups() != titles[0][1].groups():
+                raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", number)
+            if has_rows or len(titles) > 1 + (benchmark == "mbw_mr"):
+                raise OutputError(
+                    f"{len(titles)} tables of this benchmark begin, in lines {', '.join(str(at) for at, _ in titles)}: "
+                    "it ran several times, or as separate MPI worlds because the launcher belongs to a different MPI"
+                )
+        elif titles and _COLUMNS.match(line):
+            names = _columns(line, number, "osu" if titles[0][1]["osu"] else "osu-py", benchmark)
+            if columns and names not in (None, columns):
+                raise OutputError("a second line of other titles: several programs printed this", number)
+            if names and not has_rows:
+                position, columns = number, names
+        elif titles and line and not line.startswith("#"):
+            if not columns:
+                raise OutputError(f"expected the line of column titles, found {quoted(line)}", number)
+            has_rows = True
+    if not titles:
         raise OutputError(
             f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
         )
-    return first
+    if not columns:
+        raise OutputError("the output ends before the line of column titles")
+    return titles[0][1], position, columns
 
 
 def _is_of(title: str, benchmark: str) -> bool:
@@ -342,28 +347,6 @@ def _is_of(title: str, benchmark: str) -> bool:
     return title.lower() == TITLES[benchmark].lower() or _PORT_TITLES.get(title) == benchmark
 
 
-def _find_columns(lines: Sequence[str], start: int, program: str, benchmark: str) -> tuple[int, tuple[str, ...]]:
-    """Return the index of the line after the column titles, and the columns' names.
-
-    It is the last such line before the first row: mbw_mr of 5.6 and 5.7 prints that of another benchmark above its own.
-    """
-    found: tuple[int, tuple[str, ...]] | None = None
-    for index in range(start + 1, len(lines)):
-        line = lines[index].strip()
-        if _COLUMNS.match(line):
-            columns = _columns(line, index + 1, program, benchmark)
-            if found and columns not in (None, found[1]):
-                raise OutputError("a second line of other titles: several programs printed this", index + 1)
-            found = found if columns is None else (index + 1, columns)
-        elif line and not line.startswith("#"):
-            if found is None:
-                raise OutputError(f"expected the line of column titles, found {quoted(line)}", index + 1)
-            break
-    if found is None:
-        raise OutputError("the output ends before the line of column titles")
-    return found
-
-
 def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple[str, ...] | None:
     """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too many."""
     names = osu_columns.read(line, line_number)
@@ -371,7 +354,8 @@ def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple
         return None
     if (program, benchmark) in _MISTITLED:
         names = tuple("bandwidth_MBps" if name == "latency_us" else name for name in names)
-    osu_columns.require(names, _kind(benchmark), has_sizes=_has_sizes(program, benchmark), line_number=line_number)
+    has_sizes = "barrier" not in benchmark or program == "osu-py"
+    osu_columns.require(names, _kind(benchmark), has_sizes=has_sizes, line_number=line_number)
     return names
 
 
@@ -382,39 +366,12 @@ def _with_unnamed(lines: Sequence[str], columns: tuple[str, ...]) -> tuple[str, 
     return (*columns, "min_latency_us", "max_latency_us", "iterations") if unnamed else columns
 
 
-def _has_sizes(program: str, benchmark: str) -> bool:
-    return "barrier" not in benchmark or program == "osu-py"
-
-
 def _kind(benchmark: str) -> str:
     if benchmark == "mbw_mr":
         return osu_columns.MESSAGE_RATE
     if benchmark.startswith("i"):
         return osu_columns.NON_BLOCKING
     return osu_columns.BANDWIDTH if "bw" in benchmark else osu_columns.LATENCY
-
-
-def _require_one_table(
-    lines: Sequence[str], position: int, columns: Sequence[str], program: str, benchmark: str
-) -> None:
-    """Raise :class:`OutputError` if another table begins, or the same again.
-
-    mbw_mr of 6.x to 7.2 prints its title twice, and a table of several data types its columns.
-
-    :param position: the index of the line after the column titles.
-    """
-    titles = [index for index, line in enumerate(lines) if _TITLE.match(line)]
-    announced = [index for index, line in enumerate(lines) if titles[0] < index and _COLUMNS.match(line.strip())]
-    for index in announced:
-        if index >= position and _columns(lines[index].strip(), index + 1, program, benchmark) != columns:
-            raise OutputError("the columns change within the table: several programs printed this", index + 1)
-    both = len(titles) > 1 and [lines[index].strip() for index in announced].count(lines[position - 1].strip()) > 1
-    if titles[-1] >= position or both:
-        numbers = ", ".join(str(index + 1) for index in titles)
-        raise OutputError(
-            f"{len(titles)} tables of this benchmark begin, in lines {numbers}: it ran several times, or as separate "
-            "MPI worlds because the launcher belongs to a different MPI"
-        )
 
 
 def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: int) -> list[Row]:
@@ -425,8 +382,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
             continue
         if len(rows) == count and not all(map(_CELL.fullmatch, fields)):
             continue  # what a scheduler or a launcher prints after the table
-        cells = cells_of(line.strip(), columns, number)
-        size_B = whole(cells.pop("size_B", "0"), number, "a message size")
+        cells = table.cells_of(line.strip(), columns, number)
+        size_B = table.whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
         if rows[-1].values.get("validation", 1.0) != 1.0:  # the program ends there, with a line that is no row
             raise WrongDataError(f"OSU's own validation found wrong data at {size_B} B (line {number})")
@@ -438,4 +395,8 @@ def _value(name: str, cell: str, line: int) -> float:
         if cell not in _VALIDATION:
             raise OutputError(f"the validation column says {quoted(cell)}, neither Pass nor Fail", line)
         return _VALIDATION[cell]
-    return whole(cell, line, f"a whole number ({name})") if name in osu_columns.WHOLE else two_decimals(cell, line)
+    return (
+        table.whole(cell, line, f"a whole number ({name})")
+        if name in osu_columns.WHOLE
+        else table.two_decimals(cell, line)
+    )

@@ -118,10 +118,6 @@ def _faults(values: Sequence[float], stop: str, most_steps: int, knee_share: flo
     if steps not in range(1, most_steps + 2):
         yield f"took {steps:g} steps, but the options allow {most_steps}"
     # With a knee the transfer became longer; by how much, is a median of differences, not a difference of medians.
-    fits = {
-        "none": overhead == nominal,
-        "knee": work + overhead >= 0.9 * nominal * (1 + knee_share / 2),
-        "cap": True,
-    }
+    fits = {"none": overhead == nominal, "knee": work + overhead >= 0.9 * nominal * (1 + knee_share / 2), "cap": True}
     if not fits.get(stop):
         yield f"stopped with {quoted(stop)}, which does not fit {work:g} us of work and {overhead:g} of {nominal:g} us"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric, long_table, rotate_patterns
-from fabric_checks.parsers.table import half_digit, number, whole
+from fabric_checks.parsers.table import half_digit, number
 
 #: The phases of a run, in order.
 PHASES = ("scan", "leaf", "together", "control", "alone")
@@ -169,10 +169,13 @@ def parse(text: str) -> RotateOutput:
         raise OutputError(f"'elapsed over transfers' is {quoted(text_of_it)}, but the seconds give {ratio:.3f}")
     nodes = fabric.hosts(header, ranks)
     memory = _memory(header, options, nodes)
+    names = nodes
+    if memory != "host":  # the numbers of GPUs are those of the processes of a node
+        names = tuple(f"node {node}, GPU {nodes[:rank].count(node)}" for rank, node in enumerate(nodes))
     return RotateOutput(
         header,
         pattern,
-        nodes if memory == "host" else _gpus(nodes),
+        names,
         pairs,
         number(options.get("suspect-share", ""), 1),
         confirm == "yes",
@@ -208,11 +211,6 @@ def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[
                 "see all GPUs of its node or one of its own"
             )
     return memory
-
-
-def _gpus(nodes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of GPUs by rank: their numbers are those of the processes of a node."""
-    return tuple(f"node {node}, GPU {nodes[:rank].count(node)}" for rank, node in enumerate(nodes))
 
 
 def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
@@ -264,31 +262,26 @@ def _require_scan(
     if rounds % share or of_rounds % share:
         raise OutputError(f"{rounds} of {of_rounds} rounds are not {share} of each, one for each GPU of an adapter")
     grid = [array.reshape(-1, share, pairs, at_once) for array in (scan.round, scan.sender, scan.receiver)]
+    # The rounds of the pattern, and the nodes of their pairs; each takes place once for each turn, on several rails.
+    numbers, sender, receiver = grid[0][:, 0, 0, 0] // share, *(side[:, 0, :, 0] // number for side in grid[1:])
     turn = np.arange(share)[:, None, None]
-    fits = (grid[0] % share == turn).all()
-    for side in grid[1:]:
-        fits &= (side % number == turn + np.arange(at_once) * share).all()
-        fits &= (side // number == side[:, :1, :, :1] // number).all()
-    if not fits:
-        raise OutputError(f"the pairs of the scan are not those of {number} rails")
-    rounds, of_rounds = rounds // share, of_rounds // share
-    number_of_round = grid[0].reshape(rounds, -1) // share
-    sender, receiver = (side[:, 0, :, 0] // number for side in grid[1:])
-    if (number_of_round != number_of_round[:, :1]).any() or (np.diff(number_of_round[:, 0]) <= 0).any():
-        raise OutputError("the rounds of the scan are repeated, torn or out of order")
-    if number_of_round[0, 0] < 0 or number_of_round[-1, 0] >= of_rounds:
-        raise OutputError(f"the scan has round {number_of_round[-1, 0]}; the pattern has rounds 0 to {of_rounds - 1}")
+    rail = turn + np.arange(at_once) * share
+    whole_grid = (
+        numbers[:, None, None, None] * share + turn,
+        *(nodes[:, None, :, None] * number + rail for nodes in (sender, receiver)),
+    )
+    if not all((found == each).all() for found, each in zip(grid, whole_grid, strict=True)):
+        raise OutputError(f"the rows of the scan are torn, out of order, or not those of {number} rails")
+    of_rounds //= share
+    if (np.diff(numbers) <= 0).any() or numbers[-1] >= of_rounds:
+        raise OutputError(f"the rounds of the scan are repeated, out of order, or not below {of_rounds}")
+    if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
+        raise OutputError(f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have a different number")
     if pattern == "bisection":
-        right = (np.diff(sender, axis=1) > 0).all() and (
-            np.sort(np.hstack((sender, receiver)), axis=1) == np.arange(2 * pairs)
-        ).all()
+        ranks_of_round = np.sort(np.hstack((sender, receiver)), axis=1)
+        right = (np.diff(sender, axis=1) > 0).all() and (ranks_of_round == np.arange(2 * pairs)).all()
     else:
-        if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
-            raise OutputError(
-                f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have a different number"
-            )
-        expected = rotate_patterns.pairs(pattern, ranks, number_of_round[:, 0])
-        right = np.array_equal(sender, expected[0]) and np.array_equal(receiver, expected[1])
+        right = np.array_equal((sender, receiver), rotate_patterns.pairs(pattern, ranks, numbers))
     if not right:
         raise OutputError(f"the pairs of the scan are not those of the pattern {pattern}")
 
@@ -300,9 +293,8 @@ def _require_repeats(part: Transfers, phase: str, ranks: int, rails: int, repeat
     """
     if not len(part):
         return
-    possible = (part.sender != part.receiver) & (part.sender % rails == part.receiver % rails)
-    possible &= (np.minimum(part.sender, part.receiver) >= 0) & (np.maximum(part.sender, part.receiver) < ranks)
-    if not possible.all():
+    possible = (part.sender != part.receiver) & (np.maximum(part.sender, part.receiver) < ranks)
+    if not (possible & (part.sender % rails == part.receiver % rails)).all():
         raise OutputError(f"phase {phase} has a pair that does not exist with {ranks} ranks")
     # Pairs of one repeat ran at once and are listed by sender; the next repeat has the next number.
     step, next_sender = np.diff(part.round), np.diff(part.sender)
@@ -319,9 +311,7 @@ def _least_transfers_s(table: pl.DataFrame, options: Mapping[str, str]) -> float
     Each test takes as long as its slowest pair, and none is faster than the rate of the best test, which is printed. In
     the phase ``leaf`` a rank has several partners at once, in messages that are as much smaller.
     """
-    size_B, messages, tests = (
-        whole(options.get(name, ""), None, f"the option {name!r}") for name in ("size", "messages", "tests")
-    )
+    size_B, messages, tests = (fabric.number_of(options, name, at_least=1) for name in ("size", "messages", "tests"))
     least = table.group_by("phase", "round").agg(pl.col("MBps").min(), pl.len(), pl.col("sender").n_unique())
     partners = pl.when(pl.col("phase") == "leaf").then(pl.col("len") // pl.col("sender")).otherwise(1)
     test_us = least.select(messages * pl.max_horizontal(1, size_B // partners) / pl.col("MBps")).to_series()

@@ -168,11 +168,12 @@ def require_order(rows: Sequence[Row], *columns: str) -> None:
             raise OutputError(f"{values} at {row.size_B} B are not in this order: the output is damaged", row.line)
 
 
-def require_rate(row: Row, bandwidth_MBps: float, message_rate_per_s: float, message_B: float, rounding: float) -> None:
+def require_rate(row: Row, message_B: float, rounding: float) -> None:
     """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their size.
 
     :param rounding: the largest error of the printed message rate.
     """
+    bandwidth_MBps, message_rate_per_s = row.values["bandwidth_MBps"], row.values["message_rate_per_s"]
     if abs(bandwidth_MBps - message_rate_per_s * message_B / 1e6) > HALF_DIGIT + rounding * message_B / 1e6:
         raise OutputError(
             f"{bandwidth_MBps:g} MB/s do not fit {message_rate_per_s:g} messages/s of {message_B:.0f} B: "
@@ -192,17 +193,10 @@ def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: fl
     overlap = row.values["overlap_percent"]
     if not 0 <= overlap <= 100:
         raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
-    # On zero bytes that take no time any overlap fits.
-    shares = (
-        [0.0, 100.0]
-        if not longer_us
-        else [
-            100 * (1 - (overall_us - hidden_us + 2 * error) / (longer_us + other))
-            for error in (-HALF_DIGIT, HALF_DIGIT)
-            for other in (-HALF_DIGIT, HALF_DIGIT)
-        ]
-    )
-    low, high = (min(max(share, 0.0), 100.0) for share in (min(shares), max(shares)))
+    low, high = 0.0, 100.0
+    if longer_us:  # on zero bytes that take no time any overlap fits
+        ends = (100 * (1 - (overall_us - hidden_us + 2 * e) / (longer_us - e)) for e in (HALF_DIGIT, -HALF_DIGIT))
+        low, high = (min(max(end, 0.0), 100.0) for end in ends)
     if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
         raise OutputError(
             f"an overlap of {overlap:g} % does not fit the times at {row.size_B} B, which give {low:.2f} to "

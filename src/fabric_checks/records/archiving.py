@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +55,7 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
     faults = Faults()
     found = files_of(results, faults)
     written: set[Path] = set()
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     read = added = 0
     batch: list[pl.DataFrame] = []
@@ -76,7 +77,13 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
             added += write(pl.concat(batch), folder, written)
     lines = tuple(faults.lines())
     if not read:
-        raise RecordError(f"{results}: no sound record{'; the first fault: ' + lines[0] if lines else ''}")
+        if made:  # an error leaves no empty folder behind
+            with suppress(OSError):  # another process writes there
+                (folder / ".lock").unlink()
+                for each in made:
+                    each.rmdir()
+        cause = f"; the first fault: {lines[0]}" if lines else "; name other records, or start a run with ci/run"
+        raise RecordError(f"{results}: no sound record{cause}")
     return Added(added, read - added, tuple(sorted(path for path in written if path.exists())), lines)
 
 

@@ -282,6 +282,10 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
+#: What an element of a list of settings is called.
+_KINDS = {"systems": "system", "partitions": "partition", "environments": "environment"}
+
+
 def take_system(files: list[str], name: str | None, folder: Path | None = None) -> None:
     """Let this process be on a system of configuration files, as ``reframe -C FILE --system NAME`` would be.
 
@@ -301,7 +305,9 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
         if isinstance(error, SyntaxError):
             lines = [error.lineno]
-        where = f"line {lines[-1]}: " if lines else "a system, partition or environment: "
+        where = f"line {lines[-1]}: " if lines else ""
+        if isinstance(error, KeyError) and error.args == ("name",) and not lines:
+            raise ConfigError("a system, partition or environment has no 'name': give each one") from None
         raise ConfigError(f"{where}{type(error).__name__}: {error.args[0] if error.args else ''}") from None
     try:
         site.validate()
@@ -309,7 +315,7 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
         fault: Any = error.__cause__  # of jsonschema, which ReFrame prints without its path
         if not hasattr(fault, "json_path"):
             raise
-        raise ConfigError(f"{fault.json_path}: {cut(fault.message, 200)}") from None
+        raise ConfigError(f"{_setting(site, fault.absolute_path)}: {cut(fault.message, 200)}") from None
     if name is not None:
         require_system(name, site["systems"])
     site.select_subconfig(name)
@@ -318,6 +324,20 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
     if folder is not None:
         context = rt.runtime()
         context.make_stagedir = context.make_outputdir = lambda *names: str(folder)
+
+
+def _setting(settings: Any, keys: Iterable[str | int]) -> str:
+    """Return where a setting is: by the names of the systems, partitions and environments around it, else by number."""
+    words: list[str] = []
+    for key in keys:
+        settings = settings[key]
+        if isinstance(key, int):
+            name = settings.get("name") if isinstance(settings, Mapping) else None
+            kind = words.pop()
+            words.append(f"{_KINDS.get(kind, kind)} {quoted(name) if isinstance(name, str) else key + 1}")
+        else:
+            words.append(key)
+    return ", ".join(words) or "site_configuration"
 
 
 def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:

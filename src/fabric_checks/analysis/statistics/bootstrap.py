@@ -12,7 +12,7 @@ Intervals are not corrected for how few values there are: of five, an interval a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -67,10 +67,8 @@ def median(values: npt.ArrayLike, confidence: float = 0.95, resamples: int = RES
     :param confidence: such as 0.95.
     """
     rows = _sorted_rows(values)
-    out = Intervals(np.median(rows, axis=1), np.empty(len(rows)), np.empty(len(rows)))
-    for part in _chunks(len(rows), resamples):
-        _set_ends(out, part, _medians(rows[part], resamples, seed), confidence)
-    return out
+    estimate = np.median(rows, axis=1)
+    return _intervals(estimate, lambda part: _medians(rows[part], resamples, seed), confidence, resamples)
 
 
 def compare(
@@ -92,14 +90,15 @@ def compare(
     one, two = _sorted_rows(first), _sorted_rows(second)
     if len(one) != len(two):
         raise ValueError(f"{len(one)} first and {len(two)} second series do not make pairs")
+
+    def medians(part: slice) -> Floats:
+        # A seed of its own: with the same ranks drawn for both, a ratio of equal series would not vary.
+        drawn: Floats = of(_medians(two[part], resamples, seed + 1), _medians(one[part], resamples, seed))
+        return drawn
+
     with np.errstate(over="ignore"):
         estimate = of(np.median(two, axis=1), np.median(one, axis=1))
-        out = Intervals(estimate, np.empty(len(one)), np.empty(len(one)))
-        for part in _chunks(len(one), resamples):
-            # A seed of its own: with the same ranks drawn for both, a ratio of equal series would not vary.
-            medians = of(_medians(two[part], resamples, seed + 1), _medians(one[part], resamples, seed))
-            _set_ends(out, part, medians, confidence)
-    return out
+        return _intervals(estimate, medians, confidence, resamples)
 
 
 #: The median of each second series in terms of that of the first: their ratio, and their difference.
@@ -121,12 +120,9 @@ def _medians(rows: Floats, resamples: int, seed: int) -> Floats:
     return (np.take(rows, low, axis=1) + np.take(rows, high, axis=1)) / 2
 
 
-def _set_ends(out: Intervals, part: slice, medians: Floats, confidence: float) -> None:
-    share = (1 - confidence) / 2
-    out.low[part], out.high[part] = np.quantile(medians, (share, 1 - share), axis=1, overwrite_input=True)
-
-
-def _chunks(rows: int, resamples: int) -> Iterator[slice]:
-    step = max(_CHUNK // resamples, 1)
-    for start in range(0, rows, step):
-        yield slice(start, start + step)
+def _intervals(estimate: Floats, medians: Callable[[slice], Floats], confidence: float, resamples: int) -> Intervals:
+    """Return the intervals of series by the medians of all resamples, some series at a time."""
+    share, step = (1 - confidence) / 2, max(_CHUNK // resamples, 1)
+    parts = [slice(start, start + step) for start in range(0, len(estimate), step)]
+    ends = [np.quantile(medians(part), (share, 1 - share), axis=1, overwrite_input=True) for part in parts]
+    return Intervals(estimate, *np.hstack(ends or [np.empty((2, 0))]))

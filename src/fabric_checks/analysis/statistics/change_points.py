@@ -119,13 +119,9 @@ def noise_of(values: Floats) -> float:
 
 def _medians_around(values: Floats) -> Floats:
     """Return the median of the five runs around each; at the ends of those that there are."""
-    windows = np.lib.stride_tricks.sliding_window_view(values, 2 * _HALF_WINDOW + 1)
-    n = len(values)
-    ends = [*range(_HALF_WINDOW), *range(n - _HALF_WINDOW, n)]
-    out = np.empty(n)
-    out[_HALF_WINDOW : n - _HALF_WINDOW] = np.sort(windows, axis=1)[:, _HALF_WINDOW]
-    out[ends] = [np.median(values[max(end - _HALF_WINDOW, 0) : end + _HALF_WINDOW + 1]) for end in ends]
-    return out
+    padded = np.pad(values, _HALF_WINDOW, constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _HALF_WINDOW + 1)
+    return np.asarray(np.nanmedian(windows, axis=1))
 
 
 def _best_starts(values: Floats, penalty: float) -> list[int]:
