@@ -2,15 +2,18 @@
 """Clauses on a real cluster of four hosts: one that meets them, and three that do not.
 
     . ci/env.sh
-    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes half a minute
-    python -m lab.acceptance_live 1 cable        # one kind
+    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes 15 seconds
+    python -m lab.acceptance_live 1 drift        # one kind
+    FABRIC_TRIALS=FOLDER python -m lab.acceptance_live 10    # keeps the results of each
 
 After each session `offers accept status` says whether it is over. An acceptance is right if the contract is met by a
 healthy machine, and if of any other exactly the clauses that are about its fault are violated.
 """
 
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +25,6 @@ NODES, MBIT = 4, 40
 SETTINGS = Path(__file__).with_name("vet_settings.py")
 CLAUSES = Path(__file__).parents[1] / "config" / "clauses" / "minicluster.yaml"
 CASE = "^Rotate%pattern=round-robin%layout=4x1$"
-NAMES = ("slowest node", "pairs", "drift")
 #: What is done to the links before each session, and the clauses that may be violated, of which one has to be.
 KINDS = {
     "healthy": (lambda node, session: {}, ()),
@@ -47,18 +49,22 @@ def status(results):
     return done.returncode, {each["clause"]: each["verdict"] for each in json.loads(done.stdout)}
 
 
+def measure(cluster, results, rates):
+    """Run one session with these rates of links."""
+    ways = {name.partition(".")[0] for name in rates if "." in name}
+    usual = {f"n{n}": f"{MBIT}mbit" for n in range(1, NODES + 1) if f"n{n}" not in ways}
+    cluster("shape", *(f"{name}={rate}" for name, rate in (usual | rates).items()))
+    run = [str(CI / "run"), "--system", "minicluster", "-C", str(SETTINGS), "-n", CASE]
+    done = cluster.call("exec", "head", "--", *run, timeout=900, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich")
+    if not (results / "perflogs").is_dir():
+        raise AssertionError(done.stdout + done.stderr)
+
+
 def acceptance(cluster, results, kind, node, most=16):
     """Run sessions until all is decided; return the verdicts, how many sessions it took, and whether it is right."""
     shape, expected = KINDS[kind]
     for session in range(most):
-        own = shape(node, session)
-        ways = {name.partition(".")[0] for name in own if "." in name}
-        rates = {f"n{n}": f"{MBIT}mbit" for n in range(1, NODES + 1) if f"n{n}" not in ways} | own
-        cluster("shape", *(f"{name}={rate}" for name, rate in rates.items()))
-        run = [str(CI / "run"), "--system", "minicluster", "-C", str(SETTINGS), "-n", CASE]
-        done = cluster.call("exec", "head", "--", *run, timeout=900, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich")
-        if not (results / "perflogs").is_dir():
-            raise AssertionError(done.stdout + done.stderr)
+        measure(cluster, results, shape(node, session))
         code, words = status(results)
         if code == 0 or (code == 3 and expected):
             break
@@ -70,20 +76,22 @@ def acceptance(cluster, results, kind, node, most=16):
 def main(count, kinds):
     """Print a line for each acceptance."""
     draw = random.Random(48)
+    kept = os.environ.get("FABRIC_TRIALS")
+    right = dict.fromkeys(kinds, 0)
     cluster = Cluster()
     cluster("up", "--nodes", str(NODES), "--rate", f"{MBIT}mbit")
     try:
-        for kind in kinds:
-            right = 0
-            for _ in range(count):
+        for number in range(1, count + 1):
+            for kind in kinds:
                 with tempfile.TemporaryDirectory() as folder:
                     node = f"n{draw.randint(1, NODES)}"
                     words, sessions, is_right = acceptance(cluster, Path(folder), kind, node)
-                right += is_right
-                print(
-                    f"{kind}, {node}: {words} after {sessions} sessions: {'right' if is_right else 'WRONG'}", flush=True
-                )
-            print(f"{kind}: {right} of {count} right", flush=True)
+                    if kept:
+                        shutil.copytree(folder, Path(kept) / f"{kind.replace(' ', '-')}-{number}")
+                right[kind] += is_right
+                verdict = "right" if is_right else "WRONG"
+                print(f"{kind}, {node}: {words} after {sessions} sessions: {verdict}", flush=True)
+            print(*(f"{kind}: {right[kind]} of {number} right" for kind in kinds), sep="; ", flush=True)
     finally:
         cluster("down")
 

@@ -131,6 +131,11 @@ def write(
 def _entry(name: str, content: Path | bytes) -> dict[str, Any]:
     if cause := _unsound(name):
         raise RecordError(f"{quoted(name, 200)} cannot be in a bundle: {cause}")
+    return checksum(content)
+
+
+def checksum(content: Path | bytes) -> dict[str, Any]:
+    """Return the size and the SHA-256 of a file."""
     sha, length = hashlib.sha256(), 0
     with _reading(content) as file:
         while part := file.read(_PART):

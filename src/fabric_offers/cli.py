@@ -23,6 +23,7 @@ from fabric_checks.report.comparison import Page, Table
 from fabric_checks.report.texts import rich_table
 from fabric_offers import checking, packing, ranking, signing
 from fabric_offers import request as requests
+from fabric_offers.acceptance import evidence
 from fabric_offers.acceptance.cli import command as accept
 from fabric_offers.bundle_file import OFFER
 from fabric_offers.ranking import PRICE, Ranking
@@ -39,6 +40,7 @@ _PACK = """
 Examples:
   fabric-checks offers pack offer.tar --system oak --request ../request.tar
   fabric-checks offers pack offer.tar --system oak --level procurement --key ~/.ssh/id_ed25519
+  fabric-checks offers pack oak.tar --system oak --clauses clauses.yaml --verdict verdict.html
 """
 _CHECK = """
 \b
@@ -125,11 +127,27 @@ def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Pa
     "--session", "only", multiple=True, help="Only this run; may be repeated. The file lists what is left out."
 )
 @click.option("--request", type=click.Path(path_type=Path), help="The request that this answers, as it was sent.")
+@click.option("--clauses", type=click.Path(path_type=Path), help="Of a contract, to be packed with their ledger.")
+@click.option("--verdict", type=click.Path(path_type=Path), help="The document on them, with its signatures.")
 @_key
-def pack(path: Path, *, system: str, results: Path | None, request: Path | None, key: Path | None, **more: Any) -> None:
+def pack(
+    path: Path,
+    *,
+    system: str,
+    results: Path | None,
+    request: Path | None,
+    clauses: Path | None,
+    verdict: Path | None,
+    key: Path | None,
+    **more: Any,
+) -> None:
     """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
+    if verdict and not clauses:
+        raise click.UsageError("--verdict needs the --clauses that it is about")
+    folder = results or paths.results()
     number = checking.check_request(request).manifest.get(requests.NUMBER) if request else None
-    manifest = packing.pack(path, results or paths.results(), system, answers=number, sign=_signer(key), **more)
+    contract = evidence.packed(clauses, folder, verdict) if clauses else None
+    manifest = packing.pack(path, folder, system, answers=number, more=contract, sign=_signer(key), **more)
     _print_written(path, manifest, f"{count_text(len(manifest['sessions']), 'session')} of {system}")
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -43,13 +42,14 @@ def pack(
     level: str,
     answers: str | None = None,
     only: Collection[str] = (),
+    more: Mapping[str, Path | bytes] | None = None,
     sign: Callable[[bytes], bytes] | None = None,
 ) -> dict[str, Any]:
     """Write the bundle, and return its manifest.
 
     :param results: the folder of results. :param system: whose records go in.
     :param answers: the number of the request.
-    :param only: the sessions that go in; all if none is named.
+    :param only: the sessions that go in; all if none is named. :param more: other files, by their names in the bundle.
     :raises RecordError: if there is nothing to pack. :raises FabricError: if the system cannot be described.
     """
     if not name_is_sound(system):
@@ -61,7 +61,7 @@ def pack(
     if not ours:
         raise RecordError(f"{results}: no records of the system {system}; run it first: ci/run --system {system}")
     described = description(system, environs)
-    members: dict[str, Path | bytes] = {**perflogs}
+    members: dict[str, Path | bytes] = {**perflogs, **(more or {})}
     scripts: set[Path] = set()
     for session in sorted(ours):
         for folder in ("output", "stage"):
@@ -222,7 +222,8 @@ def _link_hash(target: Path) -> str:
 
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
     """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are gone."""
-    return {name: _binary(Path(name)) for name in sorted(set().union(*map(paths_in, map(files.read_text, scripts))))}
+    named = map(Path, sorted(set().union(*map(paths_in, map(files.read_text, scripts)))))
+    return {str(path): bundle_file.checksum(path) if path.is_file() else None for path in named}
 
 
 def paths_in(script: str) -> set[str]:
@@ -231,13 +232,3 @@ def paths_in(script: str) -> set[str]:
     named = (line for line in lines if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")))
     found = {path for line in named for path in _PATH.findall(line)}
     return {path for path in found if OWN not in path and not path.startswith("/dev/")}
-
-
-def _binary(path: Path) -> dict[str, Any] | None:
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while part := file.read(2**20):
-            digest.update(part)
-    return {"sha256": digest.hexdigest(), "bytes": path.stat().st_size}

@@ -20,7 +20,11 @@ import polars as pl
 
 from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.paths import ROOT
+from fabric_offers import schema
 
+#: What the buyer's file may have.
+SCHEMA = ROOT / "config" / "offers.json"
 PRICE = "price"
 #: Fields of records that a ranking needs.
 FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
@@ -94,20 +98,14 @@ def read(path: Path) -> Rules:
     """
     try:
         given = yaml_file.load(path)
-        criteria = tuple(_criterion(path, each) for each in _is(_is(given, dict)["criteria"], list))
-        price = _is(given.get(PRICE, {"weight": 0}), dict)
-        offers = _is(given.get("offers", {}), dict)
-        prices = {str(label): _sum(_is(each, dict)[PRICE]) for label, each in offers.items() if PRICE in each}
-        unknown = given.keys() - {"currency", "criteria", PRICE, "offers"}
-        weight = _number(price["weight"])
+        schema.require(SCHEMA, given, "file")
+        prices = {str(label): _sum(each[PRICE]) for label, each in given.get("offers", {}).items() if PRICE in each}
     except yaml_file.YamlError as error:
         raise RecordError(str(error)) from None
-    except KeyError as error:
-        raise RecordError(f"{path}: {error} is missing; docs/offers.yaml shows the form") from None
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise RecordError(f"{path}: {error}; docs/offers.yaml shows the form") from None
-    if unknown:
-        raise RecordError(f"{path}: unknown key {quoted(str(min(map(str, unknown))))}")
+    criteria = tuple(map(_criterion, given["criteria"]))
+    weight = float(given.get(PRICE, {"weight": 0})["weight"])
     names = [each.name for each in criteria]
     if not criteria or len(set(names)) < len(names) or PRICE in names:
         raise RecordError(
@@ -119,40 +117,15 @@ def read(path: Path) -> Rules:
     return Rules(criteria, weight, str(given.get("currency", "")), prices)
 
 
-def _criterion(path: Path, given: Any) -> Criterion:
-    known = ("name", "weight", "check", "metric", "layout", "parameters", "at_least", "at_most")
-    if unknown := _is(given, dict).keys() - set(known):
-        raise ValueError(f"criterion {given.get('name')!r:.40}: unknown key {min(map(str, unknown))!r:.40}")
+def _criterion(given: Mapping[str, Any]) -> Criterion:
     patterns = {name: str(given[name]) for name in ("check", "metric", "layout") if name in given}
-    if "check" not in patterns or "metric" not in patterns:
-        raise ValueError(f"criterion {given.get('name')!r:.40} needs check and metric")
-    for pattern in patterns.values():
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"{quoted(pattern)} is not a regular expression: {error}") from None
-    bounds = {name: _number(given[name], negative=True) for name in ("at_least", "at_most") if name in given}
-    parameters = {str(name): str(value) for name, value in _is(given.get("parameters", {}), dict).items()}
-    return Criterion(str(given["name"]), _number(given.get("weight", 0)), patterns, parameters, **bounds)
-
-
-def _is(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        expected = "mapping" if kind is dict else "list"
-        raise TypeError(f"{value!r:.60} stands where a {expected} is expected")
-    return value
-
-
-def _number(value: Any, *, negative: bool = False) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e30:
-        raise ValueError(f"{value!r:.60} is not a number")
-    if value < 0 and not negative:
-        raise ValueError(f"{value!r:.60} is less than 0")
-    return float(value)
+    bounds = {name: float(given[name]) for name in ("at_least", "at_most") if name in given}
+    parameters = {str(name): str(value) for name, value in given.get("parameters", {}).items()}
+    return Criterion(str(given["name"]), float(given.get("weight", 0)), patterns, parameters, **bounds)
 
 
 def _sum(given: Any) -> float:
-    total = sum(map(_number, given.values())) if isinstance(given, dict) else _number(given)
+    total = float(sum(given.values()) if isinstance(given, dict) else given)
     if total <= 0:
         raise ValueError("a price must be above 0")
     return total

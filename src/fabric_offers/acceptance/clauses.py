@@ -7,24 +7,23 @@ too, are defaults of all clauses there.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import json
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft7Validator, FormatChecker
+from jsonschema import Draft7Validator
 
 from fabric_checks.core import files, yaml_file
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import FIELDS
+from fabric_offers import schema
 from fabric_offers.acceptance import sequential
 from fabric_offers.acceptance.sequential import Design, Model
 
@@ -70,6 +69,7 @@ class Clause:
     :param of_value: that number; :param of_source: where it is written; :param of_select: the fields of that series.
     :param share: of a quantile: which share of the runs, nodes or pairs reaches the value.
     :param at_least, at_most: of a share: what a unit has to reach.
+    :param free_of: of a share instead: the kinds of faults that no finding of a run may name for certain.
     """
 
     name: str
@@ -101,11 +101,17 @@ class Clause:
     line_rate_MBps: float = 0.0
     at_least: float | None = None
     at_most: float | None = None
+    free_of: tuple[str, ...] = ()
+
+    @property
+    def is_of_metric(self) -> bool:
+        """Whether a run's value is one of its metrics, not its bandwidths of pairs or its findings."""
+        return self.over == "runs" and not self.free_of
 
     @property
     def larger_is_better(self) -> bool:
-        """Tell which direction is better, by its two bounds or by what a unit has to reach."""
-        return self.at_most is None if self.quantity == "share" else self.good > self.bad
+        """Tell which direction is better, by its two bounds."""
+        return self.good > self.bad
 
     @property
     def model(self) -> Model:
@@ -127,9 +133,7 @@ class Clause:
     @property
     def fixed_units(self) -> int:
         """How many units a test of a fixed size would take."""
-        model = self.model
-        count = sequential.fixed_units(model, self.seller, self.buyer)
-        return count if model.is_drift else int(-(-count * model.design_effect // 1))
+        return math.ceil(sequential.fixed_steps(self.model, self.seller, self.buyer) * self.model.scale - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -150,42 +154,6 @@ class Contract:
     clauses: tuple[Clause, ...]
 
 
-@cache
-def _schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(SCHEMA.read_text())
-    return found
-
-
-_DEFAULTS: dict[str, Any] = {
-    **{"unit": "day", "least": 3, "correlation": 0.3, "sessions": 1, "runs": 1, "missing": BAD, "failed": BAD},
-    **{"most_excluded": 3, "valid": {}, "risks": {"seller": 0.05, "buyer": 0.05}, "over": "runs", "quantity": "median"},
-    **{"text": ""},
-}
-
-
-def _require(value: Any, kind: str) -> None:
-    """Raise ValueError unless a value is as a definition of the schema says."""
-    validator = Draft7Validator({**_schema(), "$ref": f"#/definitions/{kind}"}, format_checker=FormatChecker())
-    error = min(validator.iter_errors(value), key=lambda each: list(map(str, each.absolute_path)), default=None)
-    if error is None:
-        return
-    where = ": ".join(map(str, error.absolute_path))
-    at = f"{where}: " if where else ""
-    if error.validator == "required":
-        raise ValueError(f"{at}{next(key for key in error.validator_value if key not in error.instance)!r} is missing")
-    if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        raise ValueError(f"{at}unknown key {_near(min(map(str, error.instance.keys() - known.keys())), known)}")
-    found = f"{where} is {error.instance!r:.60}" if where else f"{error.instance!r:.60}"
-    raise ValueError(f"{found}: {error.schema.get('title', error.message)} is expected")
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    """Return a word in quotes, with what it may have been meant to be."""
-    near = difflib.get_close_matches(word, known, 1)
-    return quoted(word) + (f"; did you mean {near[0]!r}?" if near else "")
-
-
 def read(path: Path) -> Contract:
     """Read the clauses of a file.
 
@@ -196,13 +164,13 @@ def read(path: Path) -> Contract:
         period = top.get("period") if isinstance(top, dict) else None
         if isinstance(period, dict):
             top["period"] = {key: str(day) for key, day in period.items()}
-        _require(top, "file")
-        days = top.get("period", {})
-        since, until = (date.fromisoformat(days[key]) if key in days else None for key in ("from", "to"))
+        schema.require(SCHEMA, top, "file")
     except yaml_file.YamlError as error:
         raise ClauseError(str(error)) from None
     except ValueError as error:
         raise ClauseError(f"{path}: {error}; {_SHOWN}") from None
+    days = top.get("period", {})
+    since, until = (date.fromisoformat(days[key]) if key in days else None for key in ("from", "to"))
     clauses = tuple(_clause(path, number, each, top) for number, each in enumerate(top["clauses"], 1))
     names = [each.name for each in clauses]
     if double := next((name for name in names if names.count(name) > 1), ""):
@@ -218,38 +186,46 @@ def _clause(path: Path, number: int, own: Any, top: Mapping[str, Any]) -> Clause
     name = own.get("name") if isinstance(own, dict) else None
     where = f"{path}: clause {quoted(str(name))}" if name else f"{path}: clause {number}"
     try:
-        _require(own, "clause")
-        shared = {key: each for key, each in top.items() if key in _schema()["definitions"]["clause"]["properties"]}
-        nested = {key: {**_DEFAULTS[key], **shared.get(key, {}), **own.get(key, {})} for key in ("valid", "risks")}
-        found = _built({**_DEFAULTS, **shared, **own, **nested}, str(top["system"]))
-        _require_sound(found, own)
+        schema.require(SCHEMA, own, "clause")
+        definitions = schema.load(SCHEMA)["definitions"]
+        known = definitions["clause"]["properties"]
+        keys = {key: each["default"] for key, each in known.items() if "default" in each}
+        keys |= {key: each for key, each in top.items() if key in known} | own
+        for key, default in (("valid", {}), ("risks", {"seller": 0.05, "buyer": 0.05})):
+            keys[key] = {**default, **top.get(key, {}), **own.get(key, {})}
+        for rule in definitions["whole clause"]["allOf"]:
+            if not Draft7Validator(rule).is_valid(keys):
+                raise ValueError(rule["title"])
+        found = _built(keys, str(top["system"]))
+        _require_sound(found)
     except ValueError as error:
         raise ClauseError(f"{where}: {error}; {_SHOWN}") from None
-    _require_decidable(where, found)
+    asked = (found.model, found.seller, found.buyer)
+    if not sequential.design(*asked, found.most, found.least):
+        units = sequential.needed(*asked, found.least)
+        more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
+        raise ClauseError(
+            f"{where}: its risks, {100 * found.seller:g} % (seller) and {100 * found.buyer:g} % (buyer), between "
+            f"{number_text(found, found.good)} and {number_text(found, found.bad)} take {more} {found.unit}s, but most "
+            f"is {found.most}: allow as many, take good and bad further apart, or accept larger risks"
+        )
     return found
 
 
 def _built(keys: dict[str, Any], system: str) -> Clause:
-    if "most" not in keys:
-        raise ValueError("'most' is missing")
-    of = keys.pop("of", "")
-    of_select = _selection(of) if isinstance(of, dict) else {}
-    if isinstance(of, dict) and ("value" in of) == bool(of_select):
-        raise ValueError("of: a value with its source is expected, or the fields of another series")
-    valid = Valid(**keys.pop("valid"))
+    of, valid = keys.pop("of", ""), Valid(**keys.pop("valid"))
     if unknown := [name for name in (*valid.one, *valid.versions) if name not in FIELDS]:
-        raise ValueError(f"valid: records have no field {_near(unknown[0], FIELDS)}")
+        raise ValueError(f"valid: records have no field {schema.near(unknown[0], FIELDS)}")
+    if keys["quantity"] == "drift":
+        if min(keys["good"], keys["bad"]) <= -1:
+            raise ValueError("a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05")
+        keys |= {key: math.log1p(keys[key]) for key in ("good", "bad")}
+    if isinstance(of, dict):
+        keys |= {"of_value": of.get("value", 0.0), "of_source": str(of.get("source", "")), "of_select": _selection(of)}
+        of = "value" if "value" in of else "series"
     select = _selection(keys) | {"system": re.escape(system)}
-    return Clause(
-        **{key: each for key, each in keys.items() if key not in (*SELECTING, "risks")},
-        **keys["risks"],
-        select=select,
-        valid=valid,
-        of=of if isinstance(of, str) else ("value" if "value" in of else "series"),
-        of_value=of.get("value", 0.0) if isinstance(of, dict) else 0.0,
-        of_source=str(of.get("source", "")) if isinstance(of, dict) else "",
-        of_select=of_select,
-    )
+    rest = {key: each for key, each in keys.items() if key not in (*SELECTING, "risks")}
+    return Clause(**rest, **keys["risks"], select=select, valid=valid, of=of)
 
 
 def _selection(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,32 +236,14 @@ def _selection(keys: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _require_sound(clause: Clause, own: Mapping[str, Any]) -> None:
-    """Raise ValueError for keys that contradict each other, and for bounds beyond the line rate."""
+def _require_sound(clause: Clause) -> None:
+    """Raise ValueError for numbers that contradict each other, and for bounds beyond the line rate."""
     runs, is_share, good = clause.over == "runs", clause.quantity == "share", clause.good
-    needs_bound = (clause.at_least is None) + (clause.at_most is None) != (1 if is_share else 2)
-    rate = clause.line_rate_MBps
-    layout = str(clause.select.get("layout", ""))
+    rate, layout = clause.line_rate_MBps, str(clause.select.get("layout", ""))
     contradictions = {
         f"good and bad are both {good:g}: no number of runs tells machines at one bound apart; leave a distance "
         "between a machine that must be accepted and one that must be refused": good == clause.bad,
-        "'metric' is missing": runs and "metric" not in clause.select,
-        f"over: {clause.over} takes median, slowest or quantile of the bandwidths of Rotate's pairs, and no metric": (
-            not runs and ("metric" in own or clause.quantity in ("share", "drift"))
-        ),
-        "of: median is that of all nodes or pairs of a run; 'over' has to be one of these": clause.of == MEDIAN
-        and runs,
-        "'share' goes with quantity: quantile, which needs it": (clause.quantity == "quantile") != ("share" in own),
-        "one of 'at_least' and 'at_most' goes with quantity: share, which needs it": needs_bound,
-        "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
-            is_share and not 1 > good > clause.bad > 0
-        ),
-        "'spread' is missing: how far a unit's value is from a machine's usual one, as a share": (
-            not is_share and not clause.spread
-        ),
-        "'length' goes with quantity: drift, which needs it: over how many units the change is": (
-            (clause.quantity == "drift") != bool(clause.length)
-        ),
+        "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": is_share and good < clause.bad,
         f"least is {clause.least}, but most is {clause.most}": clause.least > clause.most,
         f"good is {good:g} of the line rate, which no link carries; ask for at most 1, of both ways at once for 2": (
             clause.of == LINE_RATE and not is_share and good > (2 if runs else 1)
@@ -300,14 +258,10 @@ def _require_sound(clause: Clause, own: Mapping[str, Any]) -> None:
             raise ValueError(text)
 
 
-def _require_decidable(where: str, clause: Clause) -> None:
-    """Raise :class:`ClauseError` if the units that a clause allows are not enough for its risks."""
-    if sequential.design(clause.model, clause.seller, clause.buyer, clause.most, clause.least):
-        return
-    units = sequential.needed(clause.model, clause.seller, clause.buyer, clause.least)
-    more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
-    raise ClauseError(
-        f"{where}: its risks, {100 * clause.seller:g} % (seller) and {100 * clause.buyer:g} % (buyer), between "
-        f"{value_text(clause.good)} and {value_text(clause.bad)} take {more} {clause.unit}s, but most is "
-        f"{clause.most}: allow as many, take good and bad further apart, or accept larger risks"
-    )
+def number_text(clause: Clause, value: float, unit: str = "") -> str:
+    """Return a number of a clause as it is printed: a share or a ratio in per cent, a value with its unit."""
+    if clause.quantity == "drift":
+        return f"{100 * math.expm1(value):+.2f} %"
+    if clause.quantity == "share" or clause.of in (LINE_RATE, MEDIAN):
+        return f"{100 * value:.4g} %"
+    return f"{value_text(value)} {unit}".rstrip()

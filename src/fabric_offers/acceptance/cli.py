@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,10 +16,9 @@ from fabric_checks.records import sessions
 from fabric_checks.report.texts import rich_table
 from fabric_offers import bundle_file, signing
 from fabric_offers.acceptance import clauses, document, evidence, judging, planning
-from fabric_offers.acceptance.clauses import Contract
+from fabric_offers.acceptance.clauses import Contract, number_text
 from fabric_offers.acceptance.evidence import Evidence, Ledger
 from fabric_offers.acceptance.judging import Judged
-from fabric_offers.acceptance.observations import number_text
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
 
 _STATUSES = """
@@ -38,30 +35,13 @@ Examples:
 \b
 config/clauses has examples, docs/clauses.md describes their keys.
 """
-_STATUS_HELP = f"""
-\b
-Examples:
-  fabric-checks offers accept status clauses.yaml
-  fabric-checks offers accept status clauses.yaml .fabric/results,system=oak --json
-{_STATUSES}"""
-_VERDICT = f"""
-\b
-Examples:
-  fabric-checks offers accept verdict clauses.yaml verdict.html
-{_STATUSES}"""
-_SIGN = """
-\b
-Examples:
-  fabric-checks offers accept sign verdict.html --as seller --key ~/.ssh/id_ed25519
-"""
 _CHECK = f"""
 \b
 Examples:
-  fabric-checks offers accept check clauses.yaml oak.tar
-  fabric-checks offers accept check clauses.yaml oak.tar --verdict verdict.html --signers signers --ledger ledger.jsonl
+  fabric-checks offers accept check oak.tar --signers signers
+  fabric-checks offers accept check oak.tar --clauses clauses.yaml --ledger ledger.jsonl     by our own copies
 {_STATUSES}"""
 _STATUS = {MET: 0, VIOLATED: 3, OPEN: 4}
-_ROLES = ("seller", "buyer")
 
 _file = click.Path(path_type=Path, dir_okay=False)
 _contract = click.argument("contract", metavar="CLAUSES", type=_file)
@@ -85,33 +65,34 @@ def command() -> None:
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
     """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is found.
 
-    It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took.
+    It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took; without them
+    node-hours are those of the time limits of the system's jobs.
     """
     read = clauses.read(contract)
-    if system:
-        planning.require_measured(read, system)
-    rows = planning.rows(read, evidence.load(source).records if source else ())
+    measured = planning.measured_by(read, system) if system else {}
+    rows = planning.rows(read, evidence.load(source).records if source else (), measured)
     if as_json:
-        console.print_json(json.dumps([asdict(row) for row in rows], indent=1))
+        console.print_json(json.dumps(rows, indent=1))
         return
-    console.print_rich([rich_table(planning.HEADER, [row.cells() for row in rows])])
+    console.print_rich([rich_table(planning.HEADER, list(map(planning.cells, rows)))])
     seller, buyer = judging.joint_risks(read)
     console.print(
         f"A good machine fails some clause with at most {100 * seller:.3g} %; one that is bad in a clause meets it "
         f"with at most {100 * buyer:.3g} %.",
-        *(f"{row.name}: {row.note}" for row in rows if row.note),
+        *(f"{row['name']}: {row['note']}" for row in rows if row["note"]),
     )
 
 
-def _judged(read: Contract, found: Evidence) -> list[Judged]:
-    return judging.judge(read, found.records, found.folder)
+def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Contract, Evidence, Ledger]:
+    """Return clauses, results and ledger; sessions that the ledger does not have are counted, but not yet written."""
+    read = clauses.read(contract)
+    found = evidence.load(source or str(paths.results()))
+    ledger = evidence.ledger(ledger_path or evidence.ledger_of(found.folder, contract))
+    ledger.count(found, read.system)
+    return read, found, ledger
 
 
-def _opened(path: Path | None, contract: Path, folder: Path) -> Ledger:
-    return evidence.ledger(path or folder / evidence.LEDGERS / f"{contract.stem}.jsonl")
-
-
-@command.command("status", epilog=_STATUS_HELP)
+@command.command("status", epilog=_STATUSES)
 @_contract
 @_source
 @_ledger
@@ -121,30 +102,18 @@ def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bo
 
     RESULTS are those of this clone, unless named. Give the other side the last line of the ledger after each session.
     """
-    read = clauses.read(contract)
-    found = evidence.load(source or str(paths.results()))
-    ledger = _opened(ledger_path, contract, found.folder)
-    ledger.add(ledger.compare(found, read.system))
-    judged = _judged(read, found)
-    if as_json:
-        console.print_json(json.dumps([_data(each) for each in judged], indent=1))
-    else:
-        _print(judged)
-        console.print(
-            f"{count_text(len(ledger.entries), 'session')} counted; last line of {ledger.path}: {ledger.last}"
-        )
+    read, found, ledger = _counted(contract, source, ledger_path)
+    ledger.write()
+    judged = judging.judge(read, found.records, found.folder)
+    count = count_text(len(ledger.entries), "session")
+    _print(judged, f"{count} counted; last line of {ledger.path}: {ledger.last}", as_json)
     _end(judged, [*found.faults, *ledger.faults])
 
 
-def _data(each: Judged) -> dict[str, Any]:
-    return {
-        **{"clause": each.clause.name, "verdict": each.word, "units": [asdict(unit) for unit in each.observed.units]},
-        **{"estimate": each.estimate, "low": each.low, "high": each.high, "left": each.left},
-        **{"evidence": list(each.state.path), "notes": list(each.notes), "excluded": list(each.observed.lines)},
-    }
-
-
-def _print(judged: Sequence[Judged]) -> None:
+def _print(judged: Sequence[Judged], last: str, as_json: bool) -> None:
+    if as_json:
+        console.print_json(json.dumps([each.data for each in judged], indent=1))
+        return
     header = ("verdict", "clause", "asked for", "measured", "used", "left at most")
     rows = []
     for each in judged:
@@ -153,8 +122,8 @@ def _print(judged: Sequence[Judged]) -> None:
         cells = (document.bounds_text(clause, unit), value, count_text(each.state.units, clause.unit), str(each.left))
         rows.append((each.word, clause.name, *cells))
     console.print_rich([rich_table(header, rows)])
-    for each in judged:
-        console.print(*(f"{each.clause.name}: {line}" for line in (*each.notes, *each.observed.lines)))
+    console.print(*(f"{each.clause.name}: {line}" for each in judged for line in (*each.notes, *each.observed.lines)))
+    console.print(last)
 
 
 def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
@@ -162,7 +131,7 @@ def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
     raise SystemExit(3 if faults else _STATUS[judging.overall(judged)])
 
 
-@command.command("verdict", epilog=_VERDICT)
+@command.command("verdict", epilog=_STATUSES)
 @_contract
 @click.argument("target", metavar="FILE", type=_file)
 @_source
@@ -172,95 +141,63 @@ def verdict(contract: Path, *, target: Path, source: str, ledger_path: Path | No
 
     What the ledger and the records contradict each other in is an error: no document is written.
     """
-    read = clauses.read(contract)
-    found = evidence.load(source or str(paths.results()))
-    ledger = _opened(ledger_path, contract, found.folder)
-    fresh = ledger.compare(found, read.system)
-    if ledger.faults or found.faults:
-        raise FabricError(f"no verdict: {(*ledger.faults, *found.faults)[0]}; restore what was counted")
-    ledger.add(fresh)
-    judged = _judged(read, found)
+    read, found, ledger = _counted(contract, source, ledger_path)
+    if faults := (*ledger.faults, *found.faults):
+        raise FabricError(f"no verdict: {faults[0]}; restore what was counted")
+    ledger.write()
+    judged = judging.judge(read, found.records, found.folder)
     files.write_text(target, document.html(read, judged, found, ledger, sessions.collection_version()))
     console.print(f"{target}: {judging.overall(judged)}")
     _end(judged, ())
 
 
-@command.command("sign", epilog=_SIGN)
+@command.command("sign")
 @click.argument("target", metavar="FILE", type=_file)
-@click.option("--as", "role", required=True, type=click.Choice(_ROLES), help="Who signs.")
+@click.option("--as", "role", required=True, type=click.Choice(evidence.ROLES), help="Who signs.")
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="An SSH key.")
 def sign(target: Path, *, role: str, key: Path) -> None:
     """Sign a verdict; the signature is FILE.seller.sig or FILE.buyer.sig."""
-    path = _signature(target, role)
-    files.write_text(path, signing.signature(_bytes(target), key).decode())
+    path = evidence.signature_of(target, role)
+    files.write_text(path, signing.signature(document.read(target), key).decode())
     console.print(f"{path}: signed by the {role}")
 
 
-def _signature(target: Path, role: str) -> Path:
-    return target.with_name(f"{target.name}.{role}.sig")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return files.read_bytes(path)
-    except OSError as error:
-        raise FabricError(f"{path}: {error.strerror}; name the document that `accept verdict` wrote") from None
-
-
 @command.command("check", epilog=_CHECK)
-@_contract
 @click.argument("bundle", type=_file)
-@click.option("--verdict", "document_path", type=_file, help="The document: its signatures and its verdict.")
+@click.option("--clauses", "contract", type=_file, help="The clauses, if the bundle has none or to compare its own.")
+@click.option("--verdict", "target", type=_file, help="The document, if it is not the one in the bundle.")
 @click.option("--signers", type=_file, help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1).")
-@_ledger
+@click.option("--ledger", "ledger_path", type=_file, help="The count of sessions, if it is not the bundle's.")
 @_json
 def check(
-    contract: Path,
-    *,
     bundle: Path,
-    document_path: Path | None,
+    *,
+    contract: Path | None,
+    target: Path | None,
     signers: Path | None,
     ledger_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Repeat the verdict from the outputs in BUNDLE alone, which `offers pack` wrote, and compare."""
+    """Repeat the verdict from the outputs in BUNDLE alone, which `offers pack --clauses` wrote, and compare.
+
+    Clauses, ledger, document and signatures are those of the bundle, unless named.
+    """
     if not bundle_file.is_bundle(bundle):
         raise FabricError(f"{bundle}: this is no bundle; `fabric-checks offers pack` writes one")
-    read = clauses.read(contract)
     with evidence.of_bundle(bundle) as found:
+        packed = {name: found.folder / path for name, path in evidence.PACKED.items()}
+        if contract is None and not packed["clauses"].is_file():
+            raise FabricError(f"{bundle}: it has no clauses; name them with --clauses, or pack them")
+        read = clauses.read(contract or packed["clauses"])
+        ledger = evidence.ledger(ledger_path or packed["ledger"])
         objections = list(found.faults)
-        if ledger_path:
-            ledger = evidence.ledger(ledger_path)
-            missing = ledger.compare(found, read.system)
-            objections += [*ledger.faults, *(f"{each['session']}: it was never counted" for each in missing)]
-        judged = _judged(read, found)
-        if document_path:
-            objections += _objections(document_path, read, judged, signers)
-        if as_json:
-            console.print_json(json.dumps([_data(each) for each in judged], indent=1))
-        else:
-            _print(judged)
-            console.print(f"{found.recomputed} values computed again from their outputs")
+        if packed["clauses"].is_file() and clauses.read(packed["clauses"]).sha256 != read.sha256:
+            objections.append(f"{bundle}: its clauses are not those of {contract}")
+        if ledger.path.exists():
+            missing = ledger.count(found, read.system)
+            objections += [*ledger.faults, *(f"{each}: it was never counted" for each in missing)]
+        judged = judging.judge(read, found.records, found.folder)
+        if target or packed["verdict"].is_file():
+            objections += document.objections(target or packed["verdict"], read, judged, ledger, signers)
+        _print(judged, f"{found.recomputed} values computed again from their outputs", as_json)
     _end(judged, objections)
-
-
-def _objections(path: Path, read: Contract, judged: Sequence[Judged], signers: Path | None) -> list[str]:
-    """Return what is wrong with a document: its signatures, its clauses, its verdict."""
-    text, found = _bytes(path), []
-    for role in _ROLES:
-        signature = _signature(path, role)
-        if not signature.is_file():
-            found.append(f"{path}: the {role} has not signed it")
-            continue
-        good, who = signing.verify(text, _bytes(signature), signers)
-        is_theirs = good and (signers is None or f" for {role} " in f" {who} ")
-        if not is_theirs:
-            found.append(f"{signature}: not a signature of the {role}: {who}")
-        else:
-            console.error(f"signed by the {role}: {who}")
-    shown = text.decode(errors="replace")
-    if read.sha256 not in shown:
-        found.append(f"{path}: it is about other clauses than {read.path}")
-    if f'class="verdict {judging.overall(judged)}"' not in shown:
-        found.append(f"{path}: its verdict is not {judging.overall(judged)}, which the outputs give")
-    return found

@@ -5,22 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 
-from fabric_checks.core.text import count_text
+from fabric_checks.core import console, files
+from fabric_checks.core.errors import FabricError
+from fabric_checks.core.text import count_text, first_of, names_text
+from fabric_checks.records.record import Record
 from fabric_checks.report import drawing
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table
 from fabric_checks.report.drawing import Panel
 from fabric_checks.report.page import render
 from fabric_checks.report.provenance import Provenance
+from fabric_offers import signing
 from fabric_offers.acceptance import judging
-from fabric_offers.acceptance.clauses import Clause, Contract
-from fabric_offers.acceptance.evidence import Evidence, Ledger, digest
+from fabric_offers.acceptance.clauses import Clause, Contract, number_text
+from fabric_offers.acceptance.evidence import ROLES, Evidence, Ledger, digest, signature_of
 from fabric_offers.acceptance.judging import Judged
-from fabric_offers.acceptance.observations import number_text
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
 
 #: So many lines of what did not count are on paper; the page says how many more there are.
 _MOST_LINES = 12
+_NOT_COUNTED = "not: without a ledger nobody can tell whether a session was left out"
+_BLANK = "_" * 16
 
 
 def bounds_text(clause: Clause, unit: str = "") -> str:
@@ -32,29 +38,32 @@ def bounds_text(clause: Clause, unit: str = "") -> str:
 
 def quantity_text(clause: Clause) -> str:
     """Return the quantity of a clause in words, as in ``99.5 % of pairs reach, of the line rate``."""
-    of = {"": "", "value": f" of {clause.of_value:g} ({clause.of_source})", "series": " of another series"}
+    of = {"": "", "value": f", of {clause.of_value:g} ({clause.of_source})", "series": ", of another series"}
     if clause.quantity == "quantile":
-        words = f"{100 * clause.share:g} % of {clause.over} reach"
+        words = f"what {100 * clause.share:g} % of {clause.over} reach"
     elif clause.quantity == "share":
-        bound = f"at least {clause.at_least:g}" if clause.at_least is not None else f"at most {clause.at_most:g}"
-        words = f"share of {clause.unit}s with {bound}"
+        bounds = (("at least", clause.at_least), ("at most", clause.at_most))
+        texts = [f"with {way} {bound:g}" for way, bound in bounds if bound is not None]
+        words = f"share of {clause.unit}s {(*texts, f'without a fault of {names_text(clause.free_of)}')[0]}"
     elif clause.quantity == "drift":
         words = f"change over {clause.length:g} {clause.unit}s"
+    elif clause.quantity == "slowest":
+        words = f"the slowest of {clause.over}"
     else:
         words = f"{clause.quantity} of {clause.over}"
-    return f"{words}{of.get(clause.of, f' of the {clause.of}')}"
+    return f"{words}{of.get(clause.of, f', of the {clause.of}')}"
 
 
-def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger | None, code: str) -> str:
+def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger, code: str) -> str:
     """Return the document.
 
-    :param ledger: None if sessions were not counted. :param code: version and commit that judged.
+    :param ledger: without lines if sessions were not counted. :param code: version and commit that judged.
     """
     word = judging.overall(judged)
     seller, buyer = judging.joint_risks(contract)
     counts = ", ".join(f"{sum(each.word == word for each in judged)} {word}" for word in (MET, VIOLATED, OPEN))
     period = f"{contract.since or 'the first session'} to {contract.until or 'the last'}"
-    records = [record for each in judged for record in each.observed.records]
+    records = _records(judged)
     sessions = sorted({str(record["session"]) for record in records})
     versions = sorted({str(record["collection"]) for record in records if record["collection"]})
     facts = (
@@ -63,7 +72,6 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
         ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
         ("Risks", f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each"),
     )
-    provenance = Provenance()
     verdict = Section(
         "verdict",
         "Verdict",
@@ -72,18 +80,21 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
         intro=(contract.source,) if contract.source else (),
         facts=facts,
     )
+    counted = f"{count_text(len(ledger.entries), 'session')}, SHA-256 of the last line {ledger.last}"
+    again = "as recorded; `offers accept check` computes them again from the outputs"
+    if evidence.recomputed is not None:
+        again = f"{evidence.recomputed} computed again from the outputs, {len(evidence.faults)} objections"
     hashes = (
         ("clauses", (f"{contract.path.name}, SHA-256 {contract.sha256}",)),
-        ("records", (f"{count_text(len(records), 'run')}, SHA-256 {digest(records)}",)),
+        ("records", (f"{count_text(len({each['output'] for each in records}), 'run')}, SHA-256 {digest(records)}",)),
         ("code", (f"judged with {code}; measured with {', '.join(versions) or 'an unknown version'}",)),
-        ("sessions counted", _counted(ledger)),
-        ("values", (_recomputed(evidence),)),
+        ("sessions counted", (counted if ledger.entries else _NOT_COUNTED,)),
+        ("values", (again,)),
     )
-    parties = [f"{role}: {contract.parties.get(role, '')}" for role in ("seller", "buyer")]
-    signing = (
+    lines = (
         "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
         "signature is in a file of its own; whoever has the public keys can verify both.",
-        *(f"{party}   date:                signature:" for party in parties),
+        *(f"{role}: {contract.parties.get(role, _BLANK)}, date: {_BLANK}, signature: {_BLANK}" for role in ROLES),
     )
     basis = Section(
         "basis",
@@ -91,10 +102,14 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
         (
             Lines("excluded", "What did not count, and why", _excluded(judged), empty="Everything counted."),
             Lines("hashes", "Hashes", hashes),
-            Lines("signatures", "Signatures", (("", signing),)),
+            Lines("signatures", "Signatures", (("", lines),)),
         ),
     )
-    return render(contract.title, [verdict, basis], provenance, datetime.now(timezone.utc))
+    return render(contract.title, [verdict, basis], Provenance(), datetime.now(timezone.utc))
+
+
+def _records(judged: Sequence[Judged]) -> list[Record]:
+    return [record for each in judged for record in each.observed.records]
 
 
 def _table(judged: Sequence[Judged]) -> Table:
@@ -141,24 +156,46 @@ def _evidence(judged: Sequence[Judged]) -> Picture:
 
 
 def _excluded(judged: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    groups = []
-    for each in judged:
-        lines = each.observed.lines
-        more = f"and {len(lines) - _MOST_LINES} more, which `status --json` lists"
-        shown = lines if len(lines) <= _MOST_LINES else (*lines[:_MOST_LINES], more)
-        if shown:
-            groups.append((each.clause.name, shown))
-    return tuple(groups)
+    groups = [(each.clause.name, each.observed.lines) for each in judged if each.observed.lines]
+    return tuple((name, tuple(first_of(lines, ", which `status --json` lists", _MOST_LINES))) for name, lines in groups)
 
 
-def _counted(ledger: Ledger | None) -> tuple[str, ...]:
-    if ledger is None or not ledger.entries:
-        return ("not: without a ledger nobody can tell whether a session was left out",)
-    head = f"{count_text(len(ledger.entries), 'session')}, the last line of the ledger has SHA-256 {ledger.last}"
-    return (head, *ledger.faults)
+def read(path: Path) -> bytes:
+    """Return a document as it is signed.
+
+    :raises FabricError: if there is none.
+    """
+    try:
+        return files.read_bytes(path)
+    except OSError as error:
+        raise FabricError(f"{path}: {error.strerror}; name the document that `accept verdict` wrote") from None
 
 
-def _recomputed(evidence: Evidence) -> str:
-    if evidence.recomputed is None:
-        return "as recorded; `offers accept check` computes them again from the outputs"
-    return f"{evidence.recomputed} computed again from the outputs, {len(evidence.faults)} objections"
+def objections(
+    path: Path, contract: Contract, judged: Sequence[Judged], ledger: Ledger, signers: Path | None
+) -> list[str]:
+    """Return what is wrong with a document: its signatures, or what it rests on, or its verdict.
+
+    :param judged: the verdict as the outputs give it. :param signers: who may sign, see ssh-keygen(1).
+    """
+    text, found = read(path), []
+    for role in ROLES:
+        signature = signature_of(path, role)
+        if not signature.is_file():
+            found.append(f"{path.name}: the {role} has not signed it")
+            continue
+        good, who = signing.verify(text, files.read_bytes(signature), signers)
+        if not good or (signers is not None and f" for {role} " not in f" {who} "):
+            found.append(f"{signature.name}: not a signature of the {role}: {who}")
+        else:
+            console.error(f"signed by the {role}: {who}")
+    shown, word = text.decode(errors="replace"), judging.overall(judged)
+    for part, cause in (
+        (contract.sha256, f"it is about other clauses than {contract.path.name}"),
+        (ledger.last or _NOT_COUNTED, f"its count of sessions does not end with the last line of {ledger.path.name}"),
+        (digest(_records(judged)), "its records are not those that the outputs give"),
+        (f'class="verdict {word}"', f"its verdict is not {word}, which the outputs give"),
+    ):
+        if part not in shown:
+            found.append(f"{path.name}: {cause}")
+    return found

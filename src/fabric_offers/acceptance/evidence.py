@@ -26,8 +26,13 @@ from fabric_checks.records.record import Record
 from fabric_checks.records.runs import reports_of
 from fabric_offers import bundle_file, checking, recomputation, runs
 
-#: Where ledgers are in a folder of results.
-LEDGERS = "acceptance"
+#: The names in a bundle; signatures have that of the document, and the role of who signed.
+PACKED = {
+    "clauses": "acceptance/clauses.yaml",
+    "ledger": "acceptance/ledger.jsonl",
+    "verdict": "acceptance/verdict.html",
+}
+ROLES = ("seller", "buyer")
 #: Objections to a bundle that are about the level that was asked for, and not about clauses.
 _ABOUT_LEVELS = ("left out", "passes", "repeated", "failed", "versions", "placement", "request")
 
@@ -57,7 +62,7 @@ def load(source: str) -> Evidence:
 
 
 @contextmanager
-def of_bundle(path: Path, recompute: recomputation.Recompute = recomputation.recompute) -> Iterator[Evidence]:
+def of_bundle(path: Path) -> Iterator[Evidence]:
     """Unpack a bundle and take the values that follow from its outputs; a run that has none is left out.
 
     :raises RecordError: if it is no offer. :raises FabricError: if it cannot be checked.
@@ -65,7 +70,7 @@ def of_bundle(path: Path, recompute: recomputation.Recompute = recomputation.rec
     again: list[Mapping[str, Any]] = []
 
     def kept(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
-        found = recompute(asked, commit)
+        found = recomputation.recompute(asked, commit)
         again.extend(found["runs"])
         return found
 
@@ -96,19 +101,21 @@ class Ledger:
     """The sessions that were counted.
 
     :param entries: the lines, as JSON has them. :param faults: what is wrong with the chain, or with the records.
+    :param is_longer: whether sessions were counted that the file does not have yet.
     """
 
     path: Path
     entries: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    is_longer: bool = False
 
     @property
     def last(self) -> str:
         """The SHA-256 of the last line, which both sides keep; of none: empty."""
         return _sha256(self.entries[-1]) if self.entries else ""
 
-    def compare(self, evidence: Evidence, system: str) -> list[dict[str, Any]]:
-        """Compare it with the records, note what differs, and return lines for sessions that are not in it.
+    def count(self, evidence: Evidence, system: str) -> list[str]:
+        """Compare it with the records, note what differs, and count and return the sessions that are not in it.
 
         A session whose run report is not yet there has not ended, and is not counted.
         """
@@ -116,34 +123,60 @@ class Ledger:
         for record in evidence.records:
             if record["system"] == system:
                 by_session[str(record["session"])].append(record)
-        known = {entry["session"]: entry for entry in self.entries}
-        for session, entry in known.items():
+        for entry in self.entries:
+            session, day = entry["session"], entry["counted"][:10]
             if session not in by_session:
-                self.faults.append(f"{session}: it was counted on {entry['counted'][:10]}, and its records are gone")
+                self.faults.append(f"{session}: it was counted on {day}, and its records are gone")
             elif digest(by_session[session]) != entry["sha256"]:
-                self.faults.append(f"{session}: its records are not those that were counted on {entry['counted'][:10]}")
-        ended = reports_of(evidence.folder)
-        fresh = []
-        for session in sorted(by_session):
-            if session in known or session not in ended:
-                continue
+                self.faults.append(f"{session}: its records are not those that were counted on {day}")
+        known = {entry["session"] for entry in self.entries}
+        fresh = sorted((by_session.keys() & reports_of(evidence.folder).keys()) - known)
+        for session in fresh:
             if known and session < max(known):
                 self.faults.append(f"{session}: it began before {max(known)} but was not there when that was counted")
-            fresh.append({"session": session, "sha256": digest(by_session[session])})
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            own = {"session": session, "sha256": digest(by_session[session])}
+            self.entries.append({**own, "counted": now, "before": self.last})
+        self.is_longer = bool(fresh)
         return fresh
 
-    def add(self, fresh: Sequence[Mapping[str, Any]]) -> None:
-        """Append lines for sessions, and write the file."""
-        for each in fresh:
-            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            self.entries.append({**each, "counted": now, "before": self.last})
-        if fresh:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            files.write_text(self.path, "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries))
+    def write(self) -> None:
+        """Write the file, if sessions were counted."""
+        if not self.is_longer:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_text(self.path, "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries))
 
 
 def _sha256(entry: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def ledger_of(results: Path, contract: Path) -> Path:
+    """Return where the ledger of clauses is in a folder of results."""
+    return results / "acceptance" / f"{contract.stem}.jsonl"
+
+
+def signature_of(document: Path, role: str) -> Path:
+    """Return where the signature of a document is."""
+    return document.with_name(f"{document.name}.{role}.sig")
+
+
+def packed(contract: Path, results: Path, document: Path | None) -> dict[str, Path | bytes]:
+    """Return the clauses, the ledger, and the document with its signatures, by their names in a bundle.
+
+    :raises RecordError: if one is missing; a signature may be.
+    """
+    named = {"clauses": contract, "ledger": ledger_of(results, contract)} | ({"verdict": document} if document else {})
+    for name, path in named.items():
+        if not path.is_file():
+            how = "; `accept status` writes it" if name == "ledger" else ""
+            raise RecordError(f"{path}: the {name} is not there{how}")
+    found: dict[str, Path | bytes] = {PACKED[name]: path for name, path in named.items()}
+    for role in ROLES if document else ():
+        if document and (path := signature_of(document, role)).is_file():
+            found[str(signature_of(Path(PACKED["verdict"]), role))] = path
+    return found
 
 
 def ledger(path: Path) -> Ledger:
@@ -152,18 +185,16 @@ def ledger(path: Path) -> Ledger:
     :raises RecordError: if it is none.
     """
     found = Ledger(path)
-    if not path.exists():
-        return found
-    before = ""
-    for number, line in enumerate(files.read_text(path).splitlines(), 1):
+    for number, line in enumerate(files.read_text(path).splitlines() if path.exists() else (), 1):
         try:
             entry = json.loads(line)
-            broken = entry["before"] != before or not all(isinstance(entry[key], str) for key in ("session", "sha256"))
+            is_next = entry["before"] == found.last and all(
+                isinstance(entry[key], str) for key in ("session", "sha256")
+            )
             datetime.fromisoformat(entry["counted"])
         except (ValueError, KeyError, TypeError):
             raise RecordError(f"{path}:{number}: {quoted(line, 60)} is no line of a ledger; restore its copy") from None
-        if broken:
+        if not is_next:
             found.faults.append(f"{path}:{number}: it does not follow from the line before: the ledger was changed")
         found.entries.append(entry)
-        before = _sha256(entry)
     return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -54,6 +55,14 @@ class Judged:
         """How many more units it takes at most."""
         return self.plan.most_units - self.state.units if self.word == OPEN else 0
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of it as JSON has it."""
+        own = {name: getattr(self, name) for name in ("estimate", "low", "high", "left", "notes")}
+        units, lines = [asdict(unit) for unit in self.observed.units], self.observed.lines
+        facts = {"clause": self.clause.name, "verdict": self.word, "units": units, "excluded": lines}
+        return {**facts, **own, "evidence": self.state.path}
+
 
 def judge(contract: Contract, records: Sequence[Record], folder: Path) -> list[Judged]:
     """Judge all clauses.
@@ -69,17 +78,16 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
     values = [unit.value for unit in observed.units]
     plan, notes = clause.design, []
     spread = _spread(clause.model, [value for value in values if value is not None])
-    if spread is not None and spread > clause.model.spread:
-        wider = replace(clause.model, spread=spread)
-        asked = (clause.seller, clause.buyer, clause.most, clause.least)
-        fitting = sequential.design(wider, *asked)
-        plan = fitting or sequential.without_end(wider, *asked)
-        notes.append(f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that")
     state = sequential.follow(plan, values, [unit.at for unit in observed.units])
-    if plan != clause.design and not fitting and state.word != OPEN and plan.lower < state.ratio < plan.upper:
-        state = replace(state, word=OPEN)
-        notes.append("with so much scatter the units allowed do not decide: find its cause, or agree on more")
-    known = [value for value in values[: state.units] if value is not None]
+    if spread is not None and spread > clause.model.spread:
+        notes.append(f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that")
+        asked = (replace(clause.model, spread=spread), clause.seller, clause.buyer, clause.most, clause.least)
+        fitting = sequential.design(*asked)
+        plan = fitting or sequential.without_end(*asked)
+        state = sequential.follow(plan, values)
+        if not fitting and state.word != OPEN and plan.lower < state.path[-1] < plan.upper:
+            state = replace(state, word=OPEN)
+            notes.append("with so much scatter the units allowed do not decide: find its cause, or agree on more")
     if observed.excluded > clause.most_excluded:
         state = replace(state, word=OPEN)
         notes.append(
@@ -87,10 +95,8 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
         )
     if not observed.records:
         notes.append("no run of this case has a value yet")
-    if not known:
-        return Judged(clause, observed, plan, state, None, None, None, None, tuple(notes))
-    estimate, low, high = _interval(clause, observed, known)
-    return Judged(clause, observed, plan, state, estimate, low, high, spread, tuple(notes))
+    known = [(unit.at, unit.value) for unit in observed.units[: state.units] if unit.value is not None]
+    return Judged(clause, observed, plan, state, *_interval(clause, known), spread if known else None, tuple(notes))
 
 
 def _spread(model: Model, known: Sequence[float]) -> float | None:
@@ -108,26 +114,27 @@ def _spread(model: Model, known: Sequence[float]) -> float | None:
     return seen if is_wider else min(seen, model.spread)
 
 
-def _interval(clause: Clause, observed: Observed, known: Sequence[float]) -> tuple[float, float | None, float | None]:
+def _interval(clause: Clause, known: Sequence[tuple[float, float]]) -> tuple[float | None, float | None, float | None]:
     """Return estimate and interval of the median of the units; of shares the mean, of drifts the change over length.
 
     They do not allow for when the test ended, so they describe the units and decide nothing.
+
+    :param known: the times of the units used that have a value, and their values.
     """
+    at, values = np.array(known).reshape(-1, 2).T
+    if not known or (clause.quantity == "drift" and len(known) < 3):
+        return None, None, None
     if clause.quantity == "drift":
-        at = [unit.at for unit in observed.units if unit.value is not None][: len(known)]
-        if len(known) < 3:
-            return 0.0, None, None
-        fit = stats.linregress(at, known)
+        fit = stats.linregress(at, values)
         half = stats.t.isf((1 - CONFIDENCE) / 2, len(known) - 2) * fit.stderr * clause.length
         change = float(fit.slope * clause.length)
         return change, change - half, change + half
     if clause.quantity == "share":
-        count, reached = len(known), float(np.sum(known))
-        found = stats.binomtest(round(reached), count).proportion_ci(CONFIDENCE, "wilson")
-        return reached / count, float(found.low), float(found.high)
+        found = stats.binomtest(round(values.sum()), len(known)).proportion_ci(CONFIDENCE, "wilson")
+        return float(values.mean()), float(found.low), float(found.high)
     if len(known) < 5:
-        return float(np.median(known)), None, None
-    box = bootstrap.median(np.array([known]), CONFIDENCE)
+        return float(np.median(values)), None, None
+    box = bootstrap.median(values[None], CONFIDENCE)
     return float(box.estimate[0]), float(box.low[0]), float(box.high[0])
 
 

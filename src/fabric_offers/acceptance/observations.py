@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,13 @@ import numpy as np
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError, RecordError
-from fabric_checks.core.text import count_text, names_text, value_text
+from fabric_checks.core.text import count_text, names_text
 from fabric_checks.nightly import sight
 from fabric_checks.parsers import rotate
 from fabric_checks.records.record import Record, case_name, was_disturbed
 from fabric_checks.records.sessions import started
 from fabric_offers.acceptance.clauses import BAD, LINE_RATE, MEDIAN, SELECTING, Clause, ClauseError, Contract
 from fabric_offers.runs import OUTPUT
-
-#: The value of a run that failed, before its sign is known: worse than any.
-_WORST = math.inf
 
 
 @dataclass(frozen=True)
@@ -88,21 +86,15 @@ class _Observation:
     def __init__(self, contract: Contract, clause: Clause, records: Sequence[Record], folder: Path) -> None:
         self.contract, self.clause, self.folder = contract, clause, folder
         self.where = f"{contract.path}: clause {clause.name!r}"
-        in_period = [each for each in records if self._is_in_period(each)]
-        self.series = [each for each in records if clause.of == "series" and self._is_of_series(each)]
-        self.chosen = [each for each in in_period if matches(each, clause.select, metric=clause.over == "runs")]
-        self._require_one(self.chosen, clause.over == "runs")
         self.lines: list[str] = []
         self.used: list[Record] = []
         self.first: dict[str, Any] = {}
-
-    def _is_of_series(self, record: Record) -> bool:
-        return record["metric"] is not None and matches(record, {**self.clause.select, **self.clause.of_select})
-
-    def _is_in_period(self, record: Record) -> bool:
-        day = _day(record)
-        since, until = self.contract.since, self.contract.until
-        return (since is None or day >= since) and (until is None or day <= until)
+        since, until = contract.since or date.min, contract.until or date.max
+        fitting = [each for each in records if matches(each, clause.select, metric=clause.is_of_metric)]
+        self.chosen = [each for each in fitting if since <= _day(each) <= until]
+        self._require_one(self.chosen, clause.is_of_metric)
+        series = {**clause.select, **clause.of_select} if clause.of == "series" else None
+        self.series = [each for each in records if series and each["metric"] is not None and matches(each, series)]
 
     def _require_one(self, records: Sequence[Record], by_metric: bool) -> None:
         cases = sorted({case_name(each) for each in records})
@@ -113,69 +105,57 @@ class _Observation:
                 raise ClauseError(f"{self.where}: it fits {count_text(len(found), noun)}: {listed}; narrow it to one")
 
     def run(self) -> Observed:
-        by_unit: dict[str, dict[str, list[list[Record]]]] = defaultdict(dict)
-        for session, runs in self._sessions().items():
-            day = _day(runs[0][0])
-            by_unit[day.isoformat() if self.clause.unit == "day" else session][session] = runs
+        by_unit = self._by_unit()
         units, excluded = [], 0
         for number, name in enumerate(self._expected(sorted(by_unit))):
-            at = float(number)
+            values = self._values(name, by_unit[name]) if name in by_unit else None
             if name not in by_unit:
                 self.lines.append(f"{name}: no session began that day; {self._missing_text()}")
-                values: list[float] = []
-                is_missing = True
-            else:
-                values, is_missing = self._values(name, by_unit[name])
-            if is_missing and self.clause.missing == BAD:
-                units.append(Unit(name, None, at, 0))
-            elif values and not is_missing:
-                units.append(Unit(name, self._number_of(values), at, len(values)))
+            if values:
+                units.append(Unit(name, self._number_of(values), float(number), len(values)))
+            elif values is None and self.clause.missing == BAD:
+                units.append(Unit(name, None, float(number), 0))
             else:
                 excluded += 1
-        measured = next((each for each in self.used if each["metric"]), None)
-        unit = "MB/s" if self.clause.over != "runs" else str(measured["unit"]) if measured else ""
         if self.clause.of or self.clause.quantity in ("share", "drift"):
             unit = ""
+        elif self.clause.over != "runs":
+            unit = "MB/s"
+        else:
+            unit = next((str(each["unit"]) for each in self.used if each["metric"]), "")
         return Observed(tuple(units), unit, tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used))
 
-    def _sessions(self) -> dict[str, list[list[Record]]]:
-        """Return the runs of each session, a list of records each, in the order of time."""
-        runs: dict[tuple[str, ...], list[Record]] = defaultdict(list)
-        for each in sorted(self.chosen, key=lambda record: (str(record["session"]), str(record["time"]))):
-            runs[str(each["session"]), str(each["output"]), str(each["time"])].append(each)
-        found: dict[str, list[list[Record]]] = defaultdict(list)
-        for (session, *_), of in runs.items():
-            found[session].append(of)
+    def _by_unit(self) -> Mapping[str, Mapping[str, list[list[Record]]]]:
+        """Return the sessions of each unit in the order of time, and the runs of each, a list of records for each."""
+        in_order = sorted(self.chosen, key=lambda each: (str(each["session"]), str(each["time"]), str(each["output"])))
+        found: dict[str, dict[str, list[list[Record]]]] = defaultdict(lambda: defaultdict(list))
+        for (session, *_), run in groupby(in_order, lambda each: (str(each["session"]), each["time"], each["output"])):
+            records = list(run)
+            found[_day(records[0]).isoformat() if self.clause.unit == "day" else session][session].append(records)
         return found
 
-    def _expected(self, names: Sequence[str]) -> Iterator[str]:
-        """Yield the units that there should be so far: every day of the period until the last one with a session."""
+    def _expected(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the units that there should be so far: every day of the period until the last one with a session."""
         if self.clause.unit != "day" or not names:
-            yield from names
-            return
-        day, last = self.contract.since or date.fromisoformat(names[0]), date.fromisoformat(names[-1])
-        while day <= last:
-            yield day.isoformat()
-            day += timedelta(days=1)
+            return names
+        first, last = self.contract.since or date.fromisoformat(names[0]), date.fromisoformat(names[-1])
+        return [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
 
     def _missing_text(self) -> str:
         return "it counts as the worst that a unit can be" if self.clause.missing == BAD else "it does not count"
 
-    def _values(self, name: str, sessions: Mapping[str, list[list[Record]]]) -> tuple[list[float], bool]:
-        """Return the numbers of a unit's runs, and whether runs are missing."""
-        values: list[float] = []
-        excluded = 0
-        counted = list(sessions)[: self.clause.sessions]
-        for more in list(sessions)[self.clause.sessions :]:
-            self.lines.append(
-                f"{more}: repeated: {count_text(self.clause.sessions, 'session')} a unit count, the first"
-            )
+    def _values(self, name: str, sessions: Mapping[str, list[list[Record]]]) -> list[float] | None:
+        """Return the numbers of a unit's runs: none if it does not count, None if runs are missing."""
+        clause, values, excluded = self.clause, [], 0
+        counted = list(sessions)[: clause.sessions]
+        for more in list(sessions)[clause.sessions :]:
+            self.lines.append(f"{more}: repeated: {count_text(clause.sessions, 'session')} a unit count, the first")
         for session in counted:
             taken = 0
             for run in sessions[session]:
-                if taken == self.clause.runs:
+                if taken == clause.runs:
                     count = len(sessions[session])
-                    self.lines.append(f"{session}: {count} runs, of which the first valid {self.clause.runs} count")
+                    self.lines.append(f"{session}: {count} runs, of which the first valid {clause.runs} count")
                     break
                 try:
                     number = self._number(run)
@@ -185,56 +165,55 @@ class _Observation:
                     continue
                 if number is not None:
                     values.append(number)
-                    self.used += [each for each in run if matches(each, self.clause.select)][:1]
+                    self.used += [each for each in run if matches(each, clause.select)][:1]
                     taken += 1
-        wanted = self.clause.runs * min(self.clause.sessions, len(counted))
+        wanted = clause.runs * min(clause.sessions, len(counted))
         if len(values) + excluded < wanted:
             self.lines.append(f"{name}: {len(values) + excluded} of {wanted} runs; {self._missing_text()}")
-            return values, True
+            return None
         if len(values) < wanted:
             self.lines.append(f"{name}: {len(values)} of {wanted} runs are valid; the unit does not count")
-            return [], False
-        return values, False
+            return []
+        return values
 
     def _number(self, run: Sequence[Record]) -> float | None:
         """Return the number of a run; infinite for one that failed, None if such ones do not count."""
-        record = run[0]
-        if record["metric"] is None or (self.clause.over == "runs" and record["value"] is None):
+        record, clause = run[0], self.clause
+        if record["metric"] is None or (clause.over == "runs" and record["value"] is None):
             why = str(record["fail_reason"] or "no reason is given")[:120]
-            is_bad = self.clause.failed == BAD
-            effect = "it counts as the worst" if is_bad else "it does not count"
+            effect = "it counts as the worst" if clause.failed == BAD else "it does not count"
             self.lines.append(f"{record['session']}: a run of {_time(record)} failed ({why}); {effect}")
-            return _WORST if is_bad else None
+            return math.inf if clause.failed == BAD else None
         self._require_valid(run)
-        values = [float(record["value"])] if self.clause.over == "runs" else self._bandwidths(record)
+        if clause.free_of:
+            faults = {each["kind"] for each in record["findings"] or () if each.get("fault")}
+            return float(faults.isdisjoint(clause.free_of))
+        values = [float(record["value"])] if clause.over == "runs" else self._bandwidths(record)
         by = self._divisor(record, values)
-        numbers = [each / by for each in values]
-        if self.clause.quantity == "share":
-            return float(self._reaches(numbers[0]))
-        return numbers[0] if self.clause.over == "runs" else self._reached(numbers)
-
-    def _reaches(self, value: float) -> bool:
-        low, high = self.clause.at_least, self.clause.at_most
-        return (low is None or value >= low) and (high is None or value <= high)
+        number = self._reached([each / by for each in values])
+        if clause.quantity != "share":
+            return number
+        low, high = clause.at_least, clause.at_most
+        return float((low is None or number >= low) and (high is None or number <= high))
 
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
-        if self.clause.quantity in ("median", "drift"):
-            return float(np.median(numbers))
-        share = 1.0 if self.clause.quantity == "slowest" else self.clause.share
-        best_first = sorted(numbers, reverse=self.clause.larger_is_better)
-        return best_first[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]
+        if self.clause.quantity in ("slowest", "quantile"):
+            share = 1.0 if self.clause.quantity == "slowest" else self.clause.share
+            best_first = sorted(numbers, reverse=self.clause.larger_is_better)
+            return best_first[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]
+        return float(np.median(numbers))
 
     def _number_of(self, values: Sequence[float]) -> float | None:
         """Return the number of a unit, given those of its runs; None if it is worse than any."""
         if self.clause.quantity == "share":
             return float(np.mean([0.0 if math.isinf(each) else each for each in values]))
-        worst = -_WORST if self.clause.larger_is_better else _WORST
+        worst = -math.inf if self.clause.larger_is_better else math.inf
         known = [worst if math.isinf(each) else each for each in values]
         number = float(np.median(known)) if self.clause.over != "runs" else self._reached(known)
-        if not math.isfinite(number) or (self.clause.quantity == "drift" and number <= 0):
-            return None
-        return math.log(number) if self.clause.quantity == "drift" else number
+        if self.clause.quantity == "drift":
+            number = math.log(number) if number > 0 else worst
+        return number if math.isfinite(number) else None
 
     def _divisor(self, record: Record, values: Sequence[float]) -> float:
         of = self.clause.of
@@ -288,6 +267,8 @@ class _Observation:
                 raise _InvalidError(f"{name} is {record[name]}, but {self.first[name]} in the first run")
         if valid.transport and not (record["ports"] or {}).get("fabric"):
             raise _InvalidError("nothing shows which network carried it: its ports were not counted")
+        if "port" in self.clause.free_of and not record["ports"]:
+            raise _InvalidError("its ports were not counted")
         if valid.blind_from:
             limit = sight.limits({"": run}).get("", {}).get("node")
             if limit is None or limit > valid.blind_from:
@@ -307,12 +288,3 @@ def _day(record: Record) -> date:
 
 def _time(record: Record) -> str:
     return str(record["time"])[:16].replace("T", " ")
-
-
-def number_text(clause: Clause, value: float, unit: str = "") -> str:
-    """Return a number of a clause as it is printed: a share or a ratio in per cent, a value with its unit."""
-    if clause.quantity == "drift":
-        return f"{100 * math.expm1(value):+.2f} %"
-    if clause.quantity == "share" or clause.of in (LINE_RATE, MEDIAN):
-        return f"{100 * value:.4g} %"
-    return f"{value_text(value)} {unit}".rstrip()

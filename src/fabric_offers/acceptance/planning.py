@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,95 +16,90 @@ from fabric_checks.core.text import names_text
 from fabric_checks.records.record import Record
 from fabric_checks.references import cases, line_rate
 from fabric_checks.references.cases import Case
-from fabric_offers.acceptance.clauses import LINE_RATE, Clause, ClauseError, Contract
-from fabric_offers.acceptance.observations import matches, number_text
+from fabric_offers.acceptance.clauses import LINE_RATE, Clause, ClauseError, Contract, number_text
+from fabric_offers.acceptance.observations import matches
 
+#: The attribute of a check with the time limit of its job, in seconds.
+_LIMIT = "time_limit"
 HEADER = ("clause", "unit", "fixed", "at most", "mean, good", "mean, bad", "found from", "node-hours, at most")
 
 
-@dataclass(frozen=True)
-class Row:
-    """Hold the cost of a clause.
+def rows(contract: Contract, records: Sequence[Record], measured: Mapping[str, Case]) -> list[dict[str, Any]]:
+    """Return what each clause takes: a value for each column of :data:`HEADER`, and a note.
 
-    :param fixed: units of a test of a fixed size; :param most: those of this one; :param mean_good, mean_bad: on
-        average. :param found_from: the smallest violation that is found with all but the buyer's risk.
-    :param node_hours: of all its runs at most; None if no case like it was run yet.
+    ``fixed`` are the units of a test of a fixed size, ``most`` those of this one; ``found_from`` is the smallest
+    violation that is found with all but the buyer's risk; ``node_hours`` are None if nothing says how long a run takes.
+
+    :param records: of earlier runs, which have the durations. :param measured: the case of each clause, if known.
     """
-
-    name: str
-    unit: str
-    fixed: int
-    most: int
-    mean_good: float
-    mean_bad: float
-    found_from: str
-    node_hours: float | None
-    note: str
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the row of the table."""
-        hours = "?" if self.node_hours is None else f"{self.node_hours:.3g}"
-        means = (f"{self.mean_good:.1f}", f"{self.mean_bad:.1f}")
-        return (self.name, self.unit, str(self.fixed), str(self.most), *means, self.found_from, hours)
+    return [_row(clause, records, measured.get(clause.name)) for clause in contract.clauses]
 
 
-def rows(contract: Contract, records: Sequence[Record]) -> list[Row]:
-    """Return what each clause takes.
-
-    :param records: of earlier runs, which have the durations.
-    """
-    return [_row(clause, records) for clause in contract.clauses]
+def cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a row of the table as text."""
+    shown = [value for key, value in row.items() if key != "note"]
+    return tuple("?" if each is None else f"{each:.3g}" if isinstance(each, float) else str(each) for each in shown)
 
 
-def _row(clause: Clause, records: Sequence[Record]) -> Row:
+def _row(clause: Clause, records: Sequence[Record], case: Case | None) -> dict[str, Any]:
     plan, model = clause.design, clause.model
     good, bad = plan.at(model.good).mean, plan.at(model.bad).mean
-    alike = [each for each in records if each["elapsed_s"] and matches(each, clause.select, metric=False)]
-    node_s = [each["elapsed_s"] * (each["nodes"] or 1) for each in alike]
-    runs = plan.most_units * clause.sessions * clause.runs
     share = (good + bad) / 2 / clause.fixed_units
-    note = (
-        f"on average {100 * share:.0f} % of a fixed test: allow more {clause.unit}s to end earlier"
-        if share > 0.6 and clause.fixed_units > 2 * clause.least
-        else ""
-    )
-    found = number_text(clause, plan.detectable(clause.buyer))
-    hours = float(np.median(node_s)) * runs / 3600 if node_s else None
-    return Row(clause.name, clause.unit, clause.fixed_units, plan.most_units, good, bad, found, hours, note)
+    notes = []
+    if share > 0.6 and clause.fixed_units > 2 * clause.least and not model.is_drift:
+        notes.append(f"on average {100 * share:.0f} % of a fixed test: allow more {clause.unit}s to end earlier")
+    alike = [each for each in records if each["elapsed_s"] and matches(each, clause.select, metric=False)]
+    node_h: float | None = None
+    if alike:
+        node_h = float(np.median([each["elapsed_s"] * (each["nodes"] or 1) for each in alike])) / 3600
+    elif case and (limit := case.attributes.get(_LIMIT, "None")) != "None":
+        node_h = float(limit) * Layout.of(case.layout).nodes / 3600
+        notes.append(f"no run of it is known: node-hours by the time limit of its job, {float(limit) / 60:g} minutes")
+    runs = plan.most_units * clause.sessions * clause.runs
+    return {
+        **{"name": clause.name, "unit": clause.unit, "fixed": clause.fixed_units, "most": plan.most_units},
+        **{"mean_good": good, "mean_bad": bad, "found_from": number_text(clause, plan.detectable(clause.buyer))},
+        **{"node_hours": None if node_h is None else node_h * runs, "note": "; ".join(notes)},
+    }
 
 
-def require_measured(contract: Contract, system: str) -> None:
-    """Raise :class:`ClauseError` for a clause that no case of a system measures, or whose bound its links cannot carry.
+def measured_by(contract: Contract, system: str) -> dict[str, Case]:
+    """Return the case of a system that measures each clause, by the clause's name.
 
+    :raises ClauseError: for a clause that no case measures, or whose bound the links cannot carry.
     :raises ReferenceError: if the system does not exist.
     """
     names = {name for clause in contract.clauses for name in clause.select.get("parameters", {})}
-    known = cases.of_system(system, sorted(names))
+    known = cases.of_system(system, sorted(names | {_LIMIT}))
+    measured = {}
     for clause in contract.clauses:
         where = f"{contract.path}: clause {quoted(clause.name)}"
         found = list(known.cases)
-        for name, values in (("check", known.checks), ("parameters", ()), ("layout", ()), ("metric", ())):
-            if name not in clause.select:
+        for name in ("check", "parameters", "layout", "metric"):
+            wanted = clause.select.get(name)
+            if wanted is None:
                 continue
-            kept = [case for case in found if _fits(case, name, clause)]
+            kept = [case for case in found if _fits(case, name, wanted)]
             if not kept:
-                wanted = clause.select[name]
-                there = values or tuple(dict.fromkeys(each for case in found for each in _values(case, name)))
+                there = known.checks if name == "check" else {each for case in found for each in _values(case, name)}
                 near = difflib.get_close_matches(str(wanted), there, 1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {names_text(sorted(there))}"
                 raise ClauseError(f"{where}: nothing on {system} measures {name} {wanted}: {hint}")
             found = kept
         _require_reachable(where, clause, found[0])
+        measured[clause.name] = found[0]
+    return measured
 
 
 def _values(case: Case, name: str) -> list[str]:
     if name == "metric":
         return [metric.name for metric in case.metrics]
-    return [f"{key}={value}" for key, value in case.attributes.items()] if name == "parameters" else [case.facts[name]]
+    if name == "parameters":
+        return [f"{key}={value}" for key, value in case.attributes.items() if key != _LIMIT and key[0] != "$"]
+    return [case.facts[name]]
 
 
-def _fits(case: Case, name: str, clause: Clause) -> bool:
-    wanted = clause.select[name]
+def _fits(case: Case, name: str, wanted: Any) -> bool:
     if name == "parameters":
         return all(case.attributes.get(key) == value for key, value in wanted.items())
     return any(re.fullmatch(wanted, value) for value in _values(case, name))

@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +70,11 @@ class Model:
         return (1 + self.correlation) / (1 - self.correlation)
 
     @property
+    def scale(self) -> float:
+        """Units of the clause for each step of the lattice; the information of a drift has the effect in it."""
+        return 1.0 if self.is_drift else self.design_effect
+
+    @property
     def middle(self) -> float:
         """The parameter half-way between good and bad."""
         return (self.good + self.bad) / 2
@@ -78,21 +84,22 @@ class Model:
         """Good minus bad, in spreads; its sign tells which direction is better."""
         return (self.good - self.bad) / self.spread
 
+    @property
+    def furthest(self) -> float:
+        """How far from the middle a value counts at most, in spreads."""
+        return abs(self.delta) / 2 + _CLIP
+
     def step(self, value: float) -> float:
         """Return the step of a unit, before it is divided by the design effect."""
         if not self.spread:
-            one, zero = self._share_steps()
+            one, zero = math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
             return value * one + (1 - value) * zero
-        most = abs(self.delta) / 2 + _CLIP
-        return self.delta * float(np.clip((value - self.middle) / self.spread, -most, most))
+        return self.delta * float(np.clip((value - self.middle) / self.spread, -self.furthest, self.furthest))
 
     @property
     def worst(self) -> float:
         """The step of the worst that a unit can be."""
-        return self._share_steps()[1] if not self.spread else -abs(self.delta) * (abs(self.delta) / 2 + _CLIP)
-
-    def _share_steps(self) -> tuple[float, float]:
-        return math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
+        return self.step(math.copysign(math.inf, self.bad - self.good) if self.spread else 0.0)
 
     def drift_information(self, times: Sequence[float]) -> float:
         """Return the information about a change over ``length`` that measurements at some times have.
@@ -102,36 +109,33 @@ class Model:
         at = np.asarray(times, dtype=float)
         return float(((at - at.mean()) ** 2).sum()) / (self.spread * self.length) ** 2 / self.design_effect
 
-    def pmfs(self, parameter: float, units: int) -> list[tuple[int, Floats]]:
+    def pmfs(self, parameter: float, steps: int) -> list[tuple[int, Floats]]:
         """Return the distribution of each step on the lattice: its lowest index and its probabilities.
 
-        :param parameter: the truth; :param units: how many steps.
+        :param parameter: the truth; :param steps: how many.
         """
-        if self.is_drift:
-            information = [self.drift_information(range(count)) for count in range(1, units + 1)]
-            return [self._gaussian(parameter, more) for more in np.diff([0.0, *information])]
         if not self.spread:
-            one, zero = self._share_steps()
-            return [_split([(one, parameter), (zero, 1 - parameter)])] * units
-        most = abs(self.delta) / 2 + _CLIP
-        edge = math.floor(abs(self.delta) * most / _H)
-        edges = (np.arange(-edge, edge + 2) - 0.5) * _H / abs(self.delta)
-        # Larger is better here: what is better has been turned round with the sign of delta.
-        at = (parameter - self.middle) / self.spread * math.copysign(1, self.delta)
-        below = stats.norm.cdf(edges - at)
-        below[0], below[-1] = 0, 1
-        return [(-edge, np.diff(below))] * units
+            return [_split([(self.step(1.0), parameter), (self.step(0.0), 1 - parameter)])] * steps
+        # Larger is better on the lattice: what is better has been turned round with the sign of delta.
+        from_middle = (parameter - self.middle) * math.copysign(1, self.good - self.bad)
+        if self.is_drift:
+            apart = abs(self.good - self.bad)
+            information = [self.drift_information(range(count)) for count in range(1, steps + 1)]
+            scores = [(apart * more * from_middle, apart * math.sqrt(more)) for more in np.diff(information, prepend=0)]
+            # The same lattice for good and for bad machines, whose means differ in their signs.
+            edges = [math.ceil((abs(mean) + 7 * width) / _H) for mean, width in scores]
+            return [_normal(*score, edge) for score, edge in zip(scores, edges, strict=True)]
+        width = abs(self.delta)
+        return [_normal(width * from_middle / self.spread, width, math.floor(width * self.furthest / _H))] * steps
 
-    def _gaussian(self, parameter: float, information: float) -> tuple[int, Floats]:
-        """Return the step of a normal score: mean and variance follow from its information."""
-        apart = abs(self.good - self.bad)
-        mean = apart * information * (parameter - self.middle) * math.copysign(1, self.good - self.bad)
-        width = apart * math.sqrt(information)
-        if width < _H / 10:
-            return _split([(mean, 1.0)])
-        # The same lattice for good and for bad machines, whose means differ in their signs.
-        edge = math.ceil((abs(mean) + 7 * width) / _H)
-        return -edge, np.diff(stats.norm.cdf((np.arange(-edge, edge + 2) - 0.5) * _H, mean, width))
+
+def _normal(mean: float, width: float, edge: int) -> tuple[int, Floats]:
+    """Put a normal distribution on the lattice; what is beyond its edges counts there."""
+    if width < _H / 10:  # the first steps of a drift, of which next to nothing is known
+        return _split([(mean, 1.0)])
+    below = stats.norm.cdf((np.arange(-edge, edge + 2) - 0.5) * _H, mean, width)
+    below[0], below[-1] = 0, 1
+    return -edge, np.diff(below)
 
 
 def _split(points: Sequence[tuple[float, float]]) -> tuple[int, Floats]:
@@ -146,22 +150,17 @@ def _split(points: Sequence[tuple[float, float]]) -> tuple[int, Floats]:
     return low, mass
 
 
-@dataclass(frozen=True)
-class Operation:
-    """How a test works on a machine.
-
-    :param met: the probability that the clause is met; otherwise it is violated.
-    :param mean: the mean number of independent units until then.
-    """
+class Operation(NamedTuple):
+    """The probability that a machine meets a clause, and the mean number of units until there is a verdict."""
 
     met: float
     mean: float
 
 
 def operation(pmfs: Sequence[tuple[int, Floats]], lower: float, upper: float, cut: float, least: int = 1) -> Operation:
-    """Follow the distribution of the sum through all units.
+    """Follow the distribution of the sum through all steps.
 
-    :param least: the first unit after which it may end.
+    :param least: the first step after which it may end.
     """
     low, mass = 0, np.ones(1)
     met = mean = 0.0
@@ -187,7 +186,7 @@ class Design:
 
     :param lower: the log-likelihood ratio at which the clause is violated; :param upper: that at which it is met;
     :param cut: that which decides after the last unit.
-    :param most: how many independent units there are at most; :param least: the first after which it may end;
+    :param most: how many steps there are at most; :param least: the first after which it may end;
     :param least_units: the same in units of the clause.
     """
 
@@ -202,46 +201,40 @@ class Design:
     @property
     def most_units(self) -> int:
         """The last unit, after which it always ends."""
-        return math.ceil(self.most * self.scale - 1e-9)
-
-    @property
-    def scale(self) -> float:
-        """Units of the clause for each step of the lattice; the information of a drift has the effect in it."""
-        return 1.0 if self.model.is_drift else self.model.design_effect
+        return math.ceil(self.most * self.model.scale - 1e-9)
 
     def at(self, parameter: float) -> Operation:
         """Return how it works on a machine whose parameter this is; the mean is in units of the clause."""
         found = operation(self.model.pmfs(parameter, self.most), self.lower, self.upper, self.cut, self.least)
-        return Operation(found.met, found.mean * self.scale)
+        return Operation(found.met, found.mean * self.model.scale)
 
     def detectable(self, buyer: float) -> float:
         """Return the violation nearest to good that is found with all but the buyer's risk."""
-        good, far = self.model.good, self.model.good + 2 * (self.model.bad - self.model.good)
-        if not self.model.spread:
-            far = max(far, self.model.bad / 2)
-        return _bisect(lambda parameter: self.at(parameter).met <= buyer + 1e-3, good, far)
+        return _bisect(lambda parameter: self.at(parameter).met <= buyer, self.model.good, self.model.bad)
 
 
-def fixed_units(model: Model, seller: float, buyer: float) -> int:
-    """Return how many independent units the best test of a fixed size takes; of a drift, how many units.
+def fixed_steps(model: Model, seller: float, buyer: float) -> int:
+    """Return how many steps the best test of a fixed size takes; times ``scale`` these are units of the clause.
 
     :returns: more than :data:`MOST_UNITS` if those are not enough.
     """
-    if not model.spread and not model.is_drift:
-        return next(
-            (n for n in range(1, MOST_UNITS + 1) if _binomial_is_enough(model, n, seller, buyer)), MOST_UNITS + 1
-        )
     wanted = (stats.norm.isf(seller) + stats.norm.isf(buyer)) ** 2 / (model.good - model.bad) ** 2
-    if model.is_drift:
-        units = range(2, MOST_UNITS + 1)
-        return next((n for n in units if model.drift_information(range(n)) >= wanted), MOST_UNITS + 1)
-    return min(math.ceil(wanted * model.spread**2 - 1e-9), MOST_UNITS + 1)
+
+    def is_enough(steps: int) -> bool:
+        if model.is_drift:
+            return model.drift_information(range(steps)) >= wanted
+        if model.spread:
+            return steps >= wanted * model.spread**2 - 1e-9
+        # Whether there is a number of failures that good machines seldom exceed and bad ones seldom keep to.
+        allowed = int(stats.binom.isf(seller, steps, 1 - model.good))
+        return bool(stats.binom.cdf(allowed, steps, 1 - model.bad) <= buyer)
+
+    return next(filter(is_enough, range(2 if model.is_drift else 1, MOST_UNITS + 1)), MOST_UNITS + 1)
 
 
-def _binomial_is_enough(model: Model, units: int, seller: float, buyer: float) -> bool:
-    """Tell whether there is a number of failures that good machines seldom exceed and bad ones seldom keep to."""
-    allowed = int(stats.binom.isf(seller, units, 1 - model.good))
-    return bool(stats.binom.cdf(allowed, units, 1 - model.bad) <= buyer)
+def _limits(seller: float, buyer: float, factor: float = 1.0) -> tuple[float, float]:
+    """Return Wald's limits, lower and upper, times a factor."""
+    return -factor * math.log((1 - buyer) / seller), factor * math.log((1 - seller) / buyer)
 
 
 @lru_cache(maxsize=256)
@@ -250,33 +243,28 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
 
     :param most_units: how many the clause allows. No more than twice those of a fixed test are used.
     """
-    scale = 1.0 if model.is_drift else model.design_effect
-    allowed = math.floor(most_units / scale + 1e-9)
+    allowed = math.floor(most_units / model.scale + 1e-9)
     # The lattice is coarser than the formula of a fixed test, and clipping costs a little: a few more are tried.
-    most = min(allowed, 2 * fixed_units(model, seller, buyer) + 2)
-    least = min(max(1, math.floor(least_units / scale + 1e-9)), max(most, 1))
+    most = min(allowed, 2 * fixed_steps(model, seller, buyer) + 2)
+    least = min(max(1, math.floor(least_units / model.scale + 1e-9)), max(most, 1))
     if most < (2 if model.is_drift else 1):
         return None
     good, bad = (model.pmfs(parameter, most) for parameter in (model.good, model.bad))
     cut = _cut(good, bad, seller, buyer)
 
     def holds(factor: float) -> bool:
-        limits = -factor * math.log((1 - buyer) / seller), factor * math.log((1 - seller) / buyer)
+        limits = _limits(seller, buyer, factor)
         refused = 1 - operation(good, *limits, cut, least).met
         return refused <= _KEPT * seller and operation(bad, *limits, cut, least).met <= _KEPT * buyer
 
     if not holds(_WIDEST):
         return None
-    factor = _bisect(holds, 0.1, _WIDEST)
-    lower, upper = -factor * math.log((1 - buyer) / seller), factor * math.log((1 - seller) / buyer)
-    return Design(model, lower, upper, cut, most, least, least_units)
+    return Design(model, *_limits(seller, buyer, _bisect(holds, 0.1, _WIDEST)), cut, most, least, least_units)
 
 
 def without_end(model: Model, seller: float, buyer: float, most_units: int, least_units: int) -> Design:
     """Return a test with Wald's own limits, which may be open after the last unit that the clause allows."""
-    scale = 1.0 if model.is_drift else model.design_effect
-    lower, upper = -math.log((1 - buyer) / seller), math.log((1 - seller) / buyer)
-    return Design(model, lower, upper, 0.0, max(1, math.floor(most_units / scale)), 1, least_units)
+    return Design(model, *_limits(seller, buyer), 0.0, max(1, math.floor(most_units / model.scale)), 1, least_units)
 
 
 def _cut(good: Sequence[tuple[int, Floats]], bad: Sequence[tuple[int, Floats]], seller: float, buyer: float) -> float:
@@ -284,10 +272,8 @@ def _cut(good: Sequence[tuple[int, Floats]], bad: Sequence[tuple[int, Floats]], 
     low, mass_good, mass_bad = 0, np.ones(1), np.ones(1)
     for (first, one), (_, two) in zip(good, bad, strict=True):
         mass_good, mass_bad, low = np.convolve(mass_good, one), np.convolve(mass_bad, two), low + first
-    refused = np.concatenate(([0.0], np.cumsum(mass_good)))
-    accepted = 1 - np.concatenate(([0.0], np.cumsum(mass_bad)))
-    worst = np.maximum(refused / seller, accepted / buyer)
-    return (low + int(np.argmin(worst)) - 0.5) * _H
+    refused, accepted = np.cumsum(mass_good) - mass_good, 1 - np.cumsum(mass_bad) + mass_bad
+    return (low + int(np.argmin(np.maximum(refused / seller, accepted / buyer))) - 0.5) * _H
 
 
 def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float:
@@ -300,63 +286,59 @@ def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float
 
 def needed(model: Model, seller: float, buyer: float, least_units: int = 1) -> int | None:
     """Return how many units a clause has to allow for its risks; None if :data:`MOST_UNITS` are not enough."""
-    scale = 1.0 if model.is_drift else model.design_effect
-    begin = math.floor(fixed_units(model, seller, buyer) * scale)
-    for units in range(max(begin, 1), MOST_UNITS + 1):
-        if design(model, seller, buyer, units, least_units):
-            return units
-    return None
+    begin = max(1, math.floor(fixed_steps(model, seller, buyer) * model.scale))
+    units = range(begin, MOST_UNITS + 1)
+    return next((each for each in units if design(model, seller, buyer, each, least_units)), None)
+
+
+MET, VIOLATED, OPEN = "met", "violated", "open"
 
 
 @dataclass(frozen=True)
 class State:
     """Where a test stands.
 
-    :param word: met, violated or open. :param ratio: the log-likelihood ratio now; :param path: after each unit.
-    :param units: how many were used; those behind the end of the test are not.
+    :param word: met, violated or open. :param path: the log-likelihood ratio after each unit that was used; those
+        behind the end of the test are not.
     """
 
     word: str
-    ratio: float
     path: tuple[float, ...]
-    units: int
+
+    @property
+    def units(self) -> int:
+        """How many units were used."""
+        return len(self.path)
 
 
-MET, VIOLATED, OPEN = "met", "violated", "open"
-
-
-def follow(plan: Design, values: Sequence[float | None], times: Sequence[float] | None = None) -> State:
+def follow(plan: Design, values: Sequence[float | None], times: Sequence[float] = ()) -> State:
     """Follow a test through the units of a clause, in their order.
 
     :param values: of the units; None: missing, which counts as the worst that a unit can be.
     :param times: of a drift, in units.
     """
     path: list[float] = []
-    ratio = 0.0
     seen: list[tuple[float, float]] = []
-    lost = 0.0
+    ratio = 0.0
     for number, value in enumerate(values[: plan.most_units], 1):
-        if value is None:
-            lost += plan.model.worst / plan.model.design_effect
-        elif plan.model.is_drift and times is not None:
-            seen.append((times[number - 1], value))
+        if value is None or not plan.model.is_drift:
+            ratio += (plan.model.worst if value is None else plan.model.step(value)) / plan.model.design_effect
         else:
-            ratio += plan.model.step(value) / plan.model.design_effect
-        drift = _drift_ratio(plan.model, seen) if plan.model.is_drift else 0.0
-        path.append(ratio + drift + lost)
+            seen.append((times[number - 1], value))
+        path.append(ratio + _drift_ratio(plan.model, seen))
         is_last = number == plan.most_units
         if number >= plan.least_units or is_last:
             if path[-1] >= (plan.cut if is_last else plan.upper):
-                return State(MET, path[-1], tuple(path), number)
+                return State(MET, tuple(path))
             if path[-1] <= plan.lower or is_last:
-                return State(VIOLATED, path[-1], tuple(path), number)
-    return State(OPEN, path[-1] if path else 0.0, tuple(path), len(path))
+                return State(VIOLATED, tuple(path))
+    return State(OPEN, tuple(path))
 
 
 def _drift_ratio(model: Model, seen: Sequence[tuple[float, float]]) -> float:
     """Return the log-likelihood ratio of a change over ``length``, by the slope of a line through all units."""
     if len({time for time, _ in seen}) < 2:
         return 0.0
-    times, values = (np.array(column) for column in zip(*seen, strict=True))
+    times, values = zip(*seen, strict=True)
     change = float(np.polyfit(times, values, 1)[0]) * model.length
-    return (model.good - model.bad) * model.drift_information(list(times)) * (change - model.middle)
+    return (model.good - model.bad) * model.drift_information(times) * (change - model.middle)

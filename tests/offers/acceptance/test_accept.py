@@ -95,7 +95,7 @@ def keys(folder):
 def checked(given, *words):
     """Check the recorded offer, recomputed in this process."""
     with mock.patch.object(evidence.recomputation, "recompute", offers.in_process):
-        return accept("check", given, offers.OFFER, *words)
+        return accept("check", offers.OFFER, "--clauses", given, *words)
 
 
 LATENCY = {
@@ -137,8 +137,9 @@ def test_a_value_that_does_not_follow_from_its_output_is_replaced_and_named(tmp_
     path = tmp_path / "offer.tar"
     offers.bundle_file.write(path, facts, offers.with_records(members, changed))
     with (
-        evidence.of_bundle(offers.OFFER, offers.in_process) as genuine,
-        evidence.of_bundle(path, offers.in_process) as found,
+        mock.patch.object(evidence.recomputation, "recompute", offers.in_process),
+        evidence.of_bundle(offers.OFFER) as genuine,
+        evidence.of_bundle(path) as found,
     ):
         values = [
             sorted(each["value"] for each in side.records if each["metric"] == "latency_8B")
@@ -157,7 +158,7 @@ def test_the_document_has_what_both_sides_sign(tmp_path):
     page = target.read_text()
     for part in (
         *("Acceptance", "Oak Inc.", "Elm", "rate: at least 100", "node n1 is down", "repeated: 1 session a unit"),
-        *(given.sha256, "5 %, 5 %", "the last line of the ledger has SHA-256", "<svg"),
+        *(given.sha256, "5 %, 5 %", "SHA-256 of the last line", "<svg"),
     ):
         assert part in page, part
     assert f'class="verdict {text.split()[-1]}"' in page
@@ -174,9 +175,10 @@ def test_a_plan_has_units_hours_and_the_smallest_violation_found(tmp_path):
     assert "A good machine fails some clause with at most 5 %" in text and "?" in text
 
 
-def system(*metrics, check="A", layout="8x1"):
-    """Return the catalogue of a system with one case and links of 125 MB/s."""
-    case = Case(check, "s:p", "e", layout, "s", {"link_MBps": 125}, {"pattern": "x"}, tuple(metrics))
+def system(*metrics, check="A", layout="8x1", limit="1200.0"):
+    """Return the catalogue of a system with one case, links of 125 MB/s, and jobs of twenty minutes."""
+    attributes = {"pattern": "x", "time_limit": limit}
+    case = Case(check, "s:p", "e", layout, "s", {"link_MBps": 125}, attributes, tuple(metrics))
     return mock.patch.object(cases, "of_system", lambda *_: cases.Catalogue((check,), (case,)))
 
 
@@ -193,9 +195,20 @@ def system(*metrics, check="A", layout="8x1"):
 )
 def test_what_nobody_measures_or_links_cannot_carry_is_refused(tmp_path, clause, text):
     with system(Metric("rate", "MB/s", "larger")), pytest.raises(ClauseError, match=text):
-        planning.require_measured(contract(tmp_path, clause), "s")
+        planning.measured_by(contract(tmp_path, clause), "s")
+
+
+def test_without_results_node_hours_are_those_of_the_time_limits(tmp_path):
+    given = contract(tmp_path, {**CLAUSE, "runs": 2}).path
+    with system(Metric("rate", "MB/s", "larger")):
+        (row,) = json.loads(accept("plan", given, "--system", "s", "--json")[1])
+    assert row["node_hours"] == pytest.approx(row["most"] * 2 * 8 / 3)
+    assert row["note"] == "no run of it is known: node-hours by the time limit of its job, 20 minutes"
+    with system(Metric("rate", "MB/s", "larger"), limit="None"):
+        (row,) = json.loads(accept("plan", given, "--system", "s", "--json")[1])
+    assert (row["node_hours"], row["note"]) == (None, "")
 
 
 def test_what_is_measured_and_can_be_reached_is_planned(tmp_path):
     with system(Metric("rate", "MB/s", "larger")):
-        planning.require_measured(contract(tmp_path, CLAUSE, {**PAIRS, "check": "A", "of": "line rate"}), "s")
+        planning.measured_by(contract(tmp_path, CLAUSE, {**PAIRS, "check": "A", "of": "line rate"}), "s")

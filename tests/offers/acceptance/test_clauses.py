@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clauses as they are written, and each fault of one with its sentence."""
 
+import math
+
 import pytest
 import yaml
 
@@ -51,16 +53,19 @@ def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
     ("changes", "text"),
     [
         ({"spead": 1}, "clause 'bandwidth': unknown key 'spead'; did you mean 'spread'?"),
+        ({"free_of": ["cabel"]}, "free_of: 0 is 'cabel': one of port, rail"),
+        ({"quantity": "drift", "length": 9, "good": 0, "bad": -1}, "a change of -1 leaves nothing"),
+        ({"good": math.nan}, "good is nan: a number from"),
         ({"good": "ten"}, "clause 'bandwidth': good is 'ten': a number from"),
         ({"good": 90}, "clause 'bandwidth': good and bad are both 90: no number of runs"),
         ({"quantity": "mean"}, "quantity is 'mean': one of median, slowest, quantile, share, drift is expected"),
         ({"quantity": "quantile"}, "'share' goes with quantity: quantile"),
         ({"quantity": "drift"}, "'length' goes with quantity: drift"),
-        ({"at_least": 3}, "one of 'at_least' and 'at_most' goes with quantity: share"),
+        ({"at_least": 3}, "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share"),
         ({"spread": None}, "spread is None: a number from"),
         ({"least": 50}, "least is 50, but most is 40"),
         ({"of": "median"}, "of: median is that of all nodes or pairs of a run"),
-        ({"of": {"value": 3, "layout": "2x1"}}, "of: a value with its source is expected, or"),
+        ({"of": {"value": 3, "layout": "2x1"}}, "a value with its source, or the fields of another series is expected"),
         ({"of": "line rate", "good": 2.5, "bad": 2}, "good is 2.5 of the line rate, which no link carries"),
         ({"valid": {"one": ["mip"]}}, "records have no field 'mip'; did you mean 'mpi'?"),
         ({"check": "("}, "check is '(': a regular expression is expected"),
@@ -74,7 +79,7 @@ def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({**PAIRS, "metric": "x"}, "over: pairs takes median, slowest or quantile"),
+        ({**PAIRS, "metric": "x"}, "over: nodes and over: pairs take median, slowest or quantile"),
         ({**PAIRS, "good": 1.2, "of": "line rate"}, "good is 1.2 of the line rate"),
         ({**PAIRS, "good": 130, "bad": 110, "line_rate_MBps": 125}, "beyond the line rate of 125 MB/s"),
         ({**PAIRS, "layout": "1x8"}, "layout 1x8 has one node"),

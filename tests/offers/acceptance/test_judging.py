@@ -183,3 +183,18 @@ def test_the_contract_is_violated_if_one_clause_is_and_met_if_all_are(tmp_path):
         agreed = contract(tmp_path, *given)
         assert judging.overall(judging.judge(agreed, [run(day) for day in range(9)], tmp_path)) == word
     assert judging.joint_risks(agreed) == (0.1, 0.05)
+
+
+def test_runs_in_which_a_fault_is_named_for_certain_do_not_reach_their_share(tmp_path):
+    clause = {
+        "name": "ports", "check": "A", "quantity": "share", "free_of": ["port"], "good": 0.95, "bad": 0.3, "least": 3,
+    }  # fmt: skip
+    lost, unsure = ({"kind": "port", "fault": fault, "text": "n1: segments were lost"} for fault in (True, False))
+    counted = {"nodes": {"n1": {}}}
+    sound = [run(day, findings=[unsure], ports=counted) for day in range(6)]
+    assert judge(tmp_path, sound, clause).word == MET
+    bad = [run(day, findings=[lost], ports=counted) for day in range(6)]
+    assert judge(tmp_path, bad, clause).word == VIOLATED
+    assert judge(tmp_path, bad, {**clause, "free_of": ["cable"]}).word == MET
+    blind = judge(tmp_path, [run(day, findings=[]) for day in range(6)], clause)
+    assert blind.word == OPEN and "its ports were not counted" in blind.observed.lines[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_offers.acceptance import sequential
-from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED, Model, design, fixed_units, follow
+from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED, Model, design, fixed_steps, follow
 
 VALUE = Model(0.95, 0.90, 0.05, 0.3)
 LATENCY = Model(2.0, 2.2, 0.2)
@@ -25,17 +25,21 @@ def test_both_risks_are_those_of_the_clause(model, risks):
 
 @pytest.mark.parametrize("model", [VALUE, SHARE])
 def test_far_fewer_units_than_a_fixed_test_takes_on_average(model):
-    plan, fixed = design(model, 0.05, 0.05, 150, 3), fixed_units(model, 0.05, 0.05) * model.design_effect
+    plan, fixed = design(model, 0.05, 0.05, 150, 3), fixed_steps(model, 0.05, 0.05) * model.design_effect
     assert max(plan.at(model.good).mean, plan.at(model.bad).mean) <= 0.6 * fixed
 
 
 def test_a_fixed_test_is_that_of_the_textbook():
     """n = ((z_alpha + z_beta) sigma / delta)^2, and the binomial plan of 95 % against 75 %, by hand."""
-    assert fixed_units(Model(1.0, 0.9, 0.1), 0.05, 0.05) == math.ceil((2 * 1.6449) ** 2)
-    n = fixed_units(SHARE, 0.05, 0.05)
-    chance = lambda k, p: math.comb(n, k) * p**k * (1 - p) ** (n - k)  # noqa: E731
-    allowed = next(c for c in range(n) if sum(chance(k, 0.05) for k in range(c + 1)) >= 0.95)
-    assert sum(chance(k, 0.25) for k in range(allowed + 1)) <= 0.05
+    assert fixed_steps(Model(1.0, 0.9, 0.1), 0.05, 0.05) == math.ceil((2 * 1.6449) ** 2)
+    n = fixed_steps(SHARE, 0.05, 0.05)
+
+    def at_most(count, failing):
+        """Return the probability of at most so many failures, by the binomial formula."""
+        return sum(math.comb(n, k) * failing**k * (1 - failing) ** (n - k) for k in range(count + 1))
+
+    allowed = next(count for count in range(n) if at_most(count, 0.05) >= 0.95)
+    assert at_most(allowed, 0.25) <= 0.05
 
 
 @pytest.mark.parametrize("truth", [0.95, 0.75, 0.85])
