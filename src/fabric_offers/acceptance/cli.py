@@ -35,6 +35,22 @@ Examples:
 \b
 config/clauses has examples, docs/clauses.md describes their keys.
 """
+_STATUS_HELP = f"""
+\b
+Examples:
+  fabric-checks offers accept status clauses.yaml
+  fabric-checks offers accept status clauses.yaml .fabric/results,system=oak --json
+{_STATUSES}"""
+_VERDICT = f"""
+\b
+Examples:
+  fabric-checks offers accept verdict clauses.yaml verdict.html
+{_STATUSES}"""
+_SIGN = """
+\b
+Examples:
+  fabric-checks offers accept sign verdict.html --as seller --key ~/.ssh/id_ed25519
+"""
 _CHECK = f"""
 \b
 Examples:
@@ -92,7 +108,7 @@ def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Con
     return read, found, ledger
 
 
-@command.command("status", epilog=_STATUSES)
+@command.command("status", epilog=_STATUS_HELP)
 @_contract
 @_source
 @_ledger
@@ -131,7 +147,7 @@ def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
     raise SystemExit(3 if faults else _STATUS[judging.overall(judged)])
 
 
-@command.command("verdict", epilog=_STATUSES)
+@command.command("verdict", epilog=_VERDICT)
 @_contract
 @click.argument("target", metavar="FILE", type=_file)
 @_source
@@ -151,7 +167,7 @@ def verdict(contract: Path, *, target: Path, source: str, ledger_path: Path | No
     _end(judged, ())
 
 
-@command.command("sign")
+@command.command("sign", epilog=_SIGN)
 @click.argument("target", metavar="FILE", type=_file)
 @click.option("--as", "role", required=True, type=click.Choice(evidence.ROLES), help="Who signs.")
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="An SSH key.")
