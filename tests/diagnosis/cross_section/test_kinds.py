@@ -10,11 +10,12 @@ from lab.faults.program import run
 from lab.faults.trials import Trial, outcome
 
 
-def report(slower, *, nodes=32, faults=None, link_MBps=None):
+def report(slower, *, nodes=32, faults=None, link_MBps=None, is_mapped=True):
     """Return the report of a run in which some nodes are of a slower kind, and some at fault."""
     wiring, known = wired("fat tree 2", nodes, "d-mod-k")
     faults = {"senders": faults or {}, "receivers": faults or {}}
-    return evaluation.of_run(run(Fabric(wiring, known, Noise(0.03), 1, **faults, kinds=slower)), link_MBps, known)
+    output = run(Fabric(wiring, known, Noise(0.03), 1, **faults, kinds=slower))
+    return evaluation.of_run(output, link_MBps, known if is_mapped else None)
 
 
 def of(found, kind):
@@ -46,6 +47,16 @@ def test_kinds_are_told_in_one_sentence_and_the_run_is_not_quiet():
 def test_half_of_the_machine_is_told_with_its_switches():
     (finding,) = of(report(dict.fromkeys(range(16, 32), 0.6)), "kinds")
     assert "16 (n16, n17, n18 and 13 more) 0.6" in finding.text and "all nodes of leaf-4" in finding.details[-1]
+
+
+def test_half_of_a_machine_too_small_for_kinds_is_said_to_be_possible():
+    half = dict.fromkeys(range(4, 8), 0.5)
+    (finding,) = report(half, nodes=8, is_mapped=False).findings
+    assert finding.text == "most pairs reach 0.50 of the fastest ones: half of the nodes are slow, or they share cables"
+    assert finding.details[0] == "no pair of n4, n5, n6 and 1 more is fast" and not finding.is_fault
+    (finding,) = report(half, nodes=8, is_mapped=False, link_MBps=1000.0).findings
+    assert finding.kind == "line rate"
+    assert not report({}, nodes=8, is_mapped=False).findings
 
 
 def test_all_nodes_slow_against_their_links_are_told():

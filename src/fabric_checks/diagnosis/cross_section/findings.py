@@ -42,6 +42,8 @@ MOST_NOISE = 0.25
 OF_ALL = 0.93
 #: Pairs alone reach this share of a link, even where one process does not fill it (670 of 968 MB/s on Feynman).
 LEAST_OF_LINK = 0.6
+#: So many pairs have to be fast before others are called slow.
+FEWEST_FAST = 2
 #: The most single slow pairs that are listed one by one, the most nodes of a kind, and the most suspects.
 MOST_PAIRS, MOST_OF_KIND, MOST_SUSPECTS = 3, 3, 5
 
@@ -305,6 +307,27 @@ def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[Fin
     text = f"all nodes are slow: pairs alone reach {reached} GB/s, {share:.2f} of the {link} GB/s of a link"
     look = "look at what all have in common: driver, speed of the links, settings; one process may not fill a link"
     return [Finding("line rate", (), (), share, False, text, look=look, details=(look,))]
+
+
+def half_slow(mapped: MappedEvidence, hosts: Sequence[str]) -> list[Finding]:
+    """Return the observation that most pairs have about half of the fastest ones' rate, and nothing says why.
+
+    Nodes that share cables look like that, and so does a machine half of which is slow, if it is too small for
+    :mod:`fabric_checks.diagnosis.cross_section.kinds` or the scan has too few pairs of two fast nodes.
+    """
+    evidence = mapped.evidence
+    best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
+    fastest = float(np.sort(best)[-FEWEST_FAST:].min()) if len(best) > FEWEST_FAST else 0.0
+    is_fast = best > fastest + float(np.log(LEAST_OF_LINK)) / 2
+    share = float(np.exp(np.median(best) - fastest))
+    if share >= LEAST_OF_LINK or is_fast.mean() >= 0.5:
+        return []
+    fast = np.union1d(evidence.sender[is_fast], evidence.receiver[is_fast])
+    slow = [host for rank, host in enumerate(hosts) if rank not in fast]
+    text = f"most pairs reach {share:.2f} of the fastest ones: half of the nodes are slow, or they share cables"
+    others = [f"no pair of {names_text(slow, MOST_OF_KIND)} is fast"] if slow else []
+    look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
+    return [Finding("sharing", (), (), float((~is_fast).sum()), False, text, look=look, details=(*others, look))]
 
 
 def faults(found: Iterable[Finding]) -> list[Finding]:
