@@ -33,6 +33,9 @@ OWN = "/FabricPrograms_"
 #: An absolute path as a word of a script, or behind an equals sign.
 _PATH = re.compile(r"(?:^|(?<=[\s=\"']))/[^\s\"';|&<>(){}$]+")
 
+#: The folder in which a container starts: the stage folder of its case, which is also mounted.
+_WORKDIR = re.compile(r"(?:-w |--pwd |--container-workdir=)(/\S+)")
+
 
 def pack(
     path: Path,
@@ -227,8 +230,11 @@ def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
 
 
 def paths_in(script: str) -> set[str]:
-    """Return the files that a job script names by their paths, other than those that are built for each session."""
+    """Return the files that a job script names by their paths, other than those that are built for each session.
+
+    Devices and what the kernel shows of a process have no content of their own.
+    """
     lines = script.splitlines()
     named = (line for line in lines if not line.startswith(("export ", "#", "mkdir ", "fabric_snapshot")))
-    found = {path for line in named for path in _PATH.findall(line)}
-    return {path for path in found if OWN not in path and not path.startswith("/dev/")}
+    found = {path for line in named for path in _PATH.findall(line)} - set(_WORKDIR.findall(script))
+    return {path for path in found if OWN not in path and not path.startswith(("/dev/", "/proc/"))}

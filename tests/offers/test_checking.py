@@ -54,6 +54,8 @@ def test_every_record_that_is_taken_away_or_there_twice_is_found(genuine, known,
 
 def test_programs_without_a_checksum_are_found(genuine, known, tmp_path):
     assert packing.paths_in("srun /x/a.out > /dev/null") == {"/x/a.out"}
+    inside = 'readlink /proc/self/ns/net\nsrun podman run -v "/s/Case":"/s/Case" -w /s/Case image /x/a.out'
+    assert packing.paths_in(inside) == {"/x/a.out"}
     facts, files = genuine
     for content in (b"{}", b"null", json.dumps(dict.fromkeys(json.loads(files["binaries.json"]))).encode()):
         listed = found(tmp_path, {**files, "binaries.json": content}, known, facts)
