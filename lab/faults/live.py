@@ -77,10 +77,10 @@ class Trial:
 
     @property
     def is_right(self):
-        told = [(KINDS[kind][1], node) for node, kind in self.broken.items()]
+        expected = [(KINDS[kind][1], node) for node, kind in self.broken.items()]
         kinds = set(self.broken.values())
         shown = " ".join(self.words)
-        return self.blamed == sorted(each for each in told if each[0]) and (
+        return self.blamed == sorted(each for each in expected if each[0]) and (
             "half of the machine" not in kinds or f"{NODES // 2} of {NODES} nodes reach" in shown
         )
 

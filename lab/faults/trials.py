@@ -23,7 +23,7 @@ NOISES = {
     "all of these": Noise(0.05, 0.03, 0.03, 0.05, 1.0),
     "1 % at half": Noise(0.03, tail=0.01),
 }
-#: How much of the fabric the analysis is told.
+#: How much of the fabric the analysis knows.
 KNOWN = ("routes", "switches", "nothing")
 
 
@@ -57,7 +57,7 @@ def outcome(trial, seed):
     history, kinds = circumstances(trial, wiring, np.random.default_rng([seed, trial.nodes, 6]))
     fabric = Fabric(wiring, known, NOISES[trial.noise], seed, **shares, history=history, kinds=kinds)
     output = run(fabric)
-    report = evaluation.of_run(output, known=told(trial, wiring, known))
+    report = evaluation.of_run(output, known=known_part(trial, wiring, known))
     rounds = rounds_of(output)
     blamed = [finding for finding in report.findings if finding.is_fault]
     other = [each for each in blamed if not any(_names(each, fits) for fits in expected)]
@@ -90,7 +90,7 @@ def slowed(fabric, pair):
     return bool(np.isin(way, faulty).any())
 
 
-def told(trial, wiring, known):
+def known_part(trial, wiring, known):
     """Return the map that the analysis gets."""
     if trial.known == "routes":
         return known

@@ -114,8 +114,8 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
     for record in sorted(records, key=lambda record: record["nodes"]):
         by[record["way"]][record["fault"]].append(record)
         if record in faulty:
-            is_told = _group(record) != _GROUPS[2]
-            fault = record["fault"] if is_told else f"{record['fault']}, at once: cannot be told"
+            is_visible = _group(record) != _GROUPS[2]
+            fault = record["fault"] if is_visible else f"{record['fault']}, at once: cannot be told"
             for name in (fault, record["condition"], f"routes {record['routing']}",
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)

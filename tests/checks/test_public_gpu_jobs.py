@@ -105,7 +105,7 @@ with open(os.environ["CALLS"], "a") as file:
 
 @dataclass
 class Job:
-    """What the last launch of a job gets: options of the job and of srun, variables, and the program's words."""
+    """The last launch of a job: options of the job and of srun, variables, and the program's words."""
 
     options: list[str]
     launcher: list[str]

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import plain
 from tests.parsers import corpus
@@ -77,3 +78,9 @@ def test_operations_that_were_not_done_are_no_measurement():
     ):
         plain.cleaned(f"# Size\n{line}\n1     8821.71\n")
     assert plain.cleaned(line.replace("invalid", "posted an") + "\n1\n") == "1\n"
+
+
+def test_parsers_are_attributes_of_their_package_and_nothing_else_is():
+    assert parsers.npb.parse is not None
+    with pytest.raises(AttributeError, match=r"'fabric_checks\.parsers' has no attribute 'nosuch'"):
+        parsers.nosuch  # noqa: B018  (reading it is the test)

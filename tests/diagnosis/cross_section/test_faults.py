@@ -8,7 +8,7 @@ from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.sharing import max_min
 from lab.faults.fabric import Fabric, wired
 from lab.faults.program import run
-from lab.faults.trials import NOISES, Trial, outcomes, told
+from lab.faults.trials import NOISES, Trial, known_part, outcomes
 
 SEEDS = range(50_000, 50_003)
 KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
@@ -37,7 +37,9 @@ def test_three_slow_cables_are_no_switch_where_only_switches_are_known(parts, ki
     slow = {"cables": np.append(2 * cables, 2 * cables + 1),
             "spine": np.flatnonzero((known.starts == spine) | (known.ends == spine))}[parts]  # fmt: skip
     output = run(Fabric(wiring, known, NOISES["3 %"], 1, arcs=dict.fromkeys(slow.tolist(), 0.75)))
-    (found,) = [each for each in evaluation.of_run(output, known=told(trial, wiring, known)).findings if each.is_fault]
+    (found,) = [
+        each for each in evaluation.of_run(output, known=known_part(trial, wiring, known)).findings if each.is_fault
+    ]
     assert found.kind == kind and words in found.part
 
 

@@ -59,6 +59,12 @@ def test_half_of_a_machine_too_small_for_kinds_is_said_to_be_possible():
     assert not report({}, nodes=8, is_mapped=False).findings
 
 
+@pytest.mark.parametrize("slower, is_said", [(range(8, 16), True), ((), False), ((3,), False)])
+def test_half_of_a_machine_is_said_beside_other_observations(slower, is_said):
+    found = report(dict.fromkeys(slower, 0.5), nodes=16).findings
+    assert any(each.text.startswith("most pairs reach") for each in found) == is_said
+
+
 def test_all_nodes_slow_against_their_links_are_told():
     (finding,) = of(report({}, link_MBps=2000.0), "line rate")
     assert finding.text == "all nodes are slow: pairs alone reach 1.03 GB/s, 0.52 of the 2 GB/s of a link"

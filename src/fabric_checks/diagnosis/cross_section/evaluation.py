@@ -162,8 +162,8 @@ def of_run(
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
         found = [*findings.find(output, mapped), doubt]
     found += findings.below_line_rate(mapped, link_MBps)
-    if not (found or link_MBps or mapped.corrected or output.is_table):
-        found = findings.half_slow(mapped, output.hosts)
+    if not (link_MBps or output.is_table or any(each.is_fault or each.kind == "kinds" for each in found)):
+        found += findings.half_slow(mapped, output.hosts)
     ways = leaves.of_output(output, mapped)
     if ways is not None:
         found = [*leaves.lost(ways, mapped, output.hosts, [each.part for each in findings.faults(found)]), *found]
