@@ -34,9 +34,12 @@ def listen():
 threading.Thread(target=listen, daemon=True).start()
 time.sleep(2)
 while True:
-    with socket.create_connection((f"n{random.choice([n for n in range(1, 9) if n != me])}", 5999)) as peer:
-        until = time.monotonic() + random.uniform(0.2, 1.5)
-        while time.monotonic() < until: peer.sendall(bytes(1 << 16))
+    try:
+        with socket.create_connection((f"n{random.choice([n for n in range(1, 9) if n != me])}", 5999)) as peer:
+            until = time.monotonic() + random.uniform(0.2, 1.5)
+            while time.monotonic() < until: peer.sendall(bytes(1 << 16))
+    except OSError:
+        pass  # the peer has not begun, or has ended
     time.sleep(random.uniform(0.2, 1.5))
 """
 
@@ -52,9 +55,11 @@ def traffic(cluster):
     ]
     try:
         yield
+        ended = [host for host, process in zip(hosts, running, strict=True) if process.poll() is not None]
+        assert not ended, f"the traffic of {ended} ended by itself"
     finally:
         for host, process in zip(hosts, running, strict=True):
-            cluster.on(host, "pkill", "-KILL", "-f", "create_server")
+            cluster.call("exec", host, "--", "pkill", "-KILL", "-f", "create_server")  # 1 if it has ended
             process.wait()
 
 
