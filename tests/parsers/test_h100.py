@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import powers_of_two
-from fabric_checks.parsers import imb, nccl_debug, nccl_tests, osu
+from fabric_checks.parsers import imb, nccl_debug, nccl_tests, osu, rotate
 
 MiB = 1024**2
 SIZES_B = [1024 * 4**power for power in range(11)]
@@ -88,3 +88,8 @@ def test_imb_on_a_device_is_not_imb_in_the_memory_of_the_host(golden):
         imb.parse(text, "PingPong", sizes_B, 2)
     with pytest.raises(OutputError, match="expected the output of IMB-MPI1-GPU, found the part 'MPI-1'"):
         imb.parse(golden("imb/2021.11/PingPong.txt"), "PingPong", sizes_B, 2, program="IMB-MPI1-GPU")
+
+
+def test_two_processes_on_a_gpu_measure_no_pair_of_gpus(golden):
+    with pytest.raises(OutputError, match="ranks 0 and 1 share the GPU 0000:00:06.0 of vm: start one process a GPU"):
+        rotate.parse(golden("h100/rotate.txt"))

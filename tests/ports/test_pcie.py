@@ -8,6 +8,7 @@ import pytest
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import pcie as judged
 from fabric_checks.ports.evaluation import evaluate
+from fabric_checks.ports.snapshots import Gpu
 from tests.ports import pcie
 from tests.ports.samples import texts
 
@@ -51,6 +52,15 @@ def test_the_nearest_adapter_shares_most_bridges_then_the_numa_node(paths, neare
     made = pcie.rows([(pcie.gpu_path(0), 0)], at)
     node = judged_node(made)
     assert judged.nearest(judged.numbered([node]), [node], [])["n1"] == {0: nearest}
+
+
+def test_a_real_gpu_is_read(golden):
+    """An H100 of a virtual machine is on the root bus: its adapter is no nearer than any other device."""
+    node = pcie.of_node(pcie.parse(golden("ports/h100.txt")))
+    path = ("pci0000:00", "0000:00:06.0")
+    assert node.host.gpus == {"0000:00:06.0": Gpu(path, None)} and node.host.lanes[path[-1]] == 16
+    assert judged.nearest(judged.numbered([node]), [node], ["eth0"])["vm"] == {0: ("eth0",)}
+    assert judged.findings([node], ["eth0"]) == []
 
 
 def judged_node(made):

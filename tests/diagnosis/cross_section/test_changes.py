@@ -30,6 +30,14 @@ def test_a_node_that_becomes_slow_is_named_with_since_when(begin, known):
     assert f"since about {100 * round_ / 16:.0f} % of the scan" in finding.text and finding.since > 0
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_node_slow_since_the_scan_is_an_observation(known):
+    (finding,) = findings(History(begin=16), known=known)
+    assert not finding.is_fault and finding.part == "node n06"
+    assert finding.text.endswith("at 0.69 of the rate of others since the scan, 4 of 4 pairs measured alone")
+    assert finding.details[0].startswith("traffic of others that began meanwhile")
+
+
 def test_a_node_that_is_always_slow_has_no_beginning():
     (finding,) = findings(History())
     assert finding.is_fault and "since" not in finding.text and finding.since == 0

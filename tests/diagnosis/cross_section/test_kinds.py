@@ -35,6 +35,24 @@ def test_a_fault_inside_of_a_kind_is_named(share, rate):
     assert [outcome(trial, seed)[0] for seed in range(1000, 1002)] == ["right"] * 2
 
 
+def test_a_slow_node_of_the_smallest_kind_is_one_of_it():
+    found = report(dict.fromkeys((3, 9, 20, 27), 0.8), faults={27: 0.75})
+    (fault,) = (each for each in found.findings if each.is_fault)
+    assert fault.part == "node n27" and "of the rate of its kind" in fault.text
+    assert "28 of 32 nodes" in of(found, "kinds")[0].text
+
+
+@pytest.mark.parametrize("rate, seed", [(0.78, 42), (0.78, 55), (0.6, 2), (0.6, 8)])
+def test_a_switch_is_not_blamed_for_the_kind_of_its_nodes(rate, seed):
+    wiring, known = wired("fat tree 2", 32, "random")
+    output = run(Fabric(wiring, known, Noise(0.03), seed, kinds=dict.fromkeys(range(8, 16), rate)))
+    assert not evaluation.of_run(output, None, known).has_faults
+
+
+def test_a_node_of_a_fast_kind_is_claimed_beyond_the_slowest_kind_only():
+    assert report(dict.fromkeys(range(8, 16), 0.8)).limits.node > 0.2 > report({}).limits.node
+
+
 def test_kinds_are_told_in_one_sentence_and_the_run_is_not_quiet():
     found = report(dict.fromkeys((4, 10, 15, 16, 22, 24, 28, 30), 0.8))
     (finding,) = of(found, "kinds")

@@ -38,5 +38,5 @@ def test_the_smallest_faults_are_metrics_and_a_run_that_misses_a_tenth_says_so()
     assert not rough.limits.saw_a_tenth and "it would not have seen a node slower by a tenth" in rough.limits.text
     assert {"kind": "limits", "saw_a_tenth": False}.items() <= rough.notes()[-1].items()
     once = evaluation.of_run(run(Fabric(16, 0.01, 1), confirm=False))
-    assert once.metrics()["smallest_node_fault"] == 100 and once.limits.text.startswith("the smallest faults")
+    assert once.metrics()["smallest_node_fault"] == 100 and once.limits.text.startswith("the smallest lasting faults")
     assert any("without `rotate --confirm` no node or path is blamed" in note["text"] for note in once.notes())

@@ -13,7 +13,14 @@ from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import changes, words
 from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.inference import LEAST_FAULT, NEIGHBOURS, OF_NODES, Culprit, explain
+from fabric_checks.diagnosis.cross_section.inference import (
+    LEAST_FAULT,
+    NEIGHBOURS,
+    OF_NODES,
+    Culprit,
+    explain,
+    slow_since_scan,
+)
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_DEVICES, MappedEvidence
 from fabric_checks.diagnosis.fabric_map.model import NONE
@@ -152,8 +159,10 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     of_others = "its kind" if part.kind in OF_NODES and len(mapped.evidence.kinds) > 1 else "others"
     text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of {of_others}"
     rounds, since = mapped.evidence.rounds[0], culprit.since
-    if since:
-        text += f" since about {100 * min(since / rounds, 1):.0f} % of the scan (round {min(int(since), rounds)})"
+    if since == rounds:
+        text += " since the scan"
+    elif since:
+        text += f" since about {100 * since / rounds:.0f} % of the scan (round {int(since)})"
     text += f", {_evidence(mapped, culprit)}"
     details = [f"{names_text(names, words.MOST_NAMES)} would explain it too"] if names else []
     evidence, pairs = mapped.evidence, part.pairs
@@ -166,6 +175,8 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
         details.append("the other direction was not measured often enough to tell")
     if not culprit.sure and len(culprit.slow) and not _is_repeated(mapped, culprit):
         details.append("measured once: chance, or traffic of others, could explain this")
+    elif since == rounds:
+        details.append("traffic of others that began meanwhile looks the same: measure again")
     elif not culprit.sure:
         details.append("chance, or the differences between healthy ones, could explain this")
     # Bundles that have no host in common may be of several cables as well as of one switch.
@@ -279,6 +290,9 @@ def _unexplained(mapped: MappedEvidence, output: RotateOutput, blamed: Numbers, 
             "measured alone, and are slower only while others run"
         )
         findings.append(Finding("sharing", (), (), float(len(healthy)), True, text))
+    if late := slow_since_scan(mapped, unsure):
+        findings.append(_finding(mapped, output.hosts, late))
+        unsure = np.setdiff1d(unsure, late.slow)
     noisy = np.intersect1d(left, unsure)
     if len(noisy):
         findings.append(_noise(mapped, len(noisy), float(np.exp(np.median(evidence.alone[noisy])))))

@@ -262,6 +262,31 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers)
     return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
 
 
+def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
+    """Return the node that was fast in the scan, and is slow in nearly all its measurements alone; None without one.
+
+    Traffic of others that began meanwhile looks the same, so that it is not sure.
+
+    :param slow: positions of pairs that are slow alone and not explained.
+    """
+    evidence = mapped.evidence
+    if not len(slow):
+        return None
+    rank = int(np.bincount(np.concatenate((evidence.sender[slow], evidence.receiver[slow]))).argmax())
+    sides = {"sender": evidence.sender == rank, "receiver": evidence.receiver == rank}
+    sides = {kind: side for kind, side in sides.items() if side[slow].any()}
+    mask = np.any(list(sides.values()), axis=0)
+    alone = mask & ~np.isnan(evidence.alone)
+    own = slow[mask[slow]]
+    if len(own) < FEWEST_LATE or len(own) < (1 - MOST_SLOW_BEFORE) * alone.sum():
+        return None
+    level = float(np.median(evidence.alone[own]))
+    if not np.nanmedian(evidence.scan[mask]) > level / 2:
+        return None
+    part = part_of("node" if len(sides) > 1 else next(iter(sides)), (rank,), mask)
+    return Culprit(part, (), float(np.exp(level)), own, own[:0], evidence.rounds[0], sure=False)
+
+
 def _low_in_scan(mapped: MappedEvidence) -> Numbers:
     """Return pairs that were below their expectation in the scan: single ones, and those of parts that are low."""
     rest = mapped.rest
@@ -546,10 +571,12 @@ def _culprit(
         return None
     if len(slow) >= needed:
         level = float(np.median(shown[np.isin(pairs, slow)]))
+        # Of a cable or a switch that carries pairs of a slow kind only, what these lose beyond their kind.
+        beyond = level if part.kind in OF_NODES else max(level, float(np.quantile(evidence.alone[slow], 0.25)))
         count = len(slow) / (2 if evidence.both_ways else 1)
         errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
-        sure = -level > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
+        sure = -beyond > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
         partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
         # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
         became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS

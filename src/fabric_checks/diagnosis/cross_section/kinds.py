@@ -74,12 +74,12 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
     groups = _groups(np.flatnonzero(alike & ~np.isnan(level)), level, error)
     fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
     nodes = [len(np.unique(group // rails)) for group in groups]
-    # Of the fastest nodes many GPUs may share cables.
-    of_kinds = [
-        group
-        for number, (group, count) in enumerate(zip(groups, nodes, strict=True))
-        if count >= fewest and (number == 0 or len(group) >= MOST_OF_NODE * rails * count)
-    ]
+    slower, of_kinds = 0, list[NDArray[np.int64]]()
+    for number, (group, count) in reversed(list(enumerate(zip(groups, nodes, strict=True)))):
+        # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
+        is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
+        is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
+        of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
     for group in of_kinds[1:]:
         # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
         starts, ends = np.isin(sender, group), np.isin(receiver, group)

@@ -62,7 +62,7 @@ class Limits:
         """The same in words."""
         losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
         known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
-        text = f"the smallest faults that this run would have named: {known or 'none can be told here'}"
+        text = f"the smallest lasting faults that this run would have named: {known or 'none can be told here'}"
         if not self.saw_a_tenth:
             text += "; it would not have seen a node slower by a tenth"
         return text
@@ -117,6 +117,9 @@ def limits(
         OF_MEDIAN * noise.scan / np.sqrt(partners),
         -min([*of_nodes, 0.0]) if of_nodes else 0.0,
     )
+    if of_node is not None:
+        # A node of a fast kind that is as slow as a slower one is counted to that.
+        of_node = 1 - evidence.kinds[-1].share * (1 - of_node)
     of_pair = named("pair", 1, noise.scan, shared)
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
