@@ -128,9 +128,9 @@ def is_system_named() -> bool:
 
     Without, ReFrame looks for the system by host name: those that no host matches need not be described.
     """
-    # While a file runs by runpy, sys.argv[0] is that file.
-    program = Path(sys.orig_argv[-len(sys.argv)]).name
-    return bool(_system()) or program != "reframe"
+    # While a file runs by runpy, sys.argv[0] is that file. A program that sets sys.argv itself may have made it longer.
+    program = sys.orig_argv[-len(sys.argv) :][0]
+    return bool(_system()) or Path(program).name != "reframe"
 
 
 def _system() -> str | None:
