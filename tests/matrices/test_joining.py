@@ -227,3 +227,10 @@ def test_a_slow_device_does_not_make_its_rail_slow_where_nodes_are_of_two_kinds(
     run, report = judged([table(matrix(48, seed) * np.minimum.outer(own, own), devices=4) for seed in (1, 2)])
     assert [found.part for found in report.findings if found.is_fault] == ["n7 gpu 2"]
     assert not run.findings
+
+
+def test_latencies_between_devices_of_one_host_are_left_out():
+    host = np.arange(16) // 2
+    values = np.where(host[:, None] == host[None], 0.2, matrix(16, 1, usual=1.7))
+    (run,) = joining.join([("a", table(values, devices=2, metric="latency"))])
+    assert len(run.output.starter) == 16 * 14 and run.output.latency_us.min() > 1

@@ -76,6 +76,11 @@ def test_another_problem_is_refused(golden, asked, message):
         npb.parse(golden("npb/3.4/is.A.2.txt"), *asked)
 
 
+def test_the_output_of_ft_is_none_of_is(golden):
+    with pytest.raises(OutputError, match="expected the output of IS, found that of 'FT'"):
+        npb.parse(golden("npb/3.4/ft.A.2.txt"), "is", "A", 2)
+
+
 def test_a_time_that_is_rounded_to_nothing_is_refused(golden):
     """Class S of IS takes less than the two decimals show."""
     with pytest.raises(OutputError, match="Time in seconds is 0; it must be positive"):

@@ -4,6 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.metrics import powers_of_two
 from fabric_checks.parsers import buffer_reuse, hot_spot, notification, streaming
 from fabric_checks.parsers.points import Point, Rule, columns, point
 from fabric_checks.parsers.table import require_keys, whole
@@ -39,6 +40,12 @@ def test_times_are_by_the_key_that_is_not_fixed(golden):
     assert output.times_us("send", size_B=64) == {int(row[1]): float(row[2]) for row in rows if row[0] == "64"}
     by_size = {int(row[0]): (float(row[8]), float(row[9])) for row in rows if row[1] == "3"}
     assert output.intervals_us("send_receive", slaves=3) == by_size
+
+
+def test_a_window_of_no_messages_is_refused(golden):
+    text = golden("streaming/mpich-5.0.2.queue-16.txt").replace(" window 64 ", " window 0 ")
+    with pytest.raises(OutputError, match="window"):
+        streaming.parse(text, [0, *powers_of_two(1, 4194304)], directions="both", queue_depth=16)
 
 
 GOOD = {"send_us": "2", "send_ci_low_us": "1.5", "send_ci_high_us": "2.4", "send_samples": "30", "send_stop": "ci"}

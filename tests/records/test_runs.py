@@ -152,6 +152,13 @@ def test_a_report_whose_log_is_a_sites_own_has_the_name_of_its_run(results, tmp_
     assert list(runs.reports_of(tmp_path)) == [LATER]
 
 
+def test_a_report_whose_log_has_a_name_longer_than_any_file_names_no_run(results, tmp_path):
+    results(case(), records=[bare()])
+    report = tmp_path / "reports/run-report-0.json"
+    report.write_text(report.read_text().replace(f"{SESSION}.log", 300 * "x" + ".log"))
+    assert list(runs.reports_of(tmp_path)) == []
+
+
 def test_a_listing_is_no_run(results, tmp_path):
     results(case(), records=[bare()])
     (tmp_path / "logs/list.log").write_text("[now] info: reframe: [List of matched checks]\n")

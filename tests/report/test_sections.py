@@ -83,6 +83,7 @@ def test_the_verdict_is_the_first_thing_said(everything):
     met = {"no_reference": None, "reference": 1.0, "upper": 0.1}
     assert everything["summary"].verdict[0] == "findings"
     assert verdict([record(**met)]) == ("passed", "1 case, none of them failed; 1 of 1 reference met.")
+    assert verdict([record(check="A", **met), record(check="B", **met)])[1].startswith("2 cases, none of them failed")
     assert verdict([record()])[0] == "not judged"
     assert verdict([record(**load)])[0] == "busy machine"
     assert verdict([record(**load)])[1].startswith(

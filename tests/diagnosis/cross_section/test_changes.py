@@ -62,6 +62,11 @@ def test_a_node_that_was_slow_is_an_observation():
     assert "from round 3 to 11 of" in finding.details[0]
 
 
+def test_half_the_rate_for_a_time_is_sharing_unless_the_routes_are_known():
+    past = History(begin=3, end=12)
+    assert findings(past, known=False, share=0.5) == [] and len(findings(past, known=False, share=0.75)) == 1
+
+
 def test_a_node_that_comes_and_goes_is_an_observation():
     (finding,) = findings(History(period=3))
     assert not finding.is_fault

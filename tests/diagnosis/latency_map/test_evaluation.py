@@ -159,6 +159,7 @@ def test_the_smallest_fault_that_would_have_been_named_is_named():
         slow, far = latencies(LEAVES, node={9: limits.node_us}), latencies(LEAVES, pair={(3, 40): limits.pair_us})
         assert findings(slow, noise=0.02, seed=seed) == {("slow node", (9,), True)}
         assert findings(far, noise=0.02, seed=seed) == {("detour", (3, 40), True)}
+        assert max(limits.node_us, limits.pair_us) < 0.3
     assert report_of(text_of(latencies(LEAVES), noise=0.3)).limits == evaluation.Limits(None, None)
 
 

@@ -126,6 +126,11 @@ def test_more_scatter_than_agreed_is_said_and_decides_nothing_early(tmp_path):
     assert "not the agreed 3; judged by that" in found.notes[0] and "the units allowed do not decide" in found.notes[1]
 
 
+def test_one_wild_day_does_not_widen_the_scatter(tmp_path):
+    values = [100, 101, 99, 100, 400, 101, 99]
+    assert judge(tmp_path, [run(day, value) for day, value in enumerate(values)]).notes == ()
+
+
 def test_a_share_of_days_and_a_drift_are_judged(tmp_path):
     share = {**CLAUSE, "quantity": "share", "at_least": 95, "good": 0.95, "bad": 0.5, "most": 30}
     share.pop("spread")

@@ -193,8 +193,8 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
 def _fraction(lost_share: float) -> str:
     """Return a share in words where it is near a simple fraction, else in percent.
 
-    >>> [_fraction(lost) for lost in (0.24, 0.5, 0.09)]
-    ['a quarter', 'half', '9 %']
+    >>> [_fraction(lost) for lost in (0.24, 0.35, 0.5, 0.09)]
+    ['a quarter', 'a third', 'half', '9 %']
     """
     nearest = min(_FRACTIONS, key=lambda each: abs(each - lost_share))
     return _FRACTIONS[nearest] if abs(nearest / lost_share - 1) < 0.15 else f"{100 * lost_share:.0f} %"
