@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Drawings as files: well-formed, the same for the same values, and labelled."""
 
+import base64
+import struct
+import zlib
 from xml.etree import ElementTree
 
 import numpy as np
@@ -31,6 +34,26 @@ def curves(title="A title", line=TIMES):
 def test_curves_have_names_units_and_readable_sizes():
     assert {"A title", "time, us", "ping-pong", "streaming", "0", "1K", "100"} <= texts(curves())
     assert curves() == curves()
+
+
+def test_values_are_where_their_ticks_are():
+    position, ticks = drawing._up("number", [0.0, 12.0])
+    assert [text for text, _ in ticks] == ["0", "5", "10"]
+    assert [position(float(text)) for text, _ in ticks] == [at for _, at in ticks]
+    assert position(5.0) - position(0.0) == pytest.approx(position(10.0) - position(5.0)) != 0
+    half = drawing._scale(0.0, 10.0, 100.0, 200.0)
+    assert [half(value) for value in (0.0, 2.5, 10.0)] == [100.0, 125.0, 200.0]
+
+
+def test_a_heat_map_is_an_image_of_one_byte_for_each_pair():
+    values = np.array([[900.0, 450.0, np.nan], [0.0, 900.0, 900.0]])
+    image = ElementTree.fromstring(drawing.heat_map(values, ["a", "b"], ["c", "d", "e"])).find(".//{*}image")
+    data = base64.b64decode(image.get("href").partition("base64,")[2])
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">IIBB", data[16:26]) == (3, 2, 8, 3)
+    begin = data.index(b"IDAT")
+    pixels = zlib.decompress(data[begin + 4 : begin + 4 + struct.unpack(">I", data[begin - 4 : begin])[0]])
+    rows = [list(pixels[at + 1 : at + 4]) for at in (0, 4)]
+    assert rows[0][0] == rows[1][1] == rows[1][2] > rows[0][1] > rows[1][0] == 0 and rows[0][2] == rows[0][0] + 1
 
 
 def matrix(nodes, hosts=None):

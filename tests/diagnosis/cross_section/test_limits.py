@@ -9,6 +9,7 @@ import pytest
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import least_loss
+from fabric_checks.diagnosis.cross_section.limits import limits
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST
 from fabric_checks.diagnosis.cross_section.parts import on_map
 from lab.faults.fabric import Fabric, Noise, wired
@@ -30,13 +31,24 @@ def test_a_limit_is_beyond_chance():
     assert promised == pytest.approx(least_loss(mapped, error, "pair") + 1.645 * error)
 
 
+def test_a_node_as_slow_as_one_that_looks_slow_and_was_not_measured_alone_is_not_claimed():
+    measured, known = output("fat tree 2", 32, "d-mod-k")
+    mapped = on_map(of_output(measured), measured.hosts, known)
+    evidence = mapped.evidence
+    own = (evidence.sender == 5) | (evidence.receiver == 5)
+    scan, alone = np.where(own, evidence.scan - 0.4, evidence.scan), np.where(own, np.nan, evidence.alone)
+    mapped = replace(mapped, evidence=replace(evidence, scan=scan, alone=alone))
+    asked = (mapped, 0.06, measured.phases["together"])
+    assert limits(*asked).node > 0.3 > 0.15 > limits(*asked, slow_nodes=[5]).node
+
+
 def test_a_pair_has_a_limit_only_where_there_is_time_to_measure_it():
     few, known = output("fat tree 2", 32, "d-mod-k")
     assert 0.06 < evaluation.of_run(few, known=known).limits.pair < 0.25
     many, known = output("fat tree 3", 128, "random")
-    limits = evaluation.of_run(many, known=known).limits
-    assert limits.pair is None and limits.node is not None
-    assert limits.metrics()["smallest_pair_fault"] == 100
+    found = evaluation.of_run(many, known=known).limits
+    assert found.pair is None and found.node is not None
+    assert found.metrics()["smallest_pair_fault"] == 100
 
 
 def test_a_faster_cable_has_to_lose_more():

@@ -12,7 +12,7 @@ import numpy as np
 from fabric_checks.diagnosis.cross_section.evidence import Evidence
 from fabric_checks.diagnosis.cross_section.inference import CHANCE, LEAST_FAULT, least_loss
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes, top_of
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
 
@@ -111,15 +111,18 @@ def limits(
     # what is shared looks like them.
     usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in (evidence.sender, evidence.receiver)]
     of_nodes = [float(np.nanmedian(side)) for side in usual if not np.isnan(side).all()]
-    of_node = named(
-        "sender",
-        _PAIRS_OF_NODE,
-        OF_MEDIAN * noise.scan / np.sqrt(partners),
-        -min([*of_nodes, 0.0]) if of_nodes else 0.0,
-    )
+    seen_of_node = OF_MEDIAN * noise.scan / np.sqrt(partners)
+    of_node = named("sender", _PAIRS_OF_NODE, seen_of_node, -min([*of_nodes, 0.0]) if of_nodes else 0.0)
     if of_node is not None:
         # A node of a fast kind that is as slow as a slower one is counted to that.
         of_node = 1 - evidence.kinds[-1].share * (1 - of_node)
+        # Where many nodes look slow by sharing, some are hardly measured alone: one as slow as these is not named.
+        alone = ~np.isnan(evidence.alone)
+        ends = np.concatenate((evidence.sender[alone], evidence.receiver[alone]))
+        level = np.fmax(*usual)
+        level[[*slow_nodes, *np.flatnonzero(np.bincount(ends, minlength=evidence.ranks) >= FEWEST_PAIRS)]] = 0.0
+        lowest = min(0.0, float(np.nanmin(level)))
+        of_node = max(of_node, 1 - float(np.exp(lowest - _CERTAIN * seen_of_node))) if lowest < -threshold else of_node
     of_pair = named("pair", 1, noise.scan, shared)
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
