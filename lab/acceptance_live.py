@@ -2,7 +2,7 @@
 """Clauses on a real cluster of four hosts: one that meets them, and three that do not.
 
     . ci/env.sh
-    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes a quarter of a minute to a minute
+    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes up to a minute
     python -m lab.acceptance_live 1 drift        # one kind
     FABRIC_TRIALS=FOLDER python -m lab.acceptance_live 10    # keeps the results of each
 

@@ -74,6 +74,7 @@ class Trial:
     broken: dict
     blamed: list
     words: list
+    output: str
 
     @property
     def is_right(self):
@@ -140,7 +141,7 @@ class Laboratory:
                 self.cluster("shape", f"{node}={RATE}")
         faults = findings.faults(report.findings)
         blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults)
-        return Trial(broken, blamed, [found.text for found in report.findings])
+        return Trial(broken, blamed, [found.text for found in report.findings], output)
 
     def measure_and_slow(self, node, *options):
         """Return the output of a run during which a node begins to receive slowly, when a part of the scan is over.
@@ -213,6 +214,7 @@ def main():
     options.add_argument("--ways", action="store_true", help="two ways between four switches, one lost or none")
     options.add_argument("--beside", action="store_true", help="other people's processes run on every node")
     options.add_argument("--seed", type=int, default=1, help="of the nodes that are broken (default: 1)")
+    options.add_argument("--keep", type=Path, help="a folder for the outputs of trials that were wrong")
     asked = options.parse_args()
     nodes = random.Random(asked.seed)
     wrong = 0
@@ -228,11 +230,17 @@ def main():
                 trial = place.try_(dict.fromkeys(hosts, kind))
                 right += trial.is_right
                 since += " since about " in " ".join(trial.words)
-                observed += any(f"node {hosts[0]} " in each and "since the scan" in each for each in trial.words)
+                observed += any(f"node {hosts[0]} " in each and " since late " in each for each in trial.words)
                 if not trial.is_right:
                     print(f"{kind}, trial {number}, {hosts}: {trial.words}", flush=True)
+                    if asked.keep:
+                        (asked.keep / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt").write_text(trial.output)
             wrong += asked.trials - right
-            when = f", {since} with since when, {observed} observed only, since the scan" if kind == "mid-scan" else ""
+            when = (
+                f", {since} with since when, {observed} observed only, since late in the scan"
+                if kind == "mid-scan"
+                else ""
+            )
             print(f"{kind}: {right} of {asked.trials} right{when}", flush=True)
     return 1 if wrong else 0
 

@@ -160,7 +160,7 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
     text = f"{named.name} {named.verb}{side} at {culprit.share:.2f} of the rate of {of_others}"
     rounds, since = mapped.evidence.rounds[0], culprit.since
     if since == rounds:
-        text += " since the scan"
+        text += " since late in the scan or after it"
     elif since:
         text += f" since about {100 * since / rounds:.0f} % of the scan (round {int(since)})"
     text += f", {_evidence(mapped, culprit)}"

@@ -272,16 +272,19 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     evidence = mapped.evidence
     if not len(slow):
         return None
-    rank = int(np.bincount(np.concatenate((evidence.sender[slow], evidence.receiver[slow]))).argmax())
+    counts = np.bincount(np.concatenate((evidence.sender[slow], evidence.receiver[slow])))
+    rank = int(counts.argmax())
+    if (counts == counts[rank]).sum() > 1:
+        return None  # the two ends of pairs are as likely
     sides = {"sender": evidence.sender == rank, "receiver": evidence.receiver == rank}
     sides = {kind: side for kind, side in sides.items() if side[slow].any()}
     mask = np.any(list(sides.values()), axis=0)
     alone = mask & ~np.isnan(evidence.alone)
     own = slow[mask[slow]]
-    if len(own) < FEWEST_LATE or len(own) < (1 - MOST_SLOW_BEFORE) * alone.sum():
+    if len(own) < FEWEST_PAIRS or len(own) < (1 - MOST_SLOW_BEFORE) * alone.sum():
         return None
     level = float(np.median(evidence.alone[own]))
-    if not np.nanmedian(evidence.scan[mask]) > level / 2:
+    if not np.nanmax(evidence.scan[mask]) > level / 2:
         return None
     part = part_of("node" if len(sides) > 1 else next(iter(sides)), (rank,), mask)
     return Culprit(part, (), float(np.exp(level)), own, own[:0], evidence.rounds[0], sure=False)
