@@ -284,7 +284,7 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     if len(own) < FEWEST_PAIRS or len(own) < (1 - MOST_SLOW_BEFORE) * alone.sum():
         return None
     level = float(np.median(evidence.alone[own]))
-    if not np.nanmax(evidence.scan[mask]) > level / 2:
+    if not (evidence.scan[mask] > level / 2).any():
         return None
     part = part_of("node" if len(sides) > 1 else next(iter(sides)), (rank,), mask)
     return Culprit(part, (), float(np.exp(level)), own, own[:0], evidence.rounds[0], sure=False)
