@@ -236,11 +236,7 @@ def main():
                     if asked.keep:
                         (asked.keep / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt").write_text(trial.output)
             wrong += asked.trials - right
-            when = (
-                f", {since} with since when, {observed} observed only, since late in the scan"
-                if kind == "mid-scan"
-                else ""
-            )
+            when = f", {since} with since when, {observed} observed only" if kind == "mid-scan" else ""
             print(f"{kind}: {right} of {asked.trials} right{when}", flush=True)
     return 1 if wrong else 0
 

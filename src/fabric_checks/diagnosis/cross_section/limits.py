@@ -121,7 +121,7 @@ def limits(
         ends = np.concatenate((evidence.sender[alone], evidence.receiver[alone]))
         level = np.fmax(*usual)
         level[[*slow_nodes, *np.flatnonzero(np.bincount(ends, minlength=evidence.ranks) >= FEWEST_PAIRS)]] = 0.0
-        lowest = min(0.0, float(np.nanmin(level)))
+        lowest = float(np.nanmin([*level, 0.0]))
         of_node = max(of_node, 1 - float(np.exp(lowest - _CERTAIN * seen_of_node))) if lowest < -threshold else of_node
     of_pair = named("pair", 1, noise.scan, shared)
     if together is not None and of_pair is not None:
