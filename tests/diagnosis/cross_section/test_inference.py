@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section.evidence import of_output
-from fabric_checks.diagnosis.cross_section.inference import _Choice, _has_neighbours, _low_in_scan, _Search
+from fabric_checks.diagnosis.cross_section.inference import (
+    _Choice,
+    _has_neighbours,
+    _low_in_scan,
+    _Search,
+    slow_since_scan,
+)
 from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
 from fabric_checks.diagnosis.fabric_map.model import UNMAPPED
 from fabric_checks.parsers import rotate
@@ -100,3 +106,27 @@ def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_nod
     evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8, rails=1)
     part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
     assert _has_neighbours(SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)), part) is is_node
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        # Sender, receiver, rate alone, rate in the scan.
+        ([(0, 2, -0.7, 0.0), (1, 2, -0.7, -0.7), (3, 4, 0.0, 0.0)], ("receiver", (2,))),
+        ([(0, 2, -0.7, 0.0), (1, 2, -0.7, NAN), (2, 5, -0.7, 0.0)], ("node", (2,))),
+        ([(0, 2, -0.7, -0.7), (1, 2, -0.7, -0.7), (3, 4, 0.0, 0.0)], None),  # it was never fast
+        ([(0, 2, -0.7, 0.0), (1, 2, -0.7, 0.0), (3, 2, 0.0, 0.0)], None),  # a third of its pairs is not slow
+        ([(0, 2, -0.7, 0.0), (2, 0, -0.7, 0.0)], None),  # either end
+        ([(0, 2, -0.7, 0.0), (3, 4, -0.7, 0.0), (3, 5, NAN, 0.0)], None),  # nothing in common
+        ([(3, 4, 0.0, 0.0)], None),
+    ],
+)
+def test_what_became_slow_is_a_node_if_all_its_pairs_alone_are_slow(pairs, expected):
+    sender, receiver, alone, scan = map(np.array, zip(*pairs, strict=True))
+    evidence = SimpleNamespace(sender=sender, receiver=receiver, alone=alone, scan=scan, ranks=6, rounds=(4, 60))
+    found = slow_since_scan(SimpleNamespace(evidence=evidence), np.flatnonzero(alone < -0.1))
+    assert (found and (found.part.kind, found.part.key)) == expected
+    assert found is None or (not found.sure and found.share == pytest.approx(np.exp(-0.7)))
