@@ -26,7 +26,7 @@ BOTH_WAYS = 4
 NEAR, FAR = 4, 8
 #: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver. Of its
 #: places so many parts belong to suspect nodes before the other pairs.
-QUOTAS = (4, 8)
+QUOTAS = (1, 2, 4, 8)
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
@@ -48,8 +48,8 @@ class Suspects:
     :param receivers: the same for receivers.
     :param pairs: positions in the scan, lowest first.
     :param share: the value of each of these pairs over what the shares of its sender and receiver predict.
-    :param plateaus_MBps: what senders and receivers have at their best: the median over nodes of the 85 % quantile of
-        each one's pairs; NaN if no network is between any.
+    :param plateaus_MBps: what senders and receivers have at their best: :func:`_usual` of the
+        85 % quantiles of the nodes' pairs; NaN if no network is between any.
     """
 
     overall_MBps: float
@@ -75,7 +75,7 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
     level = 1 - suspect_share
     within = _within(scan.sender, scan.receiver, hosts)
     tops = [_tops(side[~within], scan.MBps[~within], ranks) for side in (scan.sender, scan.receiver)]
-    plateaus = [float(np.nanmedian(top)) if not np.isnan(top).all() else np.nan for top in tops]
+    plateaus = [_usual(top, suspect_share) for top in tops]
     # A rank that never sends is no suspect sender; comparing with NaN says so.
     shares = [top / plateau for top, plateau in zip(tops, plateaus, strict=True)]
     slow = [share < level for share in shares]
@@ -162,6 +162,18 @@ def _tops(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDA
     places = (85 * counts[enough] + 99) // 100 - 1
     found[enough] = values[order[first[enough] + places]]
     return found
+
+
+def _usual(tops: NDArray[np.float64], suspect_share: float) -> float:
+    """Return the median or, if that is more, almost the smallest value that 75 % do not exceed; NaN without any.
+
+    Where half of the nodes are of a slower kind, one of the others that is slow would look usual by the median alone.
+    """
+    known = np.sort(tops[~np.isnan(tops)])
+    if not len(known):
+        return np.nan
+    high = known[(75 * len(known) + 99) // 100 - 1]
+    return max(float(np.median(known)), float((1 - suspect_share / 2) * high))
 
 
 def _medians(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -306,7 +318,8 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
 def fair(slow: Sequence[Pair], limit: int) -> list[Pair]:
     """Return some of the pairs, given slowest first.
 
-    At first only a few of a sender or receiver: one very slow node would fill the list and hide another.
+    At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower kind, would
+    fill the list and hide another.
     """
     chosen: list[Pair] = []
     left = list(slow)

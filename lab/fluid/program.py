@@ -172,9 +172,13 @@ class Run:
             for rank, met in self.lines[side].items():
                 values = sorted(value for _, value in met)
                 self.levels[side][rank] = values[(85 * len(values) + 99) // 100 - 1]
-        self.usual = [median(list(levels.values())) for levels in self.levels]
+        self.usual = [self._usual(sorted(levels.values())) for levels in self.levels]
         self.slow_nodes = [{rank for rank in levels if self._share(rank, side) < 1 - SHARE}
                            for side, levels in enumerate(self.levels)]  # fmt: skip
+
+    def _usual(self, levels: Sequence[float]) -> float:
+        high = levels[(75 * len(levels) + 99) // 100 - 1]
+        return max(median(levels), (1 - SHARE / 2) * high)
 
     def _share(self, rank: int, side: int) -> float:
         return self.levels[side][rank] / self.usual[side]
@@ -308,7 +312,7 @@ class Run:
         most = max(limit - len(others), limit * 3 // 4)
         sent: dict[int, int] = defaultdict(int)
         received: dict[int, int] = defaultdict(int)
-        for quota in (4, 8, 1 << 30):
+        for quota in (1, 2, 4, 8, 1 << 30):
             for at in slow:
                 free = at.pair in of_node and at.pair not in taken and len(chosen) < most
                 if free and sent[at.sender] < quota and received[at.receiver] < quota:

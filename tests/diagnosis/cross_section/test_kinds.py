@@ -2,6 +2,7 @@
 """Healthy nodes of several kinds are told and not blamed; a fault inside of a kind is named."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation, kinds
@@ -101,3 +102,52 @@ def test_normal_populations_are_not_split_and_two_are():
     assert [len(kinds._groups(ranks, level, 0.01)) for level in one] == [1] * 50
     two = [level - 0.08 * (ranks % 4 == 0) for level in one]
     assert [len(kinds._groups(ranks, level, 0.01)) for level in two].count(2) >= 48
+
+
+def rows(phase, rates):
+    """Return rows for `kinds.of_rates`: of pairs and shares of a rate, of 32 ranks."""
+    pairs = [32 * sender + receiver for sender, receiver in rates]
+    return pl.DataFrame(
+        {"pair": pairs, "rate": np.log(list(rates.values())), "phase": phase}, schema_overrides={"pair": pl.Int64}
+    )
+
+
+def scan_of(slow, shared, rate=0.6):
+    """Return a scan of all pairs: those of slow nodes at a rate, of shared ones all but four; others at 0.95."""
+    wobble = np.random.default_rng(1).normal(1, 0.01, (32, 32))
+    return {
+        (one, other): wobble[one, other]
+        * (rate if {one, other} & slow or ({one, other} & shared and min(one, other) > 1) else 0.95)
+        for one in range(32)
+        for other in range(32)
+        if one != other
+    }
+
+
+def test_the_level_of_a_kind_is_that_of_its_pairs_alone_where_links_are_shared():
+    slow = set(range(16, 32))
+    scan = rows("scan", scan_of(slow, set()))
+    alone = rows("alone", {(one, (one + 1) % 32): 0.6 for one in slow})
+    control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
+    of_scan, _ = kinds.of_rates(scan, 32)
+    of_alone, of_kind = kinds.of_rates(pl.concat([scan, alone, control]), 32)
+    assert [len(each.ranks) for each in of_scan] == [len(each.ranks) for each in of_alone] == [16, 16]
+    assert of_scan[1].share == pytest.approx(0.6 / 0.95, rel=0.02)
+    assert of_alone[1].share == pytest.approx(0.6) and np.exp(of_kind[20]) == pytest.approx(0.6)
+    few, _ = kinds.of_rates(pl.concat([scan, alone.head(5), control]), 32)
+    assert few[1].share == pytest.approx(of_scan[1].share, rel=0.01), "pairs of a few nodes do not speak for a kind"
+    slower = rows("control", {(0, 20): 0.58, (21, 5): 0.58, (25, 26): 0.58})
+    of_controls, _ = kinds.of_rates(pl.concat([scan, alone, control, slower]), 32)
+    assert of_controls[1].share == pytest.approx(0.58)
+
+
+def test_a_node_that_was_seen_faster_is_none_of_a_slow_kind():
+    """Most of its pairs share links; of two it is as fast as the fast kind."""
+    slow = set(range(20, 32))
+    found, _ = kinds.of_rates(rows("scan", scan_of(slow, {10})), 32)
+    assert [len(each.ranks) for each in found] == [20, 12] and 10 in found[0].ranks
+
+
+def test_a_group_of_which_many_were_seen_faster_is_no_kind():
+    found, _ = kinds.of_rates(rows("scan", scan_of({30, 31}, set(range(20, 30)))), 32)
+    assert len(found) == 1

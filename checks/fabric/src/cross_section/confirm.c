@@ -194,13 +194,13 @@ static void take(struct verdict *verdict, struct suspect *at)
 }
 
 /*
- * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only a few of a sender or
- * receiver: one very slow node would fill the list and hide another.
+ * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only one of a sender or
+ * receiver, then two, and so on: a very slow node, or many of a slower kind, would fill the list and hide another.
  */
 static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node, size_t limit, int nodes,
                             int *counts)
 {
-    static const int quotas[] = {4, 8, INT_MAX};
+    static const int quotas[] = {1, 2, 4, 8, INT_MAX};
     int *const received = counts + nodes;
     memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {

@@ -17,7 +17,10 @@ size_t fc_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-enum { level_percentile = 85 }; /* of a node's pairs on a side: its level */
+enum {
+    level_percentile = 85, /* of a node's pairs on a side: its level */
+    high_percentile = 75   /* of the levels of all nodes */
+};
 
 enum {
     offers_lowest = 32, /* of a sender's own pairs, */
@@ -35,12 +38,12 @@ static double threshold(const struct node *node)
 }
 
 /*
- * Returns the level of a node as a share of the median level. Its median would not do: where links are shared, that
- * depends on who shares with it.
+ * Returns the level of a node as a share of what is usual. The median of its pairs would not do: where links are shared,
+ * that depends on who shares with it.
  */
 static double share_of(const struct verdict *verdict, int rank, int side)
 {
-    return verdict->levels[rank][side] / verdict->median_levels[side];
+    return verdict->levels[rank][side] / verdict->usual_levels[side];
 }
 
 bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side)
@@ -49,7 +52,7 @@ bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank
 }
 
 /*
- * A pair of a suspect node is held to the median level: on links that are shared the median of all pairs is half of
+ * A pair of a suspect node is held to the usual level: on links that are shared the median of all pairs is half of
  * that. The others nearly so.
  */
 bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, const struct suspect *at)
@@ -58,7 +61,7 @@ bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, co
                           fc_is_slow(node, verdict, at->receiver, as_receiver)};
     double reference = verdict->overall;
     for (int side = 0; side < 2; side++) {
-        const double level = verdict->median_levels[side];
+        const double level = verdict->usual_levels[side];
         const double at_least = slow[side] ? level : threshold(node) * level;
         reference = at_least > reference ? at_least : reference;
     }
@@ -78,7 +81,7 @@ static double expected(const struct node *node, const struct verdict *verdict, i
     double worst = 1.0;
     for (int side = 0; side < 2; side++) {
         const double share = share_of(verdict, ranks[side], side);
-        const double nearly = threshold(node) * verdict->median_levels[side];
+        const double nearly = threshold(node) * verdict->usual_levels[side];
         usual = nearly > usual ? nearly : usual;
         if (fc_is_slow(node, verdict, ranks[side], side) && share < worst) {
             worst = share;
@@ -101,8 +104,12 @@ static double find_level(const struct node *node, const struct verdict *verdict,
     return count > 0 ? scratch[(level_percentile * count + 99) / 100 - 1] : -1.0;
 }
 
-/* Rank 0: returns the median level of the nodes on a side; 0 if none is known. */
-static double find_median_level(const struct node *node, const struct verdict *verdict, int side)
+/*
+ * Rank 0: returns the usual level of the nodes on a side, 0 if none is known: the median or, if that is more, almost
+ * their upper quartile. The median alone would not do: where half of the nodes are of a slower kind, one of the others
+ * that is slow would look usual. Nor would the quartile: of strong noise many nodes would look slow.
+ */
+static double find_usual_level(const struct node *node, const struct verdict *verdict, int side)
 {
     double *const levels = node->ledger.scratch;
     size_t count = 0;
@@ -112,7 +119,12 @@ static double find_median_level(const struct node *node, const struct verdict *v
         }
     }
     qsort(levels, count, sizeof *levels, fc_compare_doubles);
-    return count > 0 ? fc_median(levels, count) : 0.0;
+    if (count == 0) {
+        return 0.0;
+    }
+    const double median = fc_median(levels, count);
+    const double high = (1.0 - node->plan->suspect_share / 2) * levels[(high_percentile * count + 99) / 100 - 1];
+    return high > median ? high : median;
 }
 
 void fc_share_levels(struct node *node, struct verdict *verdict, double *scratch)
@@ -125,14 +137,14 @@ void fc_share_levels(struct node *node, struct verdict *verdict, double *scratch
     FC_MPI(MPI_Gather(mine, 2, MPI_DOUBLE, verdict->levels, 2, MPI_DOUBLE, 0, world->comm));
     if (world->rank == 0) {
         common[0] = fc_median_of(node->ledger.medians, (size_t)node->layout.rounds, scratch);
-        common[1] = find_median_level(node, verdict, 0);
-        common[2] = find_median_level(node, verdict, 1);
+        common[1] = find_usual_level(node, verdict, 0);
+        common[2] = find_usual_level(node, verdict, 1);
     }
     FC_MPI(MPI_Bcast(verdict->levels, 2 * world->size, MPI_DOUBLE, 0, world->comm));
     FC_MPI(MPI_Bcast(common, 3, MPI_DOUBLE, 0, world->comm));
     verdict->overall = common[0];
-    verdict->median_levels[0] = common[1];
-    verdict->median_levels[1] = common[2];
+    verdict->usual_levels[0] = common[1];
+    verdict->usual_levels[1] = common[2];
     for (int rank = 0; rank < world->size; rank++) {
         verdict->senders += fc_is_slow(node, verdict, rank, as_sender) ? 1 : 0;
         verdict->receivers += fc_is_slow(node, verdict, rank, as_receiver) ? 1 : 0;

@@ -22,12 +22,12 @@ struct suspect {
 
 /* What all ranks know after the scan, and on rank 0 the suspects. */
 struct verdict {
-    double overall;          /* median bandwidth of the scan, MBps */
-    double median_levels[2]; /* of senders and of receivers, MBps; or 0 */
-    double (*levels)[2];     /* by rank, as sender and as receiver, MBps; -1 without pairs */
-    int *hosts;              /* by rank: the lowest rank on its host */
-    bool one_host;           /* of all ranks */
-    int senders;             /* suspect ones */
+    double overall;         /* median bandwidth of the scan, MBps */
+    double usual_levels[2]; /* of senders and of receivers, MBps; or 0 */
+    double (*levels)[2];    /* by rank, as sender and as receiver, MBps; -1 without pairs */
+    int *hosts;             /* by rank: the lowest rank on its host */
+    bool one_host;          /* of all ranks */
+    int senders;            /* suspect ones */
     int receivers;
     struct suspect *suspects; /* rank 0 */
     size_t count;

@@ -29,6 +29,8 @@ ALIKE = 4.5
 #: Of the pairs within a slow kind, and of those of it alone, at most this share exceeds its level by :data:`APART`
 #: deviations.
 MOST_FASTER = 0.1
+#: Of a slow group at least this share are nodes of which no two pairs were faster.
+LEAST_OF_GROUP = 0.75
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
         scanned.alias("scan"),
         pl.col("rate").max().alias("best"),
         alone.is_not_null().alias("alone"),
+        (pl.col("phase") == "control").any().alias("control"),
     )
     pairs = pairs.filter(pl.col("rate").is_not_null()).sort("pair")
     pair, rate, scan = (pairs[name].to_numpy() for name in ("pair", "rate", "scan"))
@@ -80,15 +83,24 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
         is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
         is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
         of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
-    for group in of_kinds[1:]:
+    best = pairs["best"].to_numpy()
+    seen = _second_best(np.concatenate((best, best)), np.concatenate((sender, receiver)), ranks)
+    slow = of_kinds[1:]
+    for whole in slow:
+        of_kinds = [each for each in of_kinds if each is not whole]
+        # A node is as fast as any of its pairs was: a few of the group may share links with others.
+        faster = float(np.median(level[whole])) + APART * spread
+        group = whole[seen[whole] <= faster]
+        if len(group) < LEAST_OF_GROUP * len(whole):
+            continue
         # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
         starts, ends = np.isin(sender, group), np.isin(receiver, group)
-        faster = pairs["best"].to_numpy() > float(np.median(level[group])) + APART * spread
         within, by_itself = starts & ends, (starts | ends) & pairs["alone"].to_numpy()
-        is_faster = any(faster[own].mean() > MOST_FASTER for own in (within, by_itself) if own.any())
+        is_faster = any((best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
         of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
-        if not within.any() or is_faster or of_kind > MOST_SPREAD * error:
-            of_kinds = [each for each in of_kinds if each is not group]
+        if within.any() and not is_faster and of_kind <= MOST_SPREAD * error:
+            of_kinds.append(group)
+            level[np.setdiff1d(whole, group)] = float(np.median(level[of_kinds[0]]))
     if len(of_kinds) < 2:
         return one
     centres = np.array([float(np.median(level[group])) for group in of_kinds])
@@ -98,11 +110,40 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
     chance = max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART)
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
+    shares = centres - centres[0]
+    slower = np.maximum(number[sender], number[receiver])
+    alone_of = [_rate_alone(pairs.filter(slower == each), number == each, ranks) for each in range(len(centres))]
+    shown = np.array(alone_of) - alone_of[0]
+    shares = np.where(np.isnan(shown), shares, np.minimum(shown, 0.0))
     found = tuple(
-        Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(centre - centres[0])))
-        for each, centre in enumerate(centres)
+        Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(share))) for each, share in enumerate(shares)
     )
-    return found, (centres - centres[0])[number]
+    return found, shares[number]
+
+
+def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], ranks: int) -> float:
+    """Return the rate of the pairs of a kind alone, which sharing does not change; NaN if that is not known.
+
+    It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each.
+    """
+    control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
+    if len(control) >= FEWEST_OF_KIND:
+        return float(np.median(control["rate"].to_numpy()))
+    pair, best = alone["pair"].to_numpy(), np.full(ranks, -np.inf)
+    for side in (pair // ranks, pair % ranks):
+        np.maximum.at(best, side, alone["rate"].to_numpy())
+    known = best[of_kind & ~np.isinf(best)]
+    return float(np.median(known)) if len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) else np.nan
+
+
+def _second_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> Array:
+    """Return the second highest of the rates of each rank, -inf with fewer: the highest may be a disturbance."""
+    found = np.full(ranks, -np.inf)
+    order = np.lexsort((-rate, rank))
+    first = np.searchsorted(rank[order], np.arange(ranks + 1))
+    several = np.flatnonzero(np.diff(first) > 1)
+    found[several] = rate[order][first[several] + 1]
+    return found
 
 
 def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArray[np.int64]]:
