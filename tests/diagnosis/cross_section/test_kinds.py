@@ -134,6 +134,9 @@ def test_the_level_of_a_kind_is_that_of_its_pairs_alone_where_links_are_shared()
     assert [len(each.ranks) for each in of_scan] == [len(each.ranks) for each in of_alone] == [16, 16]
     assert of_scan[1].share == pytest.approx(0.6 / 0.95, rel=0.02)
     assert of_alone[1].share == pytest.approx(0.6) and np.exp(of_kind[20]) == pytest.approx(0.6)
+    as_fast = rows("alone", {(one, (one + 1) % 32): 0.98 for one in slow})
+    found, of_kind = kinds.of_rates(pl.concat([scan, as_fast, control]), 32)
+    assert len(found) == 1 and not of_kind.any(), "it is the links that are shared"
     few, _ = kinds.of_rates(pl.concat([scan, alone.head(5), control]), 32)
     assert few[1].share == pytest.approx(of_scan[1].share, rel=0.01), "pairs of a few nodes do not speak for a kind"
     slower = rows("control", {(0, 20): 0.58, (21, 5): 0.58, (25, 26): 0.58})

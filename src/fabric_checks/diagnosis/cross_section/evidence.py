@@ -127,7 +127,9 @@ def of_output(output: RotateOutput) -> Evidence:
     table = _by_time(output, ranks)
     pair_of_row = table["pair"].to_numpy()
     row_within = (host[pair_of_row // ranks] == host[pair_of_row % ranks]) & (hosts > 1)
-    found, of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails)
+    measured = [_samples(table.filter(pl.col("phase") == phase))[1] for phase in ("control", "alone")]
+    repeat = noise.of_repeats([*measured[0], *measured[1]])
+    found, of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat)
     by_kind = np.minimum(of_kind[pair_of_row // ranks], of_kind[pair_of_row % ranks])
     table = table.with_columns(rate=pl.col("rate") - by_kind)
     by_pair = (
@@ -157,7 +159,6 @@ def of_output(output: RotateOutput) -> Evidence:
 
     controlled, samples = _samples(control)
     _, again = _samples(table.filter(pl.col("phase") == "alone"))
-    repeat = noise.of_repeats([*samples, *again])
     samples, again = noise.clipped(samples, repeat), noise.clipped(again, repeat)
     of_nodes = noise.node_spread(columns["scan"], sender, receiver, fastest)
     reached = len(np.union1d(controlled // ranks, controlled % ranks)) / ranks

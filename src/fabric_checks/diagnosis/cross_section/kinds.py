@@ -44,12 +44,13 @@ class Kind:
     share: float
 
 
-def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kind, ...], Array]:
+def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> tuple[tuple[Kind, ...], Array]:
     """Return the kinds of nodes, the fastest first, and of each rank the logarithm of its kind's share.
 
     A node that is slower than its kind belongs to the next faster one.
 
     :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
+    :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
     :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
     """
     one = (Kind(tuple(range(ranks)), 1.0),), np.zeros(ranks)
@@ -67,14 +68,19 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
     if len(pair) < 2 * ranks:
         return one
     sender, receiver = pair // ranks, pair % ranks
-    _, spread, _ = top_of(scan[~np.isnan(scan)])
+    spread = max(top_of(scan[~np.isnan(scan)])[1], repeat)
     (sent, sends), (received, receives) = (levels_of_nodes(rate, side, ranks) for side in (sender, receiver))
     errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
     alike = np.abs(sent - received) <= ALIKE * np.hypot(*errors)
     # A node that is slow in one direction, or was measured in one, is of the kind of its better one.
     level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
     error = float(np.median(np.hypot(*errors))) / 2
-    groups = _groups(np.flatnonzero(alike & ~np.isnan(level)), level, error)
+    # A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind.
+    best = pairs["best"].to_numpy()
+    seen = _second_best(np.concatenate((best, best)), np.concatenate((sender, receiver)), ranks)
+    is_faster = ~alike & (seen > level + APART * spread)
+    level = np.where(is_faster, seen - APART / 2 * spread, level)
+    groups = _groups(np.flatnonzero((alike | is_faster) & ~np.isnan(level)), level, error)
     fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
     nodes = [len(np.unique(group // rails)) for group in groups]
     slower, of_kinds = 0, list[NDArray[np.int64]]()
@@ -83,12 +89,10 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
         is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
         is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
         of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
-    best = pairs["best"].to_numpy()
-    seen = _second_best(np.concatenate((best, best)), np.concatenate((sender, receiver)), ranks)
     slow = of_kinds[1:]
     for whole in slow:
         of_kinds = [each for each in of_kinds if each is not whole]
-        # A node is as fast as any of its pairs was: a few of the group may share links with others.
+        # A few of the group may share links with others.
         faster = float(np.median(level[whole])) + APART * spread
         group = whole[seen[whole] <= faster]
         if len(group) < LEAST_OF_GROUP * len(whole):
@@ -96,9 +100,9 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
         # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
         starts, ends = np.isin(sender, group), np.isin(receiver, group)
         within, by_itself = starts & ends, (starts | ends) & pairs["alone"].to_numpy()
-        is_faster = any((best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
+        exceeds = any((best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
         of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
-        if within.any() and not is_faster and of_kind <= MOST_SPREAD * error:
+        if within.any() and not exceeds and of_kind <= MOST_SPREAD * error:
             of_kinds.append(group)
             level[np.setdiff1d(whole, group)] = float(np.median(level[of_kinds[0]]))
     if len(of_kinds) < 2:
@@ -110,18 +114,29 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1) -> tuple[tuple[Kin
     chance = max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART)
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
-    shares = centres - centres[0]
-    slower = np.maximum(number[sender], number[receiver])
-    alone_of = [_rate_alone(pairs.filter(slower == each), number == each, ranks) for each in range(len(centres))]
-    shown = np.array(alone_of) - alone_of[0]
-    shares = np.where(np.isnan(shown), shares, np.minimum(shown, 0.0))
+    return _by_rates_alone(pairs, number, centres - centres[0])
+
+
+def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array) -> tuple[tuple[Kind, ...], Array]:
+    """Return what :func:`of_rates` does, by the rates of pairs alone where they are known.
+
+    :param pairs: a row for each pair; :param number: of each rank the number of its kind by the scan.
+    :param shares: of each kind the logarithm of its share by the scan.
+    """
+    ranks = len(number)
+    slower = np.maximum(*(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks)))
+    alone = np.array([_rate_alone(pairs.filter(slower == each), number == each) for each in range(len(shares))])
+    shown = alone - alone[0]
+    shares = np.where(np.isnan(shown), shares, shown)
+    # Alone they may be as fast as the others: then they differ by what they share.
+    number = np.where(shown[number] > -LEAST_APART, 0, number)
     found = tuple(
-        Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(share))) for each, share in enumerate(shares)
+        Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(shares[each]))) for each in np.unique(number)
     )
     return found, shares[number]
 
 
-def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], ranks: int) -> float:
+def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> float:
     """Return the rate of the pairs of a kind alone, which sharing does not change; NaN if that is not known.
 
     It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each.
@@ -129,8 +144,8 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], ranks: int) -> 
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
     if len(control) >= FEWEST_OF_KIND:
         return float(np.median(control["rate"].to_numpy()))
-    pair, best = alone["pair"].to_numpy(), np.full(ranks, -np.inf)
-    for side in (pair // ranks, pair % ranks):
+    best = np.full(len(of_kind), -np.inf)
+    for side in np.divmod(alone["pair"].to_numpy(), len(of_kind)):
         np.maximum.at(best, side, alone["rate"].to_numpy())
     known = best[of_kind & ~np.isinf(best)]
     return float(np.median(known)) if len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) else np.nan
