@@ -138,6 +138,9 @@ def test_suspects_measured_again_are_certain():
     first = table(matrix(16, 1, node=(5, 0.7)), alone=False)
     run, report = judged([first])
     chosen, _ = again.pairs(run, report)
+    ends = [frozenset((one.host, other.host)) for one, other in chosen]
+    healthy = {pair for pair in ends if "n5" not in pair}
+    assert len(ends) == 2 * len(set(ends)) and 0 < len(healthy) <= again.HEALTHY_PAIRS, "one each of a few healthy ends"
     values = matrix(16, 2, node=(5, 0.7))
     rows = [(int(one.host[1:]), int(other.host[1:])) for one, other in chosen]
     few = np.full((16, 16), np.nan)

@@ -59,6 +59,7 @@ def test_a_named_pair_without_a_run_is_listed():
         ("98.03   ", "98.0    ", "a row of 5 numbers was expected, found '65536"),
         (" Number of qps", " Device : mlx5_0\n Number of qps", "the results of this run are missing, cut off"),
         ("BW peak", "BW pick", "the results of this run are missing, cut off"),
+        ("0.186977", "0.186977\n 65536 1 0.00 98.03 0.196977", "the same message size is there twice in one run"),
         ("0.186977", "0.186977\n 65536 1 0.00 98.03 0.186977", "the same message size is there twice in one run"),
         (" 65536      560960", "#", "the results of this run are missing, cut off"),
         (RUN[-88:], "", "the results of this run are missing, cut off"),

@@ -47,6 +47,16 @@ def test_implausible_values_and_times_of_a_run_are_found(tmp_path, change, link_
     assert len(found) == (what is not None) and (what is None or what in found[0])
 
 
+def test_a_run_that_cannot_be_judged_hides_no_other(tmp_path):
+    (found,) = texts(tmp_path, {"nodes": 1, "value": 1e6, "nodelist": ["n8"]}, {"value": 26000.0})
+    assert "the links carry 25000 MB/s" in found
+
+
+def test_a_value_that_is_no_rate_hides_no_other(tmp_path):
+    runs = [Run("output/s/oak/compute/mpich/run_0", [{**RECORD, "unit": "us"}, {**RECORD, "value": 26000.0}])]
+    assert len(list(implausible(tmp_path, runs, SYSTEM, None))) == 1
+
+
 def test_two_runs_on_one_node_at_once(tmp_path):
     assert texts(tmp_path, {}, LATER) == []
     assert len(texts(tmp_path, {}, {"nodelist": ["n2", "n3"]})) == 1

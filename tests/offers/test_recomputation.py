@@ -17,3 +17,9 @@ def test_values_are_recomputed_and_whether_this_is_the_commit_asked_for(tmp_path
         monkeypatch.setattr(sessions, "collection_version", lambda version=version: version)
         found = recomputation.recompute(asked, head)
         assert found["at"] == at and found["cases"]
+
+
+def test_values_are_the_same_up_to_the_last_digits_of_numbers():
+    assert recomputation.same({"a": [1.0, "x", None]}, {"a": [1.0 + 1e-15, "x", None]})
+    for one, two in (([1.0], [1.1]), ([1], [1, 1]), ([1], "1"), ([1], {"0": 1}), (True, 1), (None, 0)):
+        assert not recomputation.same(one, two) and not recomputation.same(two, one)

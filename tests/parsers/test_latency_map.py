@@ -26,6 +26,21 @@ def test_everything_is_read(text):
     assert np.allclose(output.least_us, 0.99 * output.latency_us)
 
 
+def test_half_of_the_samples_may_take_as_little_as_the_least(text):
+    """The time that passed is held to what the medians and the least together prove, and to no more."""
+    rows = re.compile(r"(?m)^(\d+ \d+ \d+ \d+) \S+ \S+$")
+    slow = rows.sub(r"\1 100 20", text)
+    number = int(re.search(r" repetitions (\d+) ", text)[1])
+    proven_s = 1e-6 * 2 * number * (15 * 100 + 15 * 20) * len(rows.findall(text)) / 2
+    for share, is_read in ((1.05, True), (0.9, False)):
+        timed = slow.replace("# elapsed: 100 s", f"# elapsed: {share * proven_s:.6g} s")
+        if is_read:
+            assert latency_map.parse(timed).elapsed_s == pytest.approx(share * proven_s)
+        else:
+            with pytest.raises(OutputError, match="'elapsed' is"):
+                latency_map.parse(timed)
+
+
 def test_some_rounds_are_read():
     assert len(latency_map.parse(text_of(latencies([0] * 9), shifts=4)).starter) == 2 * 4 * 4
 

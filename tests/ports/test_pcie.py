@@ -104,6 +104,12 @@ def test_a_host_unlike_the_others_is_named(how, text):
     assert any(each.startswith(f"node n3: {text}") for each in texts(named)), texts(named)
 
 
+def test_a_host_that_lost_a_device_hides_no_other():
+    lost, absent = {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]}, {"gpus": [1, 2, 3, 4, 5, 6, 7]}
+    named = found(pcie.job(n3=lost, n5=absent))
+    assert {host for each in named for host in each["hosts"]} == {"n3", "n5"}
+
+
 def test_two_gpus_that_share_an_adapter_on_one_host_are_named():
     """The other adapter of the two is at another root of their NUMA node."""
     lone = pcie.rows([(pcie.gpu_path(5), 1)], {"mlx5_5": (pcie.adapter_path(5, 5), 1)})

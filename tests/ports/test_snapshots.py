@@ -88,6 +88,7 @@ def namespace(address):
 def test_an_interface_of_another_namespace_is_not_believed():
     own = parse(namespace("02:00:00:00:00:01")).before.ports
     assert own["eth0"].rate_MBps == 12500 and own["eth0"].mtu is None
+    assert (own["eth0"].received_B, own["eth0"].sent_B) == (1, 2)
     assert own["bond0"].stacked and not own["eth0"].stacked
     other = parse(namespace("02:00:00:00:00:02")).before.ports
     assert other["eth0"].rate_MBps is None and other["eth0"].up

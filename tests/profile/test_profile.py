@@ -83,6 +83,9 @@ def test_a_bad_count_is_named_with_its_line(golden):
     line = text[: text.index("\nto 1 ")].count("\n") + 2
     with pytest.raises(OutputError, match=f"line {line}: a count was expected"):
         profile.parse(text.replace("\nto 1 ", "\nto 1 x", 1))
+    line = text[: text.index("\ncall Send ")].count("\n") + 2
+    with pytest.raises(OutputError, match=f"line {line}: 'Teleport' is an unknown call"):
+        profile.parse(text.replace("\ncall Send ", "\ncall Teleport ", 1))
 
 
 def test_a_profile_printed_twice_is_refused(golden):

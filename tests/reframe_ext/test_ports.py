@@ -142,6 +142,7 @@ def test_files_that_are_missing_or_damaged_prove_nothing_and_are_named(stage):
     texts = [found["text"] for found in check.facts.findings if found["kind"] == "wire"]
     assert len(texts) == 2 and all(text.isprintable() for text in texts)
     assert texts[1] == "node n3.domain: nothing is known about the ports: no file was left"
+    assert not any(found["fault"] for found in check.facts.findings if found["kind"] == "wire"), "nothing is proved"
 
 
 def test_a_program_that_ran_on_other_nodes_than_its_probe_is_named(stage):

@@ -72,6 +72,10 @@ def test_places_that_rows_do_not_share_stand_in_the_rows():
     (only,) = page_of(comparison).tables
     assert only.title == "B against A"
     assert {row[1] for row in only.rows} == {"OsuLatency (cluster:compute+mpich)", "OsuLatency (cluster:compute+impi)"}
+    peak = runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s", **there)
+    more = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)), peak)
+    missing = next(row for row in rows(more, folded=False) if row[0] == "missing")
+    assert missing[1] == "OsuLatency (cluster:compute+mpich)"
     (only,) = page_of(compared(curve("A"), curve("B"))).tables
     assert only.title == "B against A: cluster:compute+mpich" and only.rows[0][1] == "OsuLatency"
 

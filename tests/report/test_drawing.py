@@ -45,6 +45,12 @@ def test_values_are_where_their_ticks_are():
     assert [half(value) for value in (0.0, 2.5, 10.0)] == [100.0, 125.0, 200.0]
 
 
+def test_the_first_day_and_the_last_are_written_inside_of_the_axis():
+    _, ((first, left), (last, right)) = drawing._across("time", [20000.0, 20001.5, 20003.0])
+    assert (first, last) == ("2024-10-04", "2024-10-07")
+    assert drawing._LEFT < left < drawing._LEFT + 40 and drawing._RIGHT - 40 < right < drawing._RIGHT
+
+
 def test_a_heat_map_is_an_image_of_one_byte_for_each_pair():
     values = np.array([[900.0, 450.0, np.nan], [0.0, 900.0, 900.0]])
     image = ElementTree.fromstring(drawing.heat_map(values, ["a", "b"], ["c", "d", "e"])).find(".//{*}image")

@@ -31,6 +31,12 @@ def test_none_in_the_prefix(monkeypatch, tmp_path):
         sim.tool("smpicc")
 
 
+def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TwinError, match="^it cannot be built: g\\+\\+ is missing; install it$"):
+        sim._run(["g++", "-o", "/bin/sh"], str(tmp_path), "it cannot be built", "")
+
+
 @pytest.mark.parametrize("version", ["3.32", "3.36.1", "4.0", "4.1"])
 def test_the_prefix_goes_before_the_path(monkeypatch, tmp_path, version):
     file = fake_smpirun(tmp_path, f"SimGrid version {version}")

@@ -54,6 +54,10 @@ def test_healthy_switches_are_alike_and_no_cable_is_claimed(routing):
         assert any(line.startswith("cables and switches without hosts") for line in report.missed)
 
 
+def test_where_all_switches_met_no_path_between_them_is_listed():
+    assert not any("no pair took" in line for line in report_of("adaptive").missed)
+
+
 def test_a_slow_node_is_named_and_its_switch_is_not():
     report = report_of("adaptive", senders={5: 0.5}, receivers={5: 0.5})
     assert faults(report) == [("node n05", "both")]

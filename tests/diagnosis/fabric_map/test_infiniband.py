@@ -85,6 +85,15 @@ def test_hosts_with_several_ports_count_once_each_and_are_at_the_first():
     assert [two.switches[at] for at in two.at] == ["b"]
 
 
+def test_more_entries_than_can_be_analysed_are_refused(monkeypatch):
+    devices, tables = named("n1 mlx5_0", "n2 mlx5_0"), {"0" * 16: {1: 1, 2: 2}}
+    monkeypatch.setattr(infiniband, "MOST_ENTRIES", 2)
+    assert infiniband.of_fabric(devices, tables).switches == ("leaf",)
+    monkeypatch.setattr(infiniband, "MOST_ENTRIES", 1)
+    with pytest.raises(OutputError, match="^1 switches and 2 hosts are more than can be analysed"):
+        infiniband.of_fabric(devices, tables)
+
+
 def test_tables_are_read_and_a_torn_one_is_refused():
     whole = "".join(TABLE.format(guid) + "2 valid lids dumped\n" for guid in "ab")
     route = {11: 4, 12: 9}
