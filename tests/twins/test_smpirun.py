@@ -75,6 +75,7 @@ def test_an_end_without_the_last_line_is_a_failure_whatever_the_status():
     assert smpirun.failure("x\n# complete: 3 rows\n\n", "", 0, LAST) is None
     cause = smpirun.failure("1 2\n3 4\n", "", 0, LAST)
     assert cause == "the simulation ended before the program's last line; its last line is '3 4'"
+    assert smpirun.failure("1 2\n3 4\n", "", 3, LAST) == cause.replace("ended", "ended with status 3")
     assert "with status 2" in smpirun.failure("# complete: 3 rows\n", "", 2, LAST)
     assert "before the program's last line; its last line is 'nothing'" in smpirun.failure("", "", 0, LAST)
 

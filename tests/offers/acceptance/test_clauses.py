@@ -2,12 +2,13 @@
 """Clauses as they are written, and each fault of one with its sentence."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import yaml
 
 from fabric_checks.core.paths import ROOT
-from fabric_offers.acceptance import clauses
+from fabric_offers.acceptance import clauses, document
 
 EXAMPLES = sorted((ROOT / "config" / "clauses").glob("*.yaml"))
 VALUE = {
@@ -47,6 +48,26 @@ def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
     one, two = clauses.read(given).clauses
     assert (one.seller, one.buyer, one.correlation) == (0.1, 0.05, 0)
     assert (two.seller, two.buyer, two.larger_is_better) == (0.1, 0.2, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "median of runs"),
+        ({"quantity": "slowest"}, "the slowest of runs"),
+        ({"quantity": "quantile", "share": 0.995, "over": "pairs"}, "what 99.5 % of pairs reach"),
+        ({"quantity": "share", "at_least": 5.0, "unit": "node"}, "share of nodes with at least 5"),
+        ({"quantity": "share", "at_most": 5.0, "unit": "run"}, "share of runs with at most 5"),
+        ({"quantity": "share", "free_of": ("port",), "unit": "run"}, "share of runs without a fault of port"),
+        ({"quantity": "drift", "length": 14.0, "unit": "day"}, "change over 14 days"),
+        ({"of": "line rate"}, "median of runs, of the line rate"),
+        ({"of": "value", "of_value": 3.0, "of_source": "Table 1"}, "median of runs, of 3 (Table 1)"),
+    ],
+)
+def test_a_quantity_is_written_in_words(tmp_path, changes, words):
+    (clause,) = clauses.read(write(tmp_path, VALUE)).clauses
+    assert clause.share == 0.5 and clause.line_rate_MBps == 0
+    assert document.quantity_text(replace(clause, **changes)) == words
 
 
 @pytest.mark.parametrize(
