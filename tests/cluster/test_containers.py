@@ -42,8 +42,8 @@ def description(platform, root):
 
 
 def remove(platform):
-    """Remove the image."""
-    if platform == "Podman":
+    """Remove the image, if there is the runtime that keeps one."""
+    if platform == "Podman" and shutil.which("podman"):
         programs.run(["podman", "rmi", NAME])
 
 
