@@ -120,7 +120,7 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
 
 
 def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array) -> tuple[tuple[Kind, ...], Array]:
-    """Return what :func:`of_rates` does, by the rates of pairs alone where they are known.
+    """Return the kinds and shares of :func:`of_rates`, with shares by pairs measured alone where there are enough.
 
     :param pairs: a row for each pair; :param number: of each rank the number of its kind by the scan.
     :param shares: of each kind the logarithm of its share by the scan.
