@@ -154,3 +154,15 @@ def test_a_node_that_was_seen_faster_is_none_of_a_slow_kind():
 def test_a_group_of_which_many_were_seen_faster_is_no_kind():
     found, _ = kinds.of_rates(rows("scan", scan_of({30, 31}, set(range(20, 30)))), 32)
     assert len(found) == 1
+
+
+def test_kinds_within_the_noise_of_repeats_are_one():
+    scan = rows("scan", scan_of(set(range(20, 32)), set(), rate=0.85))
+    assert [len(kinds.of_rates(scan, 32, repeat=repeat)[0]) for repeat in (0.0, 0.2)] == [2, 1]
+
+
+def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
+    scan = scan_of(set(range(20, 32)) | {10}, set())
+    alone = rows("alone", {(0, 10): 0.95})
+    found = [kinds.of_rates(table, 32)[0] for table in (rows("scan", scan), pl.concat([rows("scan", scan), alone]))]
+    assert [10 in each[0].ranks for each in found] == [False, True]
