@@ -24,9 +24,9 @@ OFFERS = 32
 BOTH_WAYS = 4
 #: A suspect node is measured with so many nearest by rank, and so many others.
 NEAR, FAR = 4, 8
-#: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver. Of its
-#: places so many parts belong to suspect nodes before the other pairs.
-QUOTAS = (1, 2, 4, 8)
+#: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver, with at
+#: most so many suspect nodes each. Of its places so many parts belong to suspect nodes before the other pairs.
+QUOTAS = ((1, 1), (2, 1), (2, 2), (4, 2), (8, 2))
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
@@ -301,10 +301,10 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
 
     :param slow: with the most that each reached, the slowest first.
     """
-    of_nodes = [pair for pair in slow if pair[0] in found.senders or pair[1] in found.receivers]
-    nodes = set(of_nodes)
+    nodes = {pair: (pair[0] in found.senders) + (pair[1] in found.receivers) for pair in slow}
+    nodes = {pair: count for pair, count in nodes.items() if count}
     others = [pair for pair in slow if pair not in nodes]
-    chosen = fair(of_nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)))
+    chosen = fair(nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)))
     wanted = min(limit - len(chosen), len(others))
     above = {pair: slow[pair] - slow[before] for before, pair in zip(others[:1] + others[:-1], others, strict=True)}
     apart = sorted(others, key=lambda pair: (-above[pair], pair))[: wanted // 2]
@@ -315,20 +315,23 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
     return chosen + [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
 
 
-def fair(slow: Sequence[Pair], limit: int) -> list[Pair]:
+def fair(slow: Mapping[Pair, int], limit: int) -> list[Pair]:
     """Return some of the pairs, given slowest first.
 
     At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower kind, would
-    fill the list and hide another.
+    fill the list and hide another. A pair of two suspect nodes does not show which of them is slow, and comes later.
+
+    :param slow: with the number of suspect nodes of each.
     """
     chosen: list[Pair] = []
     left = list(slow)
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
-    for quota in (*QUOTAS, len(slow)):
+    for quota, most in (*QUOTAS, (len(slow), 2)):
         later = []
         for sender, receiver in left:
-            if len(chosen) < limit and sent[sender] < quota and received[receiver] < quota:
+            is_free = slow[sender, receiver] <= most and sent[sender] < quota and received[receiver] < quota
+            if len(chosen) < limit and is_free:
                 chosen.append((sender, receiver))
                 sent[sender] += 1
                 received[receiver] += 1

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 
-#: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns MB/s of each.
-Measure = Callable[[str, Sequence[tuple[int, int]], float], Sequence[float]]
+#: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns the MB/s of each, best
+#: test and slowest.
+Measure = Callable[[str, Sequence[tuple[int, int]], float], Sequence[tuple[float, float]]]
 SHARE, REPEATS, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 4, 3.0, 8 << 20, 10, 3
 _LOWEST, _BOTH, _NEAR, _FAR = 32, 4, 4, 8
 _PARTNERS = _NEAR + _FAR
@@ -150,8 +151,10 @@ class Run:
     def _round(self, phase: str, number: int, pairs: Sequence[tuple[int, int]], progress: float = 1.0) -> list[float]:
         order = sorted(range(len(pairs)), key=lambda index: pairs[index][0])
         values = list(self.measure(phase, pairs, progress))
-        self.rows += [f"{number} {pairs[i][0]} {pairs[i][1]} {values[i]:.6g} {phase}" for i in order]
-        return values
+        self.rows += [
+            f"{number} {pairs[i][0]} {pairs[i][1]} {values[i][0]:.6g} {values[i][1]:.6g} {phase}" for i in order
+        ]
+        return [best for best, _ in values]
 
     def _scan(self) -> None:
         medians = []
@@ -300,7 +303,8 @@ class Run:
 
     def _choose_alone(self, slow: list[Suspect]) -> list[Suspect]:
         limit, taken, chosen = self.limit, set(), []
-        of_node = {at.pair for at in slow if at.sender in self.slow_nodes[0] or at.receiver in self.slow_nodes[1]}
+        of_nodes = {at.pair: (at.sender in self.slow_nodes[0]) + (at.receiver in self.slow_nodes[1]) for at in slow}
+        of_node = {pair for pair, count in of_nodes.items() if count}
         others = [at for at in slow if at.pair not in of_node]
         above = {at.pair: at.best - before.best if before else 0.0
                  for before, at in zip([None, *others], others, strict=False)}  # fmt: skip
@@ -312,9 +316,9 @@ class Run:
         most = max(limit - len(others), limit * 3 // 4)
         sent: dict[int, int] = defaultdict(int)
         received: dict[int, int] = defaultdict(int)
-        for quota in (1, 2, 4, 8, 1 << 30):
+        for quota, most_suspects in ((1, 1), (2, 1), (2, 2), (4, 2), (8, 2), (1 << 30, 2)):
             for at in slow:
-                free = at.pair in of_node and at.pair not in taken and len(chosen) < most
+                free = 0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
                 if free and sent[at.sender] < quota and received[at.receiver] < quota:
                     sent[at.sender] += 1
                     received[at.receiver] += 1
@@ -409,9 +413,9 @@ class Run:
             *([f"# groups: {' '.join(map(str, self.groups))}"] if self.groups else []), "# pattern: round-robin",
             f"# shifts: {len(self.numbers)} of {2 * turns}{few}",
             "# method: after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
-            "messages * size / (time to the acknowledgement of all), best of tests; phase scan is the pattern, the "
-            "other phases measure suspects again",
-            "# columns: round sender receiver MBps phase", *self.rows,
+            "messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps that of the "
+            "slowest; phase scan is the pattern, the other phases measure suspects again",
+            "# columns: round sender receiver MBps slowest_MBps phase", *self.rows,
             f"# ordered pairs: {measured} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
             f"# never receiver: {never[1]}", f"# suspects: {self.suspects}", f"# transfers: {transfers_s:.6g} s",
             f"# elapsed: {elapsed_s:.6g} s", f"# elapsed over transfers: {elapsed_s / transfers_s:.3f}",

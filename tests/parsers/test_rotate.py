@@ -150,6 +150,28 @@ def test_an_output_from_before_that_is_still_read(golden):
     assert len(output.phases["control"]) and len(output.phases["alone"])
 
 
+def test_the_slowest_test_is_no_faster_than_the_best_and_takes_its_time(golden):
+    text = golden("rotate/mpich-5.0.2.round-robin.txt")
+    output = rotate.parse(text)
+    assert all((part.slowest_MBps <= part.MBps).all() for part in output.phases.values())
+    row = next(line for line in text.splitlines() if line.endswith(" scan"))
+    number, sender, receiver, best, _, phase = row.split()
+    for wrong in (f"{1.1 * float(best):.6g}", "0", "-1"):
+        with pytest.raises(OutputError, match="rates above 0, of the slowest test none above the best, were expected"):
+            rotate.parse(text.replace(row, f"{number} {sender} {receiver} {best} {wrong} {phase}"))
+    with pytest.raises(OutputError, match="'transfers' is .* s, but the slowest pairs of the tests alone take"):
+        rotate.parse(text.replace(row, f"{number} {sender} {receiver} {best} 0.001 {phase}"))
+    much = re.sub("(?m)^# (transfers|elapsed): .* s$", r"# \1: 99 s", text)
+    with pytest.raises(OutputError, match="'transfers' is 99 s, but the slowest pairs take [0-9.]+ s at most"):
+        rotate.parse(much)
+    older = re.sub(
+        r"(?m)^(\d+ \d+ \d+ \S+) \S+ (\w+)$", r"\1 \2", text.replace("MBps slowest_MBps phase", "MBps phase")
+    )
+    assert rotate.parse(older).scan.slowest_MBps is None
+    with pytest.raises(OutputError, match="a row of the columns round sender receiver MBps phase was expected"):
+        rotate.parse(text.replace("MBps slowest_MBps phase", "MBps phase"))
+
+
 def test_a_round_of_a_tournament_that_is_not_its_own_is_refused(golden):
     text = golden("rotate/mpich-5.0.2.round-robin.txt")
     first = next(line for line in text.splitlines() if line.endswith(" scan"))

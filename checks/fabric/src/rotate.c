@@ -49,11 +49,11 @@ static const char method[] =
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
     "acknowledgement at once, and the sender's clock stops when it is there. The bandwidth is\n"
-    "that of the best test: messages * size / time, in 10^6 bytes/s. An untimed message before\n"
-    "the tests of a round opens the connection, unless --no-warm-up is given, for want of any to\n"
-    "open, as in a simulator; after them one byte per page is compared.\n"
+    "that of the best test: messages * size / time, in 10^6 bytes/s; that of the slowest is beside it.\n"
+    "An untimed message opens the connection before a round, unless --no-warm-up is given, as in a\n"
+    "simulator; after it one byte per page is compared.\n"
     "\n"
-    "--confirm measures again what looks slow, since one low value among N^2/4 proves nothing. Suspect\n"
+    "--confirm measures again what looks slow: one low value among N^2/4 proves nothing. Suspect\n"
     "is a node that as sender or as receiver has a level, the 85th percentile of its pairs, below\n"
     "(1 - suspect-share) times the usual level (the median of the nodes' levels or, if that is more,\n"
     "(1 - suspect-share / 2) times their 75th percentile); it is measured with the four nearest by\n"
@@ -62,9 +62,9 @@ static const char method[] =
     "lack. Pairs within a host are left out, unless there is only one host.\n"
     "  together   suspects, packed into rounds, with the pairs of the next ranks; those that are\n"
     "             slow once more, in other rounds, and so on: with fewer pairs fewer share a link\n"
-    "  alone      each pair that stays slow, by itself: those of suspect nodes first, the slowest\n"
-    "             first; of the rest, half are pairs that differ from those next to them, and half\n"
-    "             are evenly spread\n"
+    "  alone      each pair that stays slow, by itself: those of one suspect node, then of two, the\n"
+    "             slowest first; of the rest, half are pairs that differ from those next to them, and\n"
+    "             half are evenly spread\n"
     "  control    pairs drawn from all that did not stay slow, each alone; more of them if a pair is\n"
     "             slow alone\n"
     "All of these are measured once before any is repeated. If a pair was slow alone in every repeat so\n"
@@ -76,10 +76,11 @@ static const char method[] =
 
 static const char method_line[] =
     "after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
-    "messages * size / (time to the acknowledgement of all), best of tests; phase scan is the "
-    "pattern, leaf the ways of groups to others, the other phases measure suspects again";
+    "messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps that "
+    "of the slowest; phase scan is the pattern, leaf the ways of groups to others, the other phases "
+    "measure suspects again";
 
-static const char columns[] = "round sender receiver MBps phase";
+static const char columns[] = "round sender receiver MBps slowest_MBps phase";
 
 /* ----------------------------------------------------------------- the scan */
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.errors import OutputError, quoted
@@ -31,13 +31,14 @@ class Frame:
     :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
     :param body: the lines of the table.
     :param first_line: the number of the first of them in the output, counted from 1.
-    :param count: the number of rows that the last line states.
+    :param count: the number of rows that the last line states. :param columns: the titles.
     """
 
     header: Mapping[str, str]
     body: str
     first_line: int
     count: int
+    columns: Sequence[str]
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the rows of the table with their line numbers in the output."""
@@ -121,10 +122,12 @@ def shifts(header: Mapping[str, str]) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def split(text: str, program: str, columns: Sequence[str]) -> Frame:
+def split(text: str, program: str, columns: Sequence[str], optional: Collection[str] = ()) -> Frame:
     """Split the output of one of our programs into header, table and last line; see :func:`parse`.
 
     For tables that are too long to be split line by line.
+
+    :param optional: columns that may be missing.
     """
     text = _without_progress(plain.cleaned(text), program)
     start = _start(text, program)
@@ -137,6 +140,7 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     _add_keys(header, above[1:], first_line + 1)
     line_number = first_line + len(above)
     names = titles["names"].split()
+    columns = [name for name in columns if name in names or name not in optional]
     for name, wanted in itertools.zip_longest(names, columns, fillvalue="no column"):
         if name != wanted:
             raise OutputError(f"the table has {quoted(name)} where {quoted(wanted)} was expected", line_number)
@@ -151,7 +155,7 @@ def split(text: str, program: str, columns: Sequence[str]) -> Frame:
     _add_keys(header, text[end : last.start()].splitlines(), text.count("\n", 0, end) + 1)
     if any(key.startswith("rank ") for key in header):
         hosts(header, number_of(header, "ranks", at_least=1))
-    return Frame(header, text[titles.end() + 1 : end], line_number + 1, int(last["count"]))
+    return Frame(header, text[titles.end() + 1 : end], line_number + 1, int(last["count"]), columns)
 
 
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"

@@ -93,7 +93,7 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
             return dict(zip(pairs, part.MBps.reshape(times, -1).mean(axis=0).tolist(), strict=True))
 
         slow = suspects.sift(found, listed, suspect_share, budget, measure, repeats=repeats)
-        joined = zip(*(vars(part).values() for part in passes), strict=True)
+        joined = zip(*((part.round, part.sender, part.receiver, part.MBps) for part in passes), strict=True)
         phases["together"] = Transfers(*map(np.concatenate, joined))
         alone = suspects.choose_alone(found, slow, budget.alone)
         left = budget.total - -(-used // repeats) - len(alone)

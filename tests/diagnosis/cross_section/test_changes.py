@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What becomes slow, ends, or comes and goes during a run."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -70,7 +73,46 @@ def test_half_the_rate_for_a_time_is_sharing_unless_the_routes_are_known():
 def test_a_node_that_comes_and_goes_is_an_observation():
     (finding,) = findings(History(period=3))
     assert not finding.is_fault
-    assert finding.part == "node n06" and "comes and goes: at 0.69 of the rate of others" in finding.text
+    assert finding.part == "node n06" and "comes and goes: at 0.69 of its own rate in " in finding.text
+    assert re.fullmatch(r"from round \d+ to \d+ of \d+; of others that is so in \d % of .*", finding.details[0])
+
+
+def with_tests(slow_test):
+    """Return what is found in a healthy run whose slowest tests are below the best by noise, and as a function says."""
+    wiring, of_fabric = wired("fat tree 2", 32, "d-mod-k")
+    output, random = run(Fabric(wiring, of_fabric, Noise(0.03), 1)), np.random.default_rng(1)
+    phases = {
+        phase: replace(part, slowest_MBps=part.MBps * np.exp(-np.ptp(random.normal(0, 0.04, (3, len(part))), axis=0)))
+        for phase, part in output.phases.items()
+    }
+    for part in phases.values():
+        part.slowest_MBps[slow_test(part)] *= 0.6
+    return evaluation.of_run(replace(output, phases=phases), known=of_fabric).findings
+
+
+@pytest.mark.parametrize("side", ["both", "sending", "receiving"])
+def test_a_node_that_comes_and_goes_within_measurements_is_an_observation(side):
+    def slow_test(part):
+        sends, receives = part.sender == RANK, part.receiver == RANK
+        own = {"both": sends | receives, "sending": sends, "receiving": receives}[side]
+        return own & (np.arange(len(own)) % 2 == 0)
+
+    (finding,) = [each for each in with_tests(slow_test) if each.kind == "past"]
+    assert not finding.is_fault and (finding.part, finding.side) == ("node n06", side)
+    assert "node n06 comes and goes: at 0.5" in finding.text and " of its own rate in " in finding.text
+
+
+@pytest.mark.parametrize(
+    "slow_test",
+    [
+        lambda part: np.zeros(len(part), dtype=bool),
+        lambda part: np.arange(len(part)) % 7 == 0,  # of all nodes alike
+        lambda part: (part.sender == RANK) & (part.receiver == RANK + 10),  # with one partner only
+        lambda part: (part.sender == RANK) & (part.round == 0),  # once
+    ],
+)
+def test_tests_that_are_slow_by_chance_or_for_all_are_no_node_that_comes_and_goes(slow_test):
+    assert not [each for each in with_tests(slow_test) if each.kind == "past"]
 
 
 def test_a_healthy_run_has_no_history():

@@ -210,9 +210,16 @@ def test_pairs_of_suspect_nodes_are_measured_alone_before_others_and_these_are_s
 
 def test_one_very_slow_node_does_not_hide_another():
     slow = [(0, receiver) for receiver in range(1, 30)] + [(40, 50), (41, 50)]
-    chosen = suspects.fair(slow, 10)
-    assert chosen == [slow[0], (40, 50), slow[1], (41, 50), *slow[2:8]]
-    assert suspects.fair(slow, 100) == [slow[0], (40, 50), slow[1], (41, 50), *slow[2:29]]
+    one_each = dict.fromkeys(slow, 1)
+    assert suspects.fair(one_each, 10) == [slow[0], (40, 50), slow[1], (41, 50), *slow[2:8]]
+    assert suspects.fair(one_each, 100) == [slow[0], (40, 50), slow[1], (41, 50), *slow[2:29]]
+
+
+def test_a_pair_of_two_suspect_nodes_does_not_show_which_of_them_is_slow():
+    of_two, of_one = [(0, 1), (0, 2), (3, 4)], [(0, 10), (0, 11), (0, 12), (3, 10), (20, 2)]
+    slow = dict.fromkeys(of_two, 2) | dict.fromkeys(of_one, 1)
+    assert suspects.fair(slow, 5) == [(0, 10), (20, 2), (0, 11), (3, 10), (3, 4)]
+    assert set(suspects.fair(slow, 8)) == {*of_two, *of_one}
 
 
 def test_a_slow_node_is_suspect_where_half_of_the_others_are_of_a_slower_kind():
@@ -222,7 +229,7 @@ def test_a_slow_node_is_suspect_where_half_of_the_others_are_of_a_slower_kind():
     found = suspects.find(scan, 32, 0.06)
     assert found.senders == pytest.approx({2: 0.8 / 0.97} | dict.fromkeys(range(1, 16, 2), 0.5 / 0.97))
     slow = sorted(suspects.listed(found, scan, 32), key=lambda pair: faults.get(pair[0], 1.0))
-    chosen = suspects.fair([pair for pair in slow if pair[0] in found.senders], 20)
+    chosen = suspects.fair({pair: 1 for pair in slow if pair[0] in found.senders}, 20)
     assert Counter(sender for sender, _ in chosen)[2] == 2
 
 

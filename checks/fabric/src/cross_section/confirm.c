@@ -195,19 +195,24 @@ static void take(struct verdict *verdict, struct suspect *at)
 
 /*
  * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only one of a sender or
- * receiver, then two, and so on: a very slow node, or many of a slower kind, would fill the list and hide another.
+ * receiver, then two, and so on: a very slow node, or many of a slower kind, would fill the list and hide another. What
+ * has one such node comes before what has two: which of two it was, a pair does not show.
  */
-static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const bool *of_node, size_t limit, int nodes,
+static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const int *of_nodes, size_t limit, int nodes,
                             int *counts)
 {
-    static const int quotas[] = {1, 2, 4, 8, INT_MAX};
+    static const struct {
+        int of_a_node;
+        int most_suspects;
+    } quotas[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {8, 2}, {INT_MAX, 2}};
     int *const received = counts + nodes;
     memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
         for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
             struct suspect *const at = &slow[i];
-            if (of_node[i] && at->round != taken_alone && counts[at->sender] < quotas[pass] &&
-                received[at->receiver] < quotas[pass]) {
+            const int most = quotas[pass].of_a_node;
+            if (of_nodes[i] > 0 && of_nodes[i] <= quotas[pass].most_suspects && at->round != taken_alone &&
+                counts[at->sender] < most && received[at->receiver] < most) {
                 counts[at->sender]++;
                 received[at->receiver]++;
                 take(verdict, at);
@@ -235,22 +240,22 @@ static int compare_gaps(const void *left, const void *right)
  * three quarters of the limit; of the others half that stand furthest above the one before them, and the rest evenly
  * spread. Pairs that share a link stand together at one half and one third, a fault stands anywhere.
  */
-static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, bool *of_node,
+static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, int *of_nodes,
                          struct gap *gaps, size_t limit, int *counts)
 {
     const size_t count = verdict->slow;
     size_t others = 0;
     memcpy(slow, verdict->suspects, count * sizeof *slow);
     for (size_t i = 0; i < count; i++) {
-        of_node[i] = fc_is_slow(node, verdict, slow[i].sender, as_sender) ||
-                     fc_is_slow(node, verdict, slow[i].receiver, as_receiver);
-        if (!of_node[i]) {
+        of_nodes[i] = fc_is_slow(node, verdict, slow[i].sender, as_sender) +
+                      fc_is_slow(node, verdict, slow[i].receiver, as_receiver);
+        if (of_nodes[i] == 0) {
             gaps[others] = (struct gap){others > 0 ? slow[i].best - gaps[others - 1].at->best : 0.0, &slow[i]};
             others++;
         }
     }
     const size_t left = limit > others ? limit - others : 0;
-    choose_of_nodes(verdict, slow, of_node, left > limit * 3 / 4 ? left : limit * 3 / 4, node->world->size, counts);
+    choose_of_nodes(verdict, slow, of_nodes, left > limit * 3 / 4 ? left : limit * 3 / 4, node->world->size, counts);
     const size_t wanted = fc_least(limit - verdict->alone, others);
     qsort(gaps, others, sizeof *gaps, compare_gaps);
     for (size_t i = 0; i < wanted / 2; i++) {
@@ -260,7 +265,7 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
     size_t seen = 0;
     size_t taken = 0;
     for (size_t i = 0; i < count && taken < rest; i++) {
-        if (!of_node[i] && slow[i].round != taken_alone && seen++ == fc_spread(taken, rest, others - wanted / 2)) {
+        if (of_nodes[i] == 0 && slow[i].round != taken_alone && seen++ == fc_spread(taken, rest, others - wanted / 2)) {
             taken++;
             take(verdict, &slow[i]);
         }
@@ -527,11 +532,11 @@ static void confirm(struct node *node, struct verdict *verdict)
     }
     const int rounds = measure_together(node, verdict, &budget);
     int *const counts = fc_allocate_all(world, leads ? 2 * (size_t)world->size : 0, sizeof *counts);
-    bool *const of_node = fc_allocate_all(world, verdict->slow, sizeof *of_node);
+    int *const of_nodes = fc_allocate_all(world, verdict->slow, sizeof *of_nodes);
     struct gap *const gaps = fc_allocate_all(world, verdict->slow, sizeof *gaps);
     controls.slow = fc_allocate_all(world, verdict->slow, sizeof *controls.slow);
     if (leads) {
-        choose_alone(node, verdict, controls.slow, of_node, gaps, budget.alone, counts);
+        choose_alone(node, verdict, controls.slow, of_nodes, gaps, budget.alone, counts);
     }
     if (verdict->alone > 0) {
         const size_t repeats = node->plan->confirm_repeats;
@@ -541,7 +546,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     }
     measure_alone(node, &controls, verdict);
     free(controls.slow);
-    free(of_node);
+    free(of_nodes);
     free(gaps);
     free(counts);
 }

@@ -232,13 +232,8 @@ static void print_flows(struct node *node, int round, size_t size, double (*time
     for (int sender = 0; sender < node->world->size; sender++) {
         const struct fc_flows *const flows = &node->leaves.flows[sender];
         for (int k = 0; flows->sends && k < flows->count; k++) {
-            double shortest = times[(size_t)sender * tests][k];
-            for (size_t test = 1; test < tests; test++) {
-                const double seconds = times[(size_t)sender * tests + test][k];
-                shortest = seconds < shortest ? seconds : shortest;
-            }
-            printf("%d %d %d %.6g leaf\n", round, sender, flows->partner[k], fc_rate_MBps(node->plan, size, shortest));
-            ledger->rows++;
+            const double *const own = &times[(size_t)sender * tests][k];
+            fc_print_row(node, "leaf", round, sender, flows->partner[k], size, own, flows_most);
         }
     }
 }

@@ -182,6 +182,22 @@ double fc_best_MBps(const struct plan *plan, const double *times)
     return fc_rate_MBps(plan, plan->size, shortest);
 }
 
+double fc_print_row(struct node *node, const char *phase, int round, int sender, int receiver, size_t size,
+                    const double *times, size_t stride)
+{
+    double shortest = times[0];
+    double longest = times[0];
+    for (size_t test = 1; test < node->plan->tests; test++) {
+        const double seconds = times[test * stride];
+        shortest = seconds < shortest ? seconds : shortest;
+        longest = seconds > longest ? seconds : longest;
+    }
+    const double best = fc_rate_MBps(node->plan, size, shortest);
+    printf("%d %d %d %.6g %.6g %s\n", round, sender, receiver, best, fc_rate_MBps(node->plan, size, longest), phase);
+    node->ledger.rows++;
+    return best;
+}
+
 /* Rank 0: what the tests of a round took, for `transfers` and for --raw. */
 static void book_times(struct node *node, const char *phase, int round)
 {
@@ -208,9 +224,8 @@ static void print_round(struct node *node, const char *phase, int round)
     for (int sender = 0; sender < node->roster.nodes; sender++) {
         const int receiver = node->roster.to[sender];
         if (receiver >= 0) {
-            ledger->best[sender] = fc_best_MBps(node->plan, ledger->times + (size_t)sender * node->plan->tests);
-            printf("%d %d %d %.6g %s\n", round, sender, receiver, ledger->best[sender], phase);
-            ledger->rows++;
+            const double *const times = ledger->times + (size_t)sender * node->plan->tests;
+            ledger->best[sender] = fc_print_row(node, phase, round, sender, receiver, node->plan->size, times, 1);
         }
     }
 }

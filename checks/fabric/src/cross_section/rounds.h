@@ -126,6 +126,10 @@ double fc_rate_MBps(const struct plan *plan, size_t size, double seconds);
 /* Returns the bandwidth of the best test of `times`. */
 double fc_best_MBps(const struct plan *plan, const double *times);
 
+/* Rank 0: prints the row of a pair; of its tests every `stride`-th value of `times` is one. Returns the best rate. */
+double fc_print_row(struct node *node, const char *phase, int round, int sender, int receiver, size_t size,
+                    const double *times, size_t stride);
+
 /* Collective: measures the pairs of the roster at once and prints their rows. */
 void fc_measure_round(struct node *node, const char *phase, int round);
 

@@ -2,18 +2,20 @@
 """Nodes that were slow for a part of a run only: for some time that is over, or again and again.
 
 What is slow at the end is a matter of the measurements alone, :mod:`inference`. Here the measurements of each node are
-looked at in the order of time, where sharing does not hide them: too many of one node are low to be chance, and others
-of it, before, between or after, are not.
+looked at in the order of time: too many of one node are low to be chance, and others of it, before, between or after,
+are not. What comes and goes shows where nothing else differs: between the tests of one measurement, in which the same
+pairs run, and between the measurements alone of one pair.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom
 
-from fabric_checks.diagnosis.cross_section.evidence import Numbers
+from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 
@@ -21,16 +23,18 @@ from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 LOW_ERRORS, LEAST_LOW = 4.0, 0.08
 #: No fewer measurements are low by chance than this share: one in a hundred of heavy tails, and others' traffic.
 LEAST_LOW_SHARE = 0.02
-#: The chance that any healthy node of a run has as many low measurements, and the fewest of them.
-CHANCE, FEWEST_LOW = 1e-4, 4
+#: The chance that any healthy node of a run has as many low measurements, and the fewest of them; others' traffic makes
+#: nodes slow for a time, but seldom within many measurements.
+CHANCE, CHANCE_WITHIN, FEWEST_LOW = 1e-4, 1e-3, 4
 #: Where more of the scan is low, pairs share links that nothing is known of.
 MOST_LOW = 0.25
 #: Where sharing is not known, what is as low as two pairs on one link says nothing.
 SHARED = float(np.log(0.6))
 #: A node was slow for a time if at least this share of its measurements of that time is low, and so many after it not.
 MOST_OF_TIME, FEWEST_AFTER = 0.8, 4
-#: A node comes and goes if it did so at least so often, and its low rates deviate by so many times the noise at most.
-TIMES, ONE_LEVEL = 3, 1.6
+#: The slowest test is far from the best one from so many times their median difference on: 1 in 600 of three normal
+#: deviates. A node comes and goes if that is so with so many partners.
+FAR_APART, FEWEST_PARTNERS = 3.0, 3
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Change:
     :param rank: of the node; :param side: ``sending``, ``receiving`` or ``both``; :param share: its rate then.
     :param begin: the first round of the run in which it was; :param end: the last.
     :param low: the number of low measurements; :param of: the number of all from begin to end.
-    :param flaps: whether it was slow at least :data:`TIMES` times, alone as well, at one level.
+    :param usual: the share of measurements that are low by chance; of a node that comes and goes, otherwise None.
     """
 
     rank: int
@@ -50,14 +54,50 @@ class Change:
     end: int
     low: int
     of: int
-    flaps: bool
+    usual: float | None = None
 
 
 def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
-    """Return the nodes that were slow for a part of the run, those with most low measurements first.
+    """Return the nodes that come and go, and those that were slow for some time, with most low measurements first.
 
     :param blamed: positions of the pairs of parts that are slow: they say nothing of other nodes.
     """
+    evidence, found = mapped.evidence, _come_and_go(mapped.evidence, blamed)
+    own = [np.flatnonzero((evidence.sender == each.rank) | (evidence.receiver == each.rank)) for each in found]
+    return [*found, *_were_slow(mapped, np.concatenate([blamed, *own]))]
+
+
+def _come_and_go(evidence: Evidence, blamed: Numbers) -> list[Change]:
+    """Return the nodes whose rate changes too often within measurements, or between those of a pair alone."""
+    series = evidence.series
+    best = np.full(len(evidence.sender), -np.inf)
+    np.maximum.at(best, series.pair[series.alone], series.rate[series.alone])
+    since_best = np.where(series.alone, series.rate - best[series.pair], np.nan)
+    dips = series.dip[series.dip < 0]
+    of_dips = FAR_APART * -float(np.median(dips)) if len(dips) else np.inf
+    of_repeats = LOW_ERRORS * min(evidence.noise.repeat, evidence.noise.fastest)
+    dip, since = (
+        np.where(each < -max(limit, LEAST_LOW), each, np.nan)
+        for each, limit in ((series.dip, of_dips), (since_best, of_repeats))
+    )
+    lowest = np.fmin(dip, since)
+    usable = ~np.isnan(series.rate) & ~np.isin(series.pair, blamed) & ~np.isnan(np.fmax(series.dip, since_best))
+    pair, when, lowest = series.pair[usable], series.when[usable], lowest[usable]
+    found = []
+    for rank, own, usual in _conspicuous(evidence, pair, ~np.isnan(lowest), 0.0, CHANCE_WITHIN):
+        low = own[~np.isnan(lowest[own])]
+        sends = evidence.sender[pair[low]] == rank
+        partners = np.where(sends, evidence.receiver[pair[low]], evidence.sender[pair[low]])
+        if len(np.unique(partners)) >= FEWEST_PARTNERS:
+            both = min(sends.sum(), (~sends).sum()) * 4 >= len(low)
+            side = "both" if both else "sending" if sends.mean() > 0.5 else "receiving"
+            share, times = float(np.exp(np.median(lowest[low]))), when[low]
+            found.append(Change(rank, side, share, int(times.min()), int(times.max()), len(low), len(own), usual))
+    return found
+
+
+def _were_slow(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
+    """Return the nodes that were slow for some time that is over, where sharing does not hide it."""
     evidence, series = mapped.evidence, mapped.evidence.series
     scanned = mapped.rest if mapped.corrected else evidence.scan
     limit = -float(max(LOW_ERRORS * (mapped.of_rest if mapped.corrected else evidence.noise.scan), LEAST_LOW))
@@ -71,52 +111,60 @@ def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
     if not mapped.corrected:
         usable &= rate > SHARED
     pair, when, rates = series.pair[usable], series.when[usable], rate[usable]
-    low, alone = rates < limit, series.alone[usable]
-    found: list[Change] = []
+    found = []
+    for rank, own, _ in _conspicuous(evidence, pair, rates < limit, LEAST_LOW_SHARE, CHANCE):
+        in_time = own[np.argsort(when[own], kind="stable")]
+        rows = when[in_time], rates[in_time], rates[in_time] < limit
+        change = _change(rank, evidence.sender[pair[in_time]] == rank, rows)
+        found += [change] if change else []
+    return found
+
+
+def _conspicuous(
+    evidence: Evidence, pair: Numbers, low: Mask, least_share: float, most_chance: float
+) -> Iterator[tuple[int, Numbers, float]]:
+    """Yield the nodes with too many low measurements, the least likely first, each without those of the ones before.
+
+    :param pair: of each measurement; :param least_share: of measurements that are low by chance, 0 for that of all
+        others. :returns: rank, positions of its measurements, and the share that is low by chance.
+    """
     left = np.ones(len(pair), dtype=bool)
     ends = evidence.sender[pair], evidence.receiver[pair]
-    while len(found) < evidence.nodes // 4:
+    for _ in range(evidence.nodes // 4):
         counts, lows = (
             np.bincount(np.concatenate([side[which] for side in ends]), minlength=evidence.ranks)
             for which in (left, left & low)
         )
-        share = max(LEAST_LOW_SHARE, float(np.median(lows / np.maximum(counts, 1))))
+        of_others = ((left & low).sum() - lows + 1) / np.maximum(left.sum() - counts, 1)
+        least = np.full_like(of_others, least_share) if least_share else of_others
+        share = np.maximum(least, np.median(lows / np.maximum(counts, 1)))
         chance: Array = np.asarray(evidence.ranks * binom.sf(lows - 1, counts, share))
         rank = int(np.argmin(np.where(lows >= FEWEST_LOW, chance, np.inf)))
-        if lows[rank] < FEWEST_LOW or chance[rank] > CHANCE:
-            break
+        if lows[rank] < FEWEST_LOW or chance[rank] > most_chance:
+            return
         own = np.flatnonzero(left & ((ends[0] == rank) | (ends[1] == rank)))
-        own = own[np.argsort(when[own], kind="stable")]
-        rows = when[own], rates[own], low[own], alone[own]
-        change = _change(rank, ends[0][own] == rank, rows, evidence.noise.scan)
-        found += [change] if change else []
+        yield rank, own, float(share[rank])
         left[own] = False
-    return found
 
 
-def _change(rank: int, sends: Mask, rows: tuple[Numbers, Array, Mask, Mask], spread: float) -> Change | None:
+def _change(rank: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Change | None:
     """Return when a node was slow; None if it may be slow at the end, or only on some paths.
 
-    A node comes and goes at one level, both ways: traffic of others is at any level, and slows one of its sides.
-
-    :param sends: in which measurements it was the sender; :param rows: their times, rates, and masks of those that are
-        low and of those alone, in the order of time; :param spread: the deviation of one measurement.
+    :param sends: in which measurements it was the sender; :param rows: their times, rates, and which are low, in the
+        order of time.
     """
-    when, rate, low, alone = rows
+    when, rate, low = rows
     of_sides = {"sending": sends, "receiving": ~sends}
     side = max(of_sides, key=lambda each: int(low[of_sides[each]].sum()))
     both = min(low[mask].sum() for mask in of_sides.values()) * len(of_sides) ** 2 >= low.sum()
     began = [low[mask] & ~np.append(False, low[mask][:-1]) for name, mask in of_sides.items() if both or name == side]
-    times = min(int(each.sum()) for each in began)
     own = np.flatnonzero(np.ones(len(low), dtype=bool) if both else of_sides[side])
-    when, rate, low, alone = when[own], rate[own], low[own], alone[own]
+    when, rate, low = when[own], rate[own], low[own]
     lows = np.flatnonzero(low)
     first, last = int(lows[0]), int(lows[-1])
     inside = low[first : last + 1]
     ended = inside.mean() >= MOST_OF_TIME and len(low) - last - 1 >= FEWEST_AFTER
-    flaps = both and times >= TIMES and bool(low[alone].any()) and float(np.std(rate[low])) < ONE_LEVEL * spread
-    if not ended and times < 2:
+    if not ended and min(int(each.sum()) for each in began) < 2:
         return None
     share = float(np.exp(np.median(rate[low])))
-    begin, end = int(when[first]), int(when[last])
-    return Change(rank, "both" if both else side, share, begin, end, len(lows), len(inside), bool(flaps and not ended))
+    return Change(rank, "both" if both else side, share, int(when[first]), int(when[last]), len(lows), len(inside))

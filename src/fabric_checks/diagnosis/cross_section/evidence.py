@@ -33,7 +33,8 @@ class Series:
     """All measurements, ordered by pair and then by time.
 
     :param pair: positions of pairs; :param when: the round of the run; :param rate: logarithms like those of
-        :class:`Evidence`; :param alone: whether no other pair ran.
+        :class:`Evidence`; :param alone: whether no other pair ran; :param dip: the logarithm of the slowest test's rate
+        over the best one's; NaN where it is not known.
     :param first: the position of each pair's first measurement, and the number of all.
     """
 
@@ -41,6 +42,7 @@ class Series:
     when: Numbers
     rate: Array
     alone: NDArray[np.bool_]
+    dip: Array
     first: Numbers
 
     def of(self, pairs: Numbers) -> tuple[Numbers, Numbers]:
@@ -171,6 +173,7 @@ def of_output(output: RotateOutput) -> Evidence:
         table["when"].to_numpy(),
         np.where(within[position], np.nan, table["rate"].to_numpy() - reference),
         table["phase"].is_in(("control", "alone")).to_numpy(),
+        table["dip"].to_numpy(),
         np.searchsorted(position, np.arange(len(pairs) + 1)),
     )
     return Evidence(
@@ -230,7 +233,8 @@ def _by_time(output: RotateOutput, ranks: int) -> pl.DataFrame:
 
 def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFrame:
     pair = part.sender.astype(np.int64) * ranks + part.receiver
-    columns = {"pair": pair, "when": when, "rate": np.log(part.MBps), "round": part.round.astype(np.int64)}
+    dip = np.full(len(part), np.nan) if part.slowest_MBps is None else np.log(part.slowest_MBps / part.MBps)
+    columns = {"pair": pair, "when": when, "rate": np.log(part.MBps), "dip": dip, "round": part.round.astype(np.int64)}
     return pl.DataFrame(columns).with_columns(phase=pl.lit(phase))
 
 

@@ -216,11 +216,13 @@ def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> 
     """Return the observation of a node that was slow for a part of the run: a cable or traffic may come and go, too."""
     name, rounds = words.of_rank(mapped, hosts, change.rank), mapped.evidence.rounds[1]
     at = f"at {change.share:.2f} of the rate of others"
-    if change.flaps:
+    span = f"from round {change.begin} to {change.end} of {rounds}"
+    when = f"{at} {span}: {change.low} of {change.of} measurements"
+    text = f"{name} was slow, {at}, for some of the run only"
+    if change.usual is not None:
+        at = f"at {change.share:.2f} of its own rate"
         text = f"{name} comes and goes: {at} in {change.low} of {change.of} measurements"
-    else:
-        text = f"{name} was slow, {at}, for some of the run only"
-    when = f"{at} from round {change.begin} to {change.end} of {rounds}: {change.low} of {change.of} measurements"
+        when = f"{span}; of others that is so in {100 * change.usual:.0f} % of the measurements or less"
     look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
     side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side)
     details = (when, f"only {side}", look) if side else (when, look)
