@@ -77,10 +77,10 @@ def test_a_node_that_comes_and_goes_is_an_observation():
     assert re.fullmatch(r"from round \d+ to \d+ of \d+; of others that is so in \d % of .*", finding.details[0])
 
 
-def with_tests(slow_test):
-    """Return what is found in a healthy run whose slowest tests are below the best by noise, and as a function says."""
+def with_tests(slow_test, **faults):
+    """Return what is found in a run whose slowest tests are below the best by noise, and as a function says."""
     wiring, of_fabric = wired("fat tree 2", 32, "d-mod-k")
-    output, random = run(Fabric(wiring, of_fabric, Noise(0.03), 1)), np.random.default_rng(1)
+    output, random = run(Fabric(wiring, of_fabric, Noise(0.03), 1, **faults)), np.random.default_rng(1)
     phases = {
         phase: replace(part, slowest_MBps=part.MBps * np.exp(-np.ptp(random.normal(0, 0.04, (3, len(part))), axis=0)))
         for phase, part in output.phases.items()
@@ -100,6 +100,15 @@ def test_a_node_that_comes_and_goes_within_measurements_is_an_observation(side):
     (finding,) = [each for each in with_tests(slow_test) if each.kind == "past"]
     assert not finding.is_fault and (finding.part, finding.side) == ("node n06", side)
     assert "node n06 comes and goes: at 0.5" in finding.text and " of its own rate in " in finding.text
+
+
+def test_a_node_whose_measurements_alone_vary_is_not_blamed():
+    """What is slow for some of the time may be so for others at other times."""
+    slow = {"receivers": {RANK: 0.8}}
+    (steady,) = with_tests(lambda part: np.zeros(len(part), dtype=bool), **slow)
+    assert steady.is_fault and (steady.part, steady.side) == ("node n06", "receiving")
+    (varies,) = with_tests(lambda part: (part.receiver == RANK) & (np.arange(len(part)) % 2 == 0), **slow)
+    assert varies.kind == "past" and not varies.is_fault and "node n06 comes and goes" in varies.text
 
 
 @pytest.mark.parametrize(

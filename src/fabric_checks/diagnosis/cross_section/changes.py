@@ -35,6 +35,8 @@ MOST_OF_TIME, FEWEST_AFTER = 0.8, 4
 #: The slowest test is far from the best one from so many times their median difference on: 1 in 600 of three normal
 #: deviates. A node comes and goes if that is so with so many partners.
 FAR_APART, FEWEST_PARTNERS = 3.0, 3
+#: A part is not blamed if more of the measurements alone of its slow pairs are not steady.
+MOST_UNSTEADY = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,17 @@ def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
     return [*found, *_were_slow(mapped, np.concatenate([blamed, *own]))]
 
 
-def _come_and_go(evidence: Evidence, blamed: Numbers) -> list[Change]:
-    """Return the nodes whose rate changes too often within measurements, or between those of a pair alone."""
+def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
+    """Return whether the rates of most measurements of some pairs alone are those of the best, and so is each test.
+
+    What is slow for some of the time is so for other pairs at each time, and does not show what these have in common.
+    """
+    own = np.isin(evidence.series.pair, pairs) & evidence.series.alone
+    return not own.any() or float((~np.isnan(_losses(evidence)[own])).mean()) <= MOST_UNSTEADY
+
+
+def _losses(evidence: Evidence) -> Array:
+    """Return of each measurement how far it, or its slowest test, is below the best of its pair; NaN if by chance."""
     series = evidence.series
     best = np.full(len(evidence.sender), -np.inf)
     np.maximum.at(best, series.pair[series.alone], series.rate[series.alone])
@@ -80,9 +91,14 @@ def _come_and_go(evidence: Evidence, blamed: Numbers) -> list[Change]:
         np.where(each < -max(limit, LEAST_LOW), each, np.nan)
         for each, limit in ((series.dip, of_dips), (since_best, of_repeats))
     )
-    lowest = np.fmin(dip, since)
-    usable = ~np.isnan(series.rate) & ~np.isin(series.pair, blamed) & ~np.isnan(np.fmax(series.dip, since_best))
-    pair, when, lowest = series.pair[usable], series.when[usable], lowest[usable]
+    return np.asarray(np.fmin(dip, since))
+
+
+def _come_and_go(evidence: Evidence, blamed: Numbers) -> list[Change]:
+    """Return the nodes whose rate changes too often within measurements, or between those of a pair alone."""
+    series = evidence.series
+    usable = ~np.isnan(series.rate) & ~np.isin(series.pair, blamed) & (series.alone | ~np.isnan(series.dip))
+    pair, when, lowest = series.pair[usable], series.when[usable], _losses(evidence)[usable]
     found = []
     for rank, own, usual in _conspicuous(evidence, pair, ~np.isnan(lowest), 0.0, CHANCE_WITHIN):
         low = own[~np.isnan(lowest[own])]

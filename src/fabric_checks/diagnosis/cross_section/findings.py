@@ -110,6 +110,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     if not output.confirmed and not mapped.corrected and not output.is_table:
         return []
     culprits, unsure = explain(mapped)
+    culprits = tuple(replace(each, sure=each.sure and changes.is_steady(evidence, each.slow)) for each in culprits)
     if output.is_table:
         # Where pairs within a switch are slow, too, its nodes may be of a kind that was not separated.
         alike = [each.part.kind == "switch" and bool(mapped.within[each.slow].any()) for each in culprits]
