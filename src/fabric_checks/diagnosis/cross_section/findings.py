@@ -110,7 +110,6 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     if not output.confirmed and not mapped.corrected and not output.is_table:
         return []
     culprits, unsure = explain(mapped)
-    culprits = tuple(replace(each, sure=each.sure and changes.is_steady(evidence, each.slow)) for each in culprits)
     if output.is_table:
         # Where pairs within a switch are slow, too, its nodes may be of a kind that was not separated.
         alike = [each.part.kind == "switch" and bool(mapped.within[each.slow].any()) for each in culprits]
@@ -118,6 +117,8 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
             replace(each, sure=each.sure and _is_repeated(mapped, each) and not of_kind)
             for each, of_kind in zip(culprits, alike, strict=True)
         )
+    else:
+        culprits = tuple(replace(each, sure=each.sure and changes.is_steady(evidence, each.slow)) for each in culprits)
     findings = [_finding(mapped, output.hosts, each) for each in culprits if not _is_symptom(each, culprits)]
     certain = faults(findings)
     # Suspects are not reported next to certain faults, and pairs that were slow alone are reported as noise.
