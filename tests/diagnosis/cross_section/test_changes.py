@@ -109,6 +109,8 @@ def test_a_node_whose_measurements_alone_vary_is_not_blamed():
     assert steady.is_fault and (steady.part, steady.side) == ("node n06", "receiving")
     (varies,) = with_tests(lambda part: (part.receiver == RANK) & (np.arange(len(part)) % 2 == 0), **slow)
     assert varies.kind == "past" and not varies.is_fault and "node n06 comes and goes" in varies.text
+    pair, _ = with_tests(lambda part: (part.sender == RANK) & (part.receiver == 16), pairs={(RANK, 16): 0.7})
+    assert pair.is_fault and (pair.kind, pair.ranks) == ("pair", (RANK, 16)), "four measurements do not tell"
 
 
 @pytest.mark.parametrize(

@@ -70,12 +70,13 @@ def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
 
 
 def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
-    """Return whether the rates of most measurements of some pairs alone are those of the best, and so is each test.
+    """Return whether most measurements of some pairs alone are as fast as their best, and so is each test in these.
 
     What is slow for some of the time is so for other pairs at each time, and does not show what these have in common.
+    The few measurements of one pair do not tell.
     """
-    own = np.isin(evidence.series.pair, pairs) & evidence.series.alone
-    return not own.any() or float((~np.isnan(_losses(evidence)[own])).mean()) <= MOST_UNSTEADY
+    own = np.flatnonzero(np.isin(evidence.series.pair, pairs) & evidence.series.alone)
+    return len(own) < 2 * FEWEST_LOW or float((~np.isnan(_losses(evidence)[own])).mean()) <= MOST_UNSTEADY
 
 
 def _losses(evidence: Evidence) -> Array:
