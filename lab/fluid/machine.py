@@ -18,10 +18,12 @@ _OVERHEAD_S = 3e-4  # of a round: warm-up, barriers, the gathering of times
 def noisy(rng: np.random.Generator, rates: NDArray[np.float64], noise: float, tail: float) -> NDArray[np.float64]:
     """Return the rates of tests and pairs with noise; see :class:`Machine`.
 
-    A single test varies more: the best of three normal deviates has 0.748 of their deviation (Harter, Expected values
-    of normal order statistics, Biometrika 48, 1961).
+    The others are below the best test as those of three normal deviates are, of which the best has 0.748 of the
+    deviation of one (Harter, Expected values of normal order statistics, Biometrika 48, 1961).
     """
-    rates = rates * np.exp(noise / 0.748 * rng.standard_normal(rates.shape))
+    of_tests = noise / 0.748 * rng.standard_normal(rates.shape)
+    of_best = noise * rng.standard_normal(rates.shape[1])
+    rates = rates * np.exp(of_tests - of_tests.max(axis=0) + of_best)
     rates[rng.uniform(size=rates.shape) < tail] *= 0.5
     rates[:, rng.uniform(size=rates.shape[1]) < tail] *= 0.5
     return rates
