@@ -16,8 +16,9 @@ from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvid
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
 
-#: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found.
-_CERTAIN = 1.645
+#: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found; of a pair, whose rate alone is
+#: the best of four (1.72), and whose bound is by the noise that another run sees, calibrated: `python -m lab.fluid`.
+_CERTAIN, _CERTAIN_OF_PAIR = 1.645, 2.2
 #: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
 _PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
 #: Measurements of a suspect where a run had none.
@@ -102,8 +103,9 @@ def limits(
         if together is None or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
             return None
         of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
-        sure = least_loss(mapped, of_alone, kind, slowest=slowest) + _CERTAIN * of_alone
-        suspected = threshold + shared + _CERTAIN * seen
+        certain = _CERTAIN_OF_PAIR if kind == "pair" else _CERTAIN
+        sure = least_loss(mapped, of_alone, kind, slowest=slowest) + certain * of_alone
+        suspected = threshold + shared + certain * seen
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
 
