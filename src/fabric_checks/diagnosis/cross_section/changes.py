@@ -32,7 +32,7 @@ MOST_LOW = 0.25
 SHARED = float(np.log(0.6))
 #: A node was slow for a time if at least this share of its measurements of that time is low, and so many after it not.
 MOST_OF_TIME, FEWEST_AFTER = 0.8, 4
-#: The slowest test is far from the best one from so many times their median difference on: 1 in 600 of three normal
+#: The slowest test is far from the best one from so many times their median difference on: 1 in 460 of three normal
 #: deviates. A node comes and goes if that is so with so many partners.
 FAR_APART, FEWEST_PARTNERS = 3.0, 3
 #: A part is not blamed if more of the measurements alone of its slow pairs are not steady.
