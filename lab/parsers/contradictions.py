@@ -243,13 +243,21 @@ def latency_map(own):
 
 
 def rotate(own):
-    yield from own.common(["round", "sender", "receiver", "MBps", "phase"])
+    is_older = "slowest_MBps" not in own.columns
+    yield from own.common(["round", "sender", "receiver", "MBps", *([] if is_older else ["slowest_MBps"]), "phase"])
     ranks, confirm = int(own.head["ranks"][0]), own.options["confirm"]
     nodes = ranks // int(own.options.get("rails", 1))
-    pairs, slowest = defaultdict(set), defaultdict(lambda: math.inf)
-    for at, sender, receiver, rate, phase in own.rows:
+    tests, megabytes = own.number("tests"), own.number("messages") * own.number("size") / 1e6
+    pairs, least, most = defaultdict(set), defaultdict(float), defaultdict(float)
+    for at, sender, receiver, *rates, phase in own.rows:
         pairs[phase].add((number(sender), number(receiver)))
-        slowest[phase, at] = min(slowest[phase, at], number(rate))
+        best, slowest = number(rates[0]), number(rates[-1])
+        if not 0 < slowest <= best:
+            yield f"range: slowest {slowest}, best {best}"
+            continue
+        took_s = megabytes * ((tests - 1) / best + 1 / slowest)
+        least[phase, at] = max(least[phase, at], took_s)
+        most[phase, at] = max(most[phase, at], math.inf if is_older else tests * megabytes / slowest)
     alone, again, words = len(pairs["alone"]), len(pairs["together"]), own.head["suspects"][0]
     if words in ("none", "not measured again"):
         yield from those((alone + again > 0, f"suspects: {words}, but {again} and {alone} pairs have rows"))
@@ -265,8 +273,7 @@ def rotate(own):
             (int(repeated or 0) > min(int(count), again), f"suspects: {repeated} again, {again} have rows"),
         )
     transfers, elapsed = own.seconds("transfers"), own.seconds("elapsed")
-    megabytes = own.number("tests") * own.number("messages") * own.number("size") / 1e6
-    least_s = sum(megabytes / rate for (phase, _), rate in slowest.items() if phase != "leaf")
+    least_s = sum(took_s for (phase, _), took_s in least.items() if phase != "leaf")
     yield from those(
         (
             own.head["pattern"][0] != own.options["pattern"] or own.head["nodes"][0] != str(nodes),
@@ -276,7 +283,7 @@ def rotate(own):
             confirm not in ("yes", "no") or (words == "not measured again") != (confirm == "no"),
             f"options: confirm {confirm}",
         ),
-        (min(slowest.values()) <= 0, "range: a rate"),
+        (0.9999 * transfers.low > sum(most.values()), "time: transfers are more than the pairs take"),
         (least_s > 1.0001 * transfers.high, f"time: the pairs take {least_s:.6g} s, more than transfers"),
         (elapsed.high < transfers.low, "time: elapsed is less than transfers"),
         (elapsed.over(transfers).differs(span(own.head["elapsed over transfers"][0])), "time: elapsed over transfers"),

@@ -348,7 +348,8 @@ def _require_suspects(header: Mapping[str, str], phases: Mapping[str, Transfers]
     again = {phase: len(phases[phase]) for phase in PHASES[2:]}
     found = _SUSPECTS.fullmatch(text or "")
     alone, measured = (int(found[key] or 0) if found else 0 for key in ("alone", "again"))
-    fits = again["alone"] == alone * repeats and measured <= again["together"]
+    together = {*zip(phases["together"].sender.tolist(), phases["together"].receiver.tolist(), strict=True)}
+    fits = again["alone"] == alone * repeats and measured <= len(together)
     if (text is None and confirm) or (fits and (confirm and bool(found)) == any(again.values())):
         return
     rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
