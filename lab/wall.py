@@ -254,8 +254,8 @@ def nights(count):
 def live(count):
     """The same on a cluster of eight nodes, whose node n3 has half of its rate on every other night.
 
-    Values have no reference: other work on the host may make all of them slow. It has to be quiet besides. The receiver
-    is on the head node, whose network has no way to the host.
+    Run nothing else meanwhile: the links are as fast as two cores allow, and a night whose values vary is blind. Values
+    have no reference. The receiver is on the head node, whose network has no way to the host.
     """
     from tests.cluster.conftest import Cluster
     from tests.cluster.test_nights import ALL, Nights

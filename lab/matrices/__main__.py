@@ -115,12 +115,12 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
         by[record["way"]][record["fault"]].append(record)
         if record in faulty:
             is_visible = _group(record) != _GROUPS[2]
-            fault = record["fault"] if is_visible else f"{record['fault']}, at once: cannot be told"
+            fault = record["fault"] if is_visible else f"{record['fault']}, measured at once: not distinguishable"
             for name in (fault, record["condition"], f"routes {record['routing']}",
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)
     lines += ["", "## By fault, condition, routes and size, where pairs are measured more than once", ""]
-    of_faults = [name for fault in FAULTS for name in sorted(groups) if name.split(", at once")[0] == fault]
+    of_faults = [name for fault in FAULTS for name in sorted(groups) if name.split(", measured at once")[0] == fault]
     lines += _table(
         {name: groups[name] for name in [*of_faults, *CONDITIONS, *sorted(groups)] if groups[name]}, "faults"
     )

@@ -49,7 +49,7 @@ static const char method[] =
     "A test of a round: receivers post all receives, a barrier, then every sender starts its\n"
     "messages one after the other from one buffer. A receiver that has them all sends an empty\n"
     "acknowledgement at once, and the sender's clock stops when it is there. The bandwidth is\n"
-    "that of the best test: messages * size / time, in 10^6 bytes/s; that of the slowest is beside it.\n"
+    "that of the best test: messages * size / time, in 10^6 bytes/s; the slowest one follows it.\n"
     "An untimed message opens the connection before a round, unless --no-warm-up is given, as in a\n"
     "simulator; after it one byte per page is compared.\n"
     "\n"

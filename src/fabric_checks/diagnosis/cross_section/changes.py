@@ -72,8 +72,8 @@ def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
 def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
     """Return whether most measurements of some pairs alone are as fast as their best, and so is each test in these.
 
-    What is slow for some of the time is so for other pairs at each time, and does not show what these have in common.
-    The few measurements of one pair do not tell.
+    Pairs that are slow only some of the time do not show what they have in common. Too few measurements, as of one
+    pair, count as steady.
     """
     own = np.flatnonzero(np.isin(evidence.series.pair, pairs) & evidence.series.alone)
     return len(own) < 2 * FEWEST_LOW or float((~np.isnan(_losses(evidence)[own])).mean()) <= MOST_UNSTEADY

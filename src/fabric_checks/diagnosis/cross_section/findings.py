@@ -224,7 +224,7 @@ def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> 
     if change.usual is not None:
         at = f"at {change.share:.2f} of its own rate"
         text = f"{name} comes and goes: {at} in {change.low} of {change.of} measurements"
-        when = f"{span}; of others that is so in {100 * change.usual:.0f} % of the measurements or less"
+        when = f"{span}; other nodes vary so much in at most {100 * change.usual:.0f} % of their measurements"
     look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
     side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side)
     details = (when, f"only {side}", look) if side else (when, look)

@@ -16,8 +16,8 @@ from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvid
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
 
-#: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found; of a pair, whose rate alone is
-#: the best of four (1.72), and whose bound is by the noise that another run sees, calibrated: `python -m lab.fluid`.
+#: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found. A pair needs more: its rate is
+#: the best of four, with a longer tail (1.72), and the next run estimates its noise anew (by `python -m lab.fluid`).
 _CERTAIN, _CERTAIN_OF_PAIR = 1.645, 2.2
 #: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
 _PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
