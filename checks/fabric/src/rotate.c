@@ -97,7 +97,7 @@ static void keep_round(struct node *node)
 {
     const int to = node->roster.to[node->world->rank];
     const int from = node->roster.from[node->world->rank];
-    double mine = to >= 0 ? fc_best_MBps(node->plan, node->times) : 0.0;
+    double mine = to >= 0 ? fc_best_MBps(node->plan, node->plan->size, node->times, 1) : 0.0;
     double theirs = 0.0;
     if (node->plan->confirm) {
         FC_MPI(MPI_Sendrecv(&mine, 1, MPI_DOUBLE, fc_partner_or_null(to), tag_best, &theirs, 1, MPI_DOUBLE,

@@ -173,26 +173,23 @@ double fc_rate_MBps(const struct plan *plan, size_t size, double seconds)
     return (double)plan->messages * (double)size / seconds / 1e6;
 }
 
-double fc_best_MBps(const struct plan *plan, const double *times)
+double fc_best_MBps(const struct plan *plan, size_t size, const double *times, size_t stride)
 {
     double shortest = times[0];
     for (size_t test = 1; test < plan->tests; test++) {
-        shortest = times[test] < shortest ? times[test] : shortest;
+        shortest = times[test * stride] < shortest ? times[test * stride] : shortest;
     }
-    return fc_rate_MBps(plan, plan->size, shortest);
+    return fc_rate_MBps(plan, size, shortest);
 }
 
 double fc_print_row(struct node *node, const char *phase, int round, int sender, int receiver, size_t size,
                     const double *times, size_t stride)
 {
-    double shortest = times[0];
+    const double best = fc_best_MBps(node->plan, size, times, stride);
     double longest = times[0];
     for (size_t test = 1; test < node->plan->tests; test++) {
-        const double seconds = times[test * stride];
-        shortest = seconds < shortest ? seconds : shortest;
-        longest = seconds > longest ? seconds : longest;
+        longest = times[test * stride] > longest ? times[test * stride] : longest;
     }
-    const double best = fc_rate_MBps(node->plan, size, shortest);
     printf("%d %d %d %.6g %.6g %s\n", round, sender, receiver, best, fc_rate_MBps(node->plan, size, longest), phase);
     node->ledger.rows++;
     return best;

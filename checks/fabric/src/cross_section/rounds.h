@@ -123,10 +123,10 @@ double fc_median_of(const double *values, size_t count, double *scratch);
 /* Returns the bandwidth of messages of that size in a test. */
 double fc_rate_MBps(const struct plan *plan, size_t size, double seconds);
 
-/* Returns the bandwidth of the best test of `times`. */
-double fc_best_MBps(const struct plan *plan, const double *times);
+/* Returns the bandwidth of the best test; of the tests of a pair each is `stride` values of `times` after the last. */
+double fc_best_MBps(const struct plan *plan, size_t size, const double *times, size_t stride);
 
-/* Rank 0: prints the row of a pair; of its tests every `stride`-th value of `times` is one. Returns the best rate. */
+/* Rank 0: prints the row of a pair, with its best test and its slowest. Returns the best rate. */
 double fc_print_row(struct node *node, const char *phase, int round, int sender, int receiver, size_t size,
                     const double *times, size_t stride);
 
