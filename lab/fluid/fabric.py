@@ -220,7 +220,8 @@ class Fabric:
             factors[list(level.links)] *= factor
             change = min(change, until)
         real = self.base * factors[: len(self.base)]
-        pools = [RATE_MBps if key[0] < 0 else real[list(key)].sum() * share
+        # A pair at fault is slower than its two nodes, which may be of a slower kind.
+        pools = [min(self.base[key[1]], self.base[self.nodes + key[2]]) if key[0] < 0 else real[list(key)].sum() * share
                  for key, share in zip(self.virtual, self._filled, strict=True)]  # fmt: skip
         return np.concatenate([real, pools * factors[len(self.base) : -1], [np.inf]]), change
 

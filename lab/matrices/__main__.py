@@ -23,7 +23,17 @@ from .machines import CONDITIONS, FAULTS, build
 
 _RULES = ("blame", "ClusterKit", "straggler", "straggler, a tenth")
 _NODES_WITH_DEVICES = 24
-_GROUPS = ("hosts", "paths that can be seen", "paths at once")
+#: What a fault is compared with; the last three look like something else in what was measured.
+_GROUPS = (
+    "hosts and devices",
+    "with a cable or pair: each pair alone",
+    "with a cable or pair: at once, rounds and static routes known",
+    "with a cable or pair: at once, then what is listed, alone",
+    "pair: two values, of both directions, and heavy tails",
+    "with a cable between the only two leaves",
+    "with a cable or pair: at once, rounds or routes unknown",
+)
+_TOLD = 4
 #: Of so many seeds one is measured in the formats without repeats, which blame nobody.
 _RARELY = 4
 
@@ -50,7 +60,7 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
     verdicts = {"blame": scoring.ours(run, status, site), **scoring.others(table, site)}
     return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts), "condition": site.condition,
             "routing": f"static {fabric.table}" if fabric.routing == "static" else fabric.routing, "know": site.at.know,
-            "status": status,
+            "leaves": len(fabric.leaves), "status": status,
             "truth": [[fault.kind, *sorted(fault.names)] for fault in site.at.faults], "device": site.device,
             "seen": build(seed, fault, most).sees(),
             "s": round(time.monotonic() - began, 2),
@@ -67,11 +77,17 @@ def _counts(records: Sequence[dict[str, Any]], rule: str) -> str:
 
 def _group(record: dict[str, Any]) -> str:
     """Return what a fault is compared with: a cable or a pair shows only in pairs that are known to share nothing."""
-    if not {"cable", "pair"} & {kind for kind, *_ in record["truth"]}:
+    kinds, way = {kind for kind, *_ in record["truth"]}, WAYS[record["way"]]
+    if not {"cable", "pair"} & kinds:
         return _GROUPS[0]
-    way = WAYS[record["way"]]
     known = way.rounds and record["know"] == "full" and record["routing"].startswith("static")
-    return _GROUPS[1] if way.alone or way.again or known else _GROUPS[2]
+    if not (way.alone or way.again or known):
+        return _GROUPS[6]
+    if "cable" in kinds and record["leaves"] == 2:
+        return _GROUPS[5]
+    if way.few and "pair" in kinds and record["condition"] == "heavy tails":
+        return _GROUPS[4]
+    return _GROUPS[1 if way.alone else 2 if known else 3]
 
 
 def _table(rows: dict[str, list[dict[str, Any]]], first: str) -> list[str]:
@@ -98,32 +114,27 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
         "In the tables three rules side by side: `fabric-checks blame`, ClusterKit's, and the straggler analysis of "
         "nccl-tests (which always names somebody).", "", "## In all", "",
         "| | faults named where pairs are measured more than once | half | named, and nothing else "
-        "| hosts and devices named | with a cable or a pair: alone, or rounds and routes known | at once, not known "
-        "| something healthy blamed, of all trials |", "|---|---|---|---|---|---|---|---|",
+        "| of those that can be told | something healthy blamed, of all trials |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     for rule in _RULES:
         named, half = (sum(record[rule][name] for record in faulty) for name in ("named", "half"))
         false = sum(record[rule]["false"] for record in records)
         only = sum(record[rule]["named"] and not record[rule]["false"] for record in faulty)
-        of = {group: [record[rule]["named"] for record in faulty if _group(record) == group] for group in _GROUPS}
-        cells = (_share(named, len(faulty)), half, _share(only, len(faulty)),
-                 *(_share(sum(of[group]), len(of[group])) for group in _GROUPS))  # fmt: skip
+        told = [record[rule]["named"] for record in faulty if _group(record) in _GROUPS[:_TOLD]]
+        cells = _share(named, len(faulty)), half, _share(only, len(faulty)), _share(sum(told), len(told))
         lines.append(f"| {rule} | " + " | ".join(map(str, cells)) + f" | {_share(false, len(records))} |")
     by: dict[str, dict[str, list[dict[str, Any]]]] = {name: defaultdict(list) for name in WAYS}
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record["nodes"]):
         by[record["way"]][record["fault"]].append(record)
         if record in faulty:
-            is_visible = _group(record) != _GROUPS[2]
-            fault = record["fault"] if is_visible else f"{record['fault']}, measured at once: not distinguishable"
-            for name in (fault, record["condition"], f"routes {record['routing']}",
+            for name in (record["fault"], _group(record), record["condition"], f"routes {record['routing']}",
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)
-    lines += ["", "## By fault, condition, routes and size, where pairs are measured more than once", ""]
-    of_faults = [name for fault in FAULTS for name in sorted(groups) if name.split(", measured at once")[0] == fault]
-    lines += _table(
-        {name: groups[name] for name in [*of_faults, *CONDITIONS, *sorted(groups)] if groups[name]}, "faults"
-    )
+    lines += ["", "## Where pairs are measured more than once", "", "The last three groups cannot be told:", ""]
+    for title, names in (("group", _GROUPS), ("faults", (*FAULTS, *CONDITIONS, *sorted(set(groups) - {*_GROUPS})))):
+        lines += [*_table({name: groups[name] for name in names if groups[name]}, title), ""]
+    del lines[-1]
     for name, faults in by.items():
         if faults:
             lines += ["", f"## {name}", "", *_table({fault: faults[fault] for fault in FAULTS if fault in faults},

@@ -344,6 +344,7 @@ class Way:
     :param again: the pairs that the verb then lists are measured three times, alone, and given, too.
     :param alone: one pair ran at a time: by the format, or because the user says so.
     :param rounds: the format says which pairs ran at once.
+    :param few: a pair has two values, of both directions together.
     """
 
     write: Writer
@@ -354,17 +355,19 @@ class Way:
     again: bool = False
     alone: bool = False
     rounds: bool = False
+    few: bool = False
 
 
 WAYS = {
     "ClusterKit": Way(clusterkit, 1, False),
     "ClusterKit, two nights": Way(clusterkit, 2, True),
     "nccl-tests": Way(nccl_text, 1, False, True, 48, alone=True),
-    "nccl-tests, two nights": Way(nccl_text, 2, True, True, 48, alone=True),
+    "nccl-tests, two nights": Way(nccl_text, 2, True, True, 48, alone=True, few=True),
+    "nccl-tests, three nights": Way(nccl_text, 3, True, True, 48, alone=True),
     "nccl-tests JSON, two nights": Way(nccl_json, 2, True, False, 24, alone=True),
     "mpiGraph": Way(mpigraph, 1, False, rounds=True),
     "mpiGraph, two nights": Way(mpigraph, 2, True, rounds=True),
-    "LinkTest": Way(linktest, 1, True, False, 64, alone=True),
+    "LinkTest": Way(linktest, 1, True, False, 64, alone=True, few=True),
     "LinkTest, two nights": Way(linktest, 2, True, False, 64, alone=True),
     "superbench": Way(superbench, 1, False, True, rounds=True),
     "superbench, count 3": Way(partial(superbench, count=3), 1, True, True, rounds=True),

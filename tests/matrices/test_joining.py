@@ -2,13 +2,15 @@
 """Tables of several files and repeats, joined and judged."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.routing import STATIC, UNKNOWN_ROUTING
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices import again, joining
 from fabric_checks.matrices.model import End, PairTable, Row
@@ -90,6 +92,34 @@ def test_among_two_kinds_of_nodes_a_slow_one_is_held_to_its_own():
         assert found == ["node n3"], alone
 
 
+def test_with_half_of_the_nodes_slow_the_pairs_of_fast_nodes_are_held_to_these():
+    """Three quarters of the pairs are as slow as the slow kind: a usual pair is no pair of fast nodes."""
+    kind = np.where(np.arange(24) % 2, 1.0, 0.65)
+    own = np.minimum.outer(kind, kind)
+    own[:12, 12:] = np.minimum(own[:12, 12:], 0.75)  # on the way from half of them to the others
+    own[4] *= 0.8
+    _, report = judged([table(own * matrix(24, seed, noise=0.03)) for seed in (1, 2, 3)])
+    (kinds,) = (found for found in report.findings if found.kind == "kinds")
+    assert kinds.share == pytest.approx(0.65, abs=0.01)
+    assert "node n4" in [found.part for found in report.findings if found.is_fault]
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.0, []), (0.8, [("sender", "node n20", True)])])
+def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(share, expected):
+    """Where each pair was measured in one direction, a node may have no partner of its own kind in it."""
+    kind = np.where(np.arange(24) < 12, 1.0, 0.5)
+    rates = np.minimum.outer(kind, kind)
+    rates[20] *= share
+    tables = []
+    for seed in (1, 2, 3):
+        values = rates * matrix(24, seed)
+        rows = [(one, other) for one in range(24) for other in range(24) if one != other and (one > 1 or other >= 12)]
+        there = tuple(Row(End(f"n{one}"), End(f"n{other}"), values[one, other]) for one, other in rows)
+        tables.append(PairTable("Tool", "bandwidth", there, alone=False))
+    report = judged(tables)[1]
+    assert [found for found in parts(report) if found[0] != "kinds"] == expected
+
+
 def test_a_rate_of_both_directions_names_no_side():
     both = [np.minimum(values, values.T) for values in (matrix(16, seed, sender=(0, 0.7)) for seed in (1, 2))]
     _, report = judged([table(values, both_ways=True) for values in both])
@@ -140,13 +170,30 @@ def test_suspects_measured_again_are_certain():
     chosen, _ = again.pairs(run, report)
     ends = [frozenset((one.host, other.host)) for one, other in chosen]
     healthy = {pair for pair in ends if "n5" not in pair}
-    assert len(ends) == 2 * len(set(ends)) and 0 < len(healthy) <= again.HEALTHY_PAIRS, "one each of a few healthy ends"
+    assert len(ends) == 2 * len(set(ends)) and len(healthy) == 7, "all other nodes in pairs, each once"
+    assert len(frozenset.union(*healthy)) == 14
     values = matrix(16, 2, node=(5, 0.7))
     rows = [(int(one.host[1:]), int(other.host[1:])) for one, other in chosen]
     few = np.full((16, 16), np.nan)
     few[tuple(zip(*rows, strict=True))] = values[tuple(zip(*rows, strict=True))]
     repeats = [_table_of(few * factor) for factor in (1.0, 1.003, 0.998)]
     assert ("node", "node n5", True) in parts(judged([first, *repeats])[1])
+
+
+def test_other_pairs_on_the_cables_of_a_slow_pair_are_measured_again():
+    """Two leaves with two cables to each other, of which even and odd hosts take one each."""
+    hosts = tuple(f"n{node}" for node in range(16))
+    leaf = np.arange(16) // 8
+    cable = 2 * (np.arange(16) % 2)
+    arcs = np.array([np.where(leaf == 0, -1, cable), np.where(leaf == 1, -1, cable + 1)])
+    starts, ends = np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0])
+    known = FabricMap("a test", hosts, ("s0", "s1"), leaf, starts, ends, ("a", "b"), arcs.astype(np.int32))
+    tables = [table(matrix(16, 1, pair=(2, 9, 0.5)), alone=False)]
+    on_it = {("n0", "n11"), ("n0", "n13"), ("n0", "n15")}
+    for routing in (STATIC, UNKNOWN_ROUTING):
+        run, report = judged(tables, replace(known, routing=routing))
+        chosen = {(one.host, other.host) for one, other in again.pairs(run, report)[0]}
+        assert chosen & on_it == (on_it if routing == STATIC else set()), routing
 
 
 def _table_of(values):

@@ -8,15 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evaluation import Report
-from fabric_checks.diagnosis.cross_section.noise import levels_of_nodes
+from fabric_checks.diagnosis.cross_section.noise import ENOUGH_CONTROLS, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices.joining import Run
 from fabric_checks.matrices.model import End
 
 Pair = tuple[End, End]
 
-#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and the healthy pairs.
-PARTNERS, MOST_SLOW, HEALTHY_PAIRS = 3, 12, 3
+#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and of how many of these pairs the
+#: cables are measured with as many other pairs.
+PARTNERS, MOST_SLOW, MOST_OF_CABLES = 3, 12, 4
+#: The fewest healthy pairs, and the most if these do not yet reach ENOUGH_CONTROLS of the nodes.
+FEWEST_HEALTHY, MOST_HEALTHY = 8, 24
 #: A pair that no suspect explains is measured again from this loss on, as a logarithm, and so many deviations.
 LEAST, ERRORS = float(-np.log(0.9)), 4.0
 
@@ -35,8 +39,10 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     suspect = {run.ends[rank].host for rank in {*nodes, *(rank for pair in chosen for rank in pair)}}
     healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
     chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + chosen
-    for rank in healthy[:: max(len(healthy) // HEALTHY_PAIRS, 1)][:HEALTHY_PAIRS]:
-        chosen += [(rank, other) for other in _nearest(run, rank, healthy)[:1]]
+    if isinstance(report, Report):
+        chosen += _of_cables(report.mapped, slow[:MOST_OF_CABLES])
+    enough = int(np.ceil(len(run.ends) * ENOUGH_CONTROLS / 2))
+    chosen += _disjoint(run, healthy, min(max(enough, FEWEST_HEALTHY), MOST_HEALTHY))
     both = run.table.both_ways
     ways = [(min(pair, pair[::-1]),) if both else (pair, pair[::-1]) for pair in chosen]
     unique = dict.fromkeys(pair for each in ways for pair in each)
@@ -61,6 +67,29 @@ def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[i
     slow = np.flatnonzero(left & (rate < -max(LEAST, ERRORS * evidence.noise.scan)))
     slow = slow[np.argsort(rate[slow], kind="stable")]
     return list(zip(evidence.sender[slow].tolist(), evidence.receiver[slow].tolist(), strict=True))
+
+
+def _of_cables(mapped: MappedEvidence, slow: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return pairs of other nodes on each cable of slow pairs, by static routes: if they are slow, too, it is."""
+    evidence, found = mapped.evidence, list[tuple[int, int]]()
+    for pair in slow if mapped.known.has_routes else ():
+        own = (evidence.sender == pair[0]) & (evidence.receiver == pair[1])
+        others = ~(np.isin(evidence.sender, pair) | np.isin(evidence.receiver, pair))
+        for arc in np.unique(mapped.arcs[own]):
+            on = np.flatnonzero(others & (arc >= 0) & (mapped.arcs == arc).any(axis=1))[:PARTNERS]
+            found += list(zip(evidence.sender[on].tolist(), evidence.receiver[on].tolist(), strict=True))
+    return found
+
+
+def _disjoint(run: Run, healthy: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Return pairs of healthy ranks, evenly spread, with no rank twice."""
+    left, found = list(healthy), list[tuple[int, int]]()
+    while left:
+        rank = left.pop(0)
+        for other in _nearest(run, rank, left)[:1]:
+            left.remove(other)
+            found.append((rank, other))
+    return [found[at] for at in np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).astype(int))]
 
 
 def _nearest(run: Run, rank: int, healthy: Sequence[int]) -> list[int]:

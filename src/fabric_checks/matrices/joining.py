@@ -11,6 +11,7 @@ import polars as pl
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import names_text
+from fabric_checks.diagnosis.cross_section import kinds
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, NODE_QUANTILE, OF_MAD, levels_of_nodes
@@ -181,14 +182,20 @@ def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, 
 
 
 def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
-    """Return which rows are of pairs that show how healthy pairs differ: those near the usual rate.
+    """Return which rows are of pairs that show how healthy pairs differ: those near the usual rate of their kind.
 
     While others run most pairs may share cables; then the usual rate is that of the best pairs of a usual node.
     """
     rate = rows.select(pl.col("rate").median().over("sender", "receiver"))["rate"].to_numpy()
-    usual = float(np.median(rate))
+    ends = [rows[side].to_numpy().astype(np.int64) for side in ("sender", "receiver")]
     if at_once:
-        usual = float(np.nanmedian(levels_of_nodes(rate, rows["sender"].to_numpy(), ranks)[0]))
+        usual = float(np.nanmedian(levels_of_nodes(rate, ends[0], ranks)[0]))
+    else:
+        between = rows.with_columns(pair=ends[0] * ranks + ends[1], phase=pl.lit("alone")).filter(~pl.col("within"))
+        scan = between.filter(pl.col("repeat") == 0).with_columns(phase=pl.lit("scan"))
+        of_kind = kinds.of_rates(pl.concat((scan, between)).select("pair", "rate", "phase"), ranks)[1]
+        rate = rate - np.minimum(*(of_kind[side] for side in ends))
+        usual = float(np.median(rate))
     off = np.abs(rate - usual)
     near = off[rate >= usual] if at_once else off
     spread = max(OF_MAD * float(np.median(near)), LEAST_SPREAD)

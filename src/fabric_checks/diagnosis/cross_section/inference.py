@@ -153,7 +153,7 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     found: dict[int, list[Culprit]] = {}
     for kind, ends in _sides(evidence).items():
         best = evidence.alone + evidence.of_pair
-        loss, bar, level = losses_of_nodes(evidence, best, ends)
+        loss, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
         # Some faster pairs show that the others of a node share cables.
         ranks = np.concatenate(ends)
         above = np.tile(best, len(ends)) > (level + loss / 2)[ranks]
@@ -163,8 +163,9 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
         every = np.ones(evidence.ranks, dtype=bool)
         for one in range(1, int(turn.max()) + 1):
             pair, rate = series.pair[turn == one], series.rate[turn == one]
-            own = losses_of_nodes(evidence, rate + evidence.of_pair[pair], [side[pair] for side in ends])[0]
-            every &= ~(own < bar / 2)
+            of_turn = np.full(len(best), np.nan)
+            of_turn[pair] = rate
+            every &= ~(losses_of_nodes(evidence, of_turn, ends)[0] < bar / 2)
         few = len(np.unique(evidence.host[slow])) <= max(MOST_NODES, evidence.nodes // 16)
         for rank in slow.tolist():
             part = _of_ends(kind, (rank,), ends)
@@ -189,11 +190,14 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
 
     All are logarithms. The slowest nodes are compared with those that remain without them, the fastest of them first:
     if it is an outlier, so are the slower ones (Rosner, Percentage points for a generalized ESD many-outlier procedure,
-    Technometrics 25, 1983). Kinds that were not separated widen the spread of those that remain.
+    Technometrics 25, 1983). Kinds that were not separated widen the spread of those that remain. Pairs with a node of a
+    slower kind do not show how fast a node is.
 
-    :param rate: of pairs; :param ends: their senders, receivers, or both.
+    :param rate: of all pairs, as that of their kinds; :param ends: their senders, receivers, or both.
     """
-    level = levels_of_nodes(np.tile(rate, len(ends)), np.concatenate(ends), evidence.ranks)[0]
+    of_pair = evidence.of_pair
+    shown = [np.where(of_pair < evidence.of_kind[side], np.nan, rate + of_pair) for side in ends]
+    level = levels_of_nodes(np.concatenate(shown), np.concatenate(ends), evidence.ranks)[0]
     off, error = np.full(evidence.ranks, np.nan), np.ones(evidence.ranks)
     for kind in evidence.kinds:
         ranks = np.array(kind.ranks)
@@ -214,8 +218,7 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
 
 def least_of_nodes(evidence: Evidence) -> float | None:
     """Return the smallest loss of a node, as a share, that :func:`while_others_ran` would name; None if none."""
-    rate = evidence.alone + evidence.of_pair
-    bar = max(float(losses_of_nodes(evidence, rate, ends)[1].max()) for ends in _sides(evidence).values())
+    bar = max(float(losses_of_nodes(evidence, evidence.alone, ends)[1].max()) for ends in _sides(evidence).values())
     return 1 - float(np.exp(-bar)) if np.isfinite(bar) else None
 
 
