@@ -128,10 +128,10 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     ranks = len(number)
     slower = np.maximum(*(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks)))
     alone = np.array([_rate_alone(pairs.filter(slower == each), number == each) for each in range(len(shares))])
-    shown = alone - alone[0]
+    shown = alone - (alone[0] if np.isfinite(alone[0]) else np.nan)
     shares = np.where(np.isnan(shown), shares, shown)
     # Alone they may be as fast as the others: then they differ by what they share.
-    number = np.where(shown[number] > -LEAST_APART, 0, number)
+    number = np.where((shown[number] > -LEAST_APART) | np.isinf(alone[number]), 0, number)
     found = tuple(
         Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(shares[each]))) for each in np.unique(number)
     )
@@ -141,16 +141,22 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
 def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> float:
     """Return the rate of the pairs of a kind alone, which sharing does not change; NaN if that is not known.
 
-    It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each.
+    It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each,
+    without those of the node that has most: if it is at fault, they show that. Infinite if there are no others.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
     if len(control) >= FEWEST_OF_KIND:
         return float(np.median(control["rate"].to_numpy()))
-    best = np.full(len(of_kind), -np.inf)
-    for side in np.divmod(alone["pair"].to_numpy(), len(of_kind)):
-        np.maximum.at(best, side, alone["rate"].to_numpy())
+    best, ends = np.full(len(of_kind), -np.inf), np.divmod(alone["pair"].to_numpy(), len(of_kind))
+    count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
+    most = int(np.argmax(count))
+    others = (ends[0] != most) & (ends[1] != most)
+    for side in ends:
+        np.maximum.at(best, side[others], alone["rate"].to_numpy()[others])
     known = best[of_kind & ~np.isinf(best)]
-    return float(np.median(known)) if len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) else np.nan
+    if not len(known) and np.count_nonzero(count) > 1:
+        return np.inf
+    return float(np.median(known)) if len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - 1 else np.nan
 
 
 def _second_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> Array:
