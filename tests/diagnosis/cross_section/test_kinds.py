@@ -166,3 +166,23 @@ def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
     alone = rows("alone", {(0, 10): 0.95})
     found = [kinds.of_rates(table, 32)[0] for table in (rows("scan", scan), pl.concat([rows("scan", scan), alone]))]
     assert [(len(each), 10 in each[0].ranks) for each in found] == [(2, False), (2, True)]
+
+
+@pytest.mark.parametrize(
+    ("own", "count"),
+    [
+        ({}, 1),
+        (dict.fromkeys((16, 20, 24), 0.98), 1),
+        ({24: 0.98}, 1),
+        ({24: 0.8}, 2),
+        (dict.fromkeys((16, 20, 24), 0.8), 2),
+    ],
+)
+def test_what_is_slow_alone_with_one_node_only_is_no_kind(own, count):
+    """Three nodes are slow in the scan; alone they ran with the one at fault, and at ``own`` with a healthy one."""
+    scan = rows("scan", scan_of({16, 20, 24, 28}, set(), rate=0.85))
+    with_it = {(28, other): 0.8 for other in (*range(8, 28), 30)} | {(other, 28): 0.8 for other in (16, 20, 24)}
+    alone = rows("alone", with_it | {(other, 1): rate for other, rate in own.items()})
+    control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
+    found, of_kind = kinds.of_rates(pl.concat([scan, alone, control]), 32)
+    assert len(found) == count and of_kind.any() == (count > 1)

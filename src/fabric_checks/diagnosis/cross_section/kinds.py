@@ -127,10 +127,11 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     """
     ranks = len(number)
     slower = np.maximum(*(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks)))
-    alone = np.array([_rate_alone(pairs.filter(slower == each), number == each) for each in range(len(shares))])
-    shown = alone - (alone[0] if np.isfinite(alone[0]) else np.nan)
-    shares = np.where(np.isnan(shown), shares, shown)
-    # Alone they may be as fast as the others: then they differ by what they share.
+    of_each = [_rate_alone(pairs.filter(slower == each), number == each) for each in range(len(shares))]
+    alone, is_known = np.array([rate for rate, _ in of_each]), np.array([is_known for _, is_known in of_each])
+    shown = alone - (alone[0] if is_known[0] else np.nan)
+    shares = np.where(is_known & is_known[0], shown, shares)
+    # Alone they may be as fast as the others: then they differ by what they share. A few show that, too.
     number = np.where((shown[number] > -LEAST_APART) | np.isinf(alone[number]), 0, number)
     found = tuple(
         Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(shares[each]))) for each in np.unique(number)
@@ -138,15 +139,15 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     return found, shares[number]
 
 
-def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> float:
-    """Return the rate of the pairs of a kind alone, which sharing does not change; NaN if that is not known.
+def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> tuple[float, bool]:
+    """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
     It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each,
     without those of the node that has most: if it is at fault, they show that. Infinite if there are no others.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
     if len(control) >= FEWEST_OF_KIND:
-        return float(np.median(control["rate"].to_numpy()))
+        return float(np.median(control["rate"].to_numpy())), True
     best, ends = np.full(len(of_kind), -np.inf), np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
     most = int(np.argmax(count))
@@ -154,9 +155,9 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> float:
     for side in ends:
         np.maximum.at(best, side[others], alone["rate"].to_numpy()[others])
     known = best[of_kind & ~np.isinf(best)]
-    if not len(known) and np.count_nonzero(count) > 1:
-        return np.inf
-    return float(np.median(known)) if len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - 1 else np.nan
+    if not len(known):
+        return np.inf if np.count_nonzero(count) > 1 else np.nan, False
+    return float(np.median(known)), len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - 1
 
 
 def _second_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> Array:
