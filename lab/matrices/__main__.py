@@ -23,7 +23,7 @@ from .machines import CONDITIONS, FAULTS, build
 
 _RULES = ("blame", "ClusterKit", "straggler", "straggler, a tenth")
 _NODES_WITH_DEVICES = 24
-#: What a fault is compared with; the last three look like something else in what was measured.
+#: What a fault is compared with; from _TOLD on it looks like something else in what was measured.
 _GROUPS = (
     "hosts and devices",
     "with a cable or pair: each pair alone",
@@ -131,7 +131,8 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
             for name in (record["fault"], _group(record), record["condition"], f"routes {record['routing']}",
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)
-    lines += ["", "## Where pairs are measured more than once", "", "The last three groups cannot be told:", ""]
+    lines += ["", "## Where pairs are measured more than once", ""]
+    lines += [f"Not to be told: {'; '.join(name for name in _GROUPS[_TOLD:] if groups[name])}.", ""]
     for title, names in (("group", _GROUPS), ("faults", (*FAULTS, *CONDITIONS, *sorted(set(groups) - {*_GROUPS})))):
         lines += [*_table({name: groups[name] for name in names if groups[name]}, title), ""]
     del lines[-1]
