@@ -189,7 +189,7 @@ def test_other_pairs_on_the_cables_of_a_slow_pair_are_measured_again():
     starts, ends = np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0])
     known = FabricMap("a test", hosts, ("s0", "s1"), leaf, starts, ends, ("a", "b"), arcs.astype(np.int32))
     tables = [table(matrix(16, 1, pair=(2, 9, 0.5)), alone=False)]
-    on_it = {("n0", "n11"), ("n0", "n13"), ("n0", "n15")}
+    on_it = {("n0", "n11"), ("n1", "n13"), ("n3", "n15")}
     for routing in (STATIC, UNKNOWN_ROUTING):
         run, report = judged(tables, replace(known, routing=routing))
         chosen = {(one.host, other.host) for one, other in again.pairs(run, report)[0]}

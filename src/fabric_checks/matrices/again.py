@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choose the pairs to measure again: suspects with healthy partners, slow pairs, and healthy pairs as controls."""
+"""Choose the pairs to measure again: suspects with healthy partners, slow pairs, their cables, and healthy pairs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.cross_section.noise import ENOUGH_CONTROLS, levels_of_nodes
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.latency_map import evaluation as latency
+from fabric_checks.matrices import formats
 from fabric_checks.matrices.joining import Run
 from fabric_checks.matrices.model import End
 
 Pair = tuple[End, End]
 
-#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and of how many of these pairs the
-#: cables are measured with as many other pairs.
+#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and for how many of these as many
+#: pairs of other nodes are added on each of their cables.
 PARTNERS, MOST_SLOW, MOST_OF_CABLES = 3, 12, 4
-#: The fewest healthy pairs, and the most if these do not yet reach ENOUGH_CONTROLS of the nodes.
-FEWEST_HEALTHY, MOST_HEALTHY = 8, 24
+#: The fewest healthy pairs, also for programs that measure all pairs of some nodes at once; as many as reach
+#: ENOUGH_CONTROLS of the nodes for others, but no fewer and no more than these.
+FEW_HEALTHY, LEAST_HEALTHY, MOST_HEALTHY = 3, 8, 24
 #: A pair that no suspect explains is measured again from this loss on, as a logarithm, and so many deviations.
 LEAST, ERRORS = float(-np.log(0.9)), 4.0
 
@@ -40,9 +42,11 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
     chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + chosen
     if isinstance(report, Report):
-        chosen += _of_cables(report.mapped, slow[:MOST_OF_CABLES])
+        once = list({frozenset(pair): pair for pair in reversed(slow)}.values())[::-1]
+        chosen += _of_cables(report.mapped, once[:MOST_OF_CABLES], nodes)
     enough = int(np.ceil(len(run.ends) * ENOUGH_CONTROLS / 2))
-    chosen += _disjoint(run, healthy, min(max(enough, FEWEST_HEALTHY), MOST_HEALTHY))
+    of_pairs = min(max(enough, LEAST_HEALTHY), MOST_HEALTHY)
+    chosen += _disjoint(run, healthy, FEW_HEALTHY if formats.measures_nodes(run.table) else of_pairs)
     both = run.table.both_ways
     ways = [(min(pair, pair[::-1]),) if both else (pair, pair[::-1]) for pair in chosen]
     unique = dict.fromkeys(pair for each in ways for pair in each)
@@ -69,26 +73,30 @@ def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[i
     return list(zip(evidence.sender[slow].tolist(), evidence.receiver[slow].tolist(), strict=True))
 
 
-def _of_cables(mapped: MappedEvidence, slow: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _of_cables(
+    mapped: MappedEvidence, slow: Sequence[tuple[int, int]], suspects: Sequence[int]
+) -> list[tuple[int, int]]:
     """Return pairs of other nodes on each cable of slow pairs, by static routes: if they are slow, too, it is."""
     evidence, found = mapped.evidence, list[tuple[int, int]]()
+    host, ends = evidence.host, (evidence.sender, evidence.receiver)
     for pair in slow if mapped.known.has_routes else ():
-        own = (evidence.sender == pair[0]) & (evidence.receiver == pair[1])
-        others = ~(np.isin(evidence.sender, pair) | np.isin(evidence.receiver, pair))
+        own = (ends[0] == pair[0]) & (ends[1] == pair[1])
+        left = ~np.any([np.isin(host[side], host[[*pair, *suspects]]) for side in ends], axis=0)
         for arc in np.unique(mapped.arcs[own]):
-            on = np.flatnonzero(others & (arc >= 0) & (mapped.arcs == arc).any(axis=1))[:PARTNERS]
-            found += list(zip(evidence.sender[on].tolist(), evidence.receiver[on].tolist(), strict=True))
+            for _ in range(PARTNERS if arc >= 0 else 0):
+                on = np.flatnonzero(left & (mapped.arcs == arc).any(axis=1))
+                if len(on):  # each time of nodes that none of the others has
+                    found.append((int(ends[0][on[0]]), int(ends[1][on[0]])))
+                    left &= ~np.any([np.isin(host[side], host[list(found[-1])]) for side in ends], axis=0)
     return found
 
 
 def _disjoint(run: Run, healthy: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Return pairs of healthy ranks, evenly spread, with no rank twice."""
-    left, found = list(healthy), list[tuple[int, int]]()
-    while left:
-        rank = left.pop(0)
-        for other in _nearest(run, rank, left)[:1]:
-            left.remove(other)
-            found.append((rank, other))
+    """Return pairs of neighbours among healthy ranks, with devices of one name, evenly spread and no rank twice."""
+    by_device: dict[str, list[int]] = {}
+    for rank in healthy:
+        by_device.setdefault(run.ends[rank].device, []).append(rank)
+    found = [pair for ranks in by_device.values() for pair in zip(ranks[::2], ranks[1::2], strict=False)]
     return [found[at] for at in np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).astype(int))]
 
 

@@ -77,13 +77,22 @@ def _why_unknown(text: str) -> str:
     return f"this is no matrix of pairs as these print it: {known}; docs/blame.md has an example of each"
 
 
+def _command(table: PairTable) -> str:
+    return next((each.NEXT for each in READERS if table.format == each.NAME), "")
+
+
+def measures_nodes(table: PairTable) -> bool:
+    """Return whether the program of a table measures all pairs of the nodes that it is given."""
+    return "{hostfile}" in _command(table)
+
+
 def again(table: PairTable, pairs: Sequence[tuple[End, End]], file: str) -> tuple[str, list[str]]:
     """Return what measures pairs again as a table has them: the content of a file, and the commands.
 
     :param file: the name of that file.
     """
-    command = next((each.NEXT for each in READERS if table.format == each.NAME), "")
-    if "{hostfile}" in command:
+    command = _command(table)
+    if measures_nodes(table):
         hosts = list(dict.fromkeys(end.host for pair in pairs for end in pair))
         hosts = hosts[: len(hosts) // 2 * 2]  # some pair all nodes; the last is a healthy one
         text = "".join(f"{host}\n" for host in hosts)

@@ -186,3 +186,10 @@ def test_what_is_slow_alone_with_one_node_only_is_no_kind(own, count):
     control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
     found, of_kind = kinds.of_rates(pl.concat([scan, alone, control]), 32)
     assert len(found) == count and of_kind.any() == (count > 1)
+
+
+def test_what_is_slow_alone_with_the_gpus_of_one_node_only_is_no_kind():
+    scan = rows("scan", scan_of(set(range(16, 32)), set(), rate=0.85))
+    alone = rows("alone", {(28 + other % 4, other): 0.8 for other in range(8, 28)})
+    control = rows("control", {(0, 4): 1.0, (1, 5): 1.0, (2, 6): 1.0})
+    assert len(kinds.of_rates(pl.concat([scan, alone, control]), 32, rails=4)[0]) == 1

@@ -165,13 +165,14 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             pair, rate = series.pair[turn == one], series.rate[turn == one]
             of_turn = np.full(len(best), np.nan)
             of_turn[pair] = rate
-            every &= ~(losses_of_nodes(evidence, of_turn, ends)[0] < bar / 2)
+            every &= losses_of_nodes(evidence, of_turn, ends)[0] >= bar / 2
         few = len(np.unique(evidence.host[slow])) <= max(MOST_NODES, evidence.nodes // 16)
         for rank in slow.tolist():
             part = _of_ends(kind, (rank,), ends)
-            below = part.pairs[evidence.alone[part.pairs] < -loss[rank] / 2]
             # With partners of a slower kind a node is as slow as these.
-            sure = few and bool(every[rank]) and 3 * len(below) >= len(part.pairs)
+            own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
+            below = own[evidence.alone[own] < -loss[rank] / 2]
+            sure = few and bool(every[rank]) and len(below) >= max(FEWEST_PARTNERS, len(own) / 3)
             culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
@@ -193,7 +194,8 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
     Technometrics 25, 1983). Kinds that were not separated widen the spread of those that remain. Pairs with a node of a
     slower kind do not show how fast a node is.
 
-    :param rate: of all pairs, as that of their kinds; :param ends: their senders, receivers, or both.
+    :param rate: of all pairs, relative to that of their kinds; NaN where not measured.
+    :param ends: their senders, receivers, or both.
     """
     of_pair = evidence.of_pair
     shown = [np.where(of_pair < evidence.of_kind[side], np.nan, rate + of_pair) for side in ends]
@@ -217,9 +219,15 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
 
 
 def least_of_nodes(evidence: Evidence) -> float | None:
-    """Return the smallest loss of a node, as a share, that :func:`while_others_ran` would name; None if none."""
-    bar = max(float(losses_of_nodes(evidence, evidence.alone, ends)[1].max()) for ends in _sides(evidence).values())
-    return 1 - float(np.exp(-bar)) if np.isfinite(bar) else None
+    """Return the smallest loss of a node, as a share, that :func:`while_others_ran` would name; None if none.
+
+    None, too, if a node has no pairs of its own kind: it would not be named.
+    """
+    smallest = 0.0
+    for ends in _sides(evidence).values():
+        _, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
+        smallest = max(smallest, float(bar.max()), np.inf if np.isnan(level[np.concatenate(ends)]).any() else 0.0)
+    return 1 - float(np.exp(-smallest)) if np.isfinite(smallest) else None
 
 
 def _sides(evidence: Evidence) -> dict[str, Sequence[Numbers]]:
@@ -587,12 +595,13 @@ def _culprit(
         # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
         became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS
         sure &= became or _has_neighbours(mapped, part, choice.since)
-        # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect. The
-        # other direction of a suspect is measured again as well, and may be missing from the scan.
-        sure &= part.kind != "pair" or bool(evidence.scan[slow[0]] < middle)
         if part.kind == "pair":
             back = (evidence.sender == part.key[1]) & (evidence.receiver == part.key[0]) & ~np.isnan(evidence.alone)
             back &= (evidence.alone < middle) & (not evidence.both_ways)
+            # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: it
+            # was slow in the scan, too, or, if it is missing there, so was its other direction.
+            scanned = evidence.scan[slow[0]]
+            sure &= bool((evidence.scan[back] < middle).any() if np.isnan(scanned) else scanned < middle)
             best = float(evidence.alone[np.union1d(slow, np.flatnonzero(back))].max())
             sure &= low_each_time(evidence, best, with_reverse=bool(back.any())) < CHANCE
     else:

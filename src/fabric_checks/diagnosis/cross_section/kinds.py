@@ -116,10 +116,12 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     chance = max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART)
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
-    return _by_rates_alone(pairs, number, centres - centres[0])
+    return _by_rates_alone(pairs, number, centres - centres[0], rails)
 
 
-def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array) -> tuple[tuple[Kind, ...], Array]:
+def _by_rates_alone(
+    pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int
+) -> tuple[tuple[Kind, ...], Array]:
     """Return the kinds and shares of :func:`of_rates`, with shares by pairs measured alone where there are enough.
 
     :param pairs: a row for each pair; :param number: of each rank the number of its kind by the scan.
@@ -127,11 +129,11 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     """
     ranks = len(number)
     slower = np.maximum(*(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks)))
-    of_each = [_rate_alone(pairs.filter(slower == each), number == each) for each in range(len(shares))]
+    of_each = [_rate_alone(pairs.filter(slower == each), number == each, rails) for each in range(len(shares))]
     alone, is_known = np.array([rate for rate, _ in of_each]), np.array([is_known for _, is_known in of_each])
     shown = alone - (alone[0] if is_known[0] else np.nan)
     shares = np.where(is_known & is_known[0], shown, shares)
-    # Alone they may be as fast as the others: then they differ by what they share. A few show that, too.
+    # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are enough.
     number = np.where((shown[number] > -LEAST_APART) | np.isinf(alone[number]), 0, number)
     found = tuple(
         Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(shares[each]))) for each in np.unique(number)
@@ -139,25 +141,25 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     return found, shares[number]
 
 
-def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_]) -> tuple[float, bool]:
+def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> tuple[float, bool]:
     """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
-    It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each,
-    without those of the node that has most: if it is at fault, they show that. Infinite if there are no others.
+    It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each
+    rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN without any.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
     if len(control) >= FEWEST_OF_KIND:
         return float(np.median(control["rate"].to_numpy())), True
     best, ends = np.full(len(of_kind), -np.inf), np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
-    most = int(np.argmax(count))
-    others = (ends[0] != most) & (ends[1] != most)
+    most = int(np.argmax(np.add.reduceat(count, np.arange(0, len(count), rails))))
+    others = (ends[0] // rails != most) & (ends[1] // rails != most)
     for side in ends:
         np.maximum.at(best, side[others], alone["rate"].to_numpy()[others])
     known = best[of_kind & ~np.isinf(best)]
     if not len(known):
-        return np.inf if np.count_nonzero(count) > 1 else np.nan, False
-    return float(np.median(known)), len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - 1
+        return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
+    return float(np.median(known)), len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - rails
 
 
 def _second_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> Array:

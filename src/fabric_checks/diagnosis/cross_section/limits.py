@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from fabric_checks.parsers.rotate import Transfers
 #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found. A pair needs more: its rate is
 #: the best of four, with a longer tail (1.72), and the next run estimates its noise anew (by `python -m lab.fluid`).
 _CERTAIN, _CERTAIN_OF_PAIR = 1.645, 2.2
+#: So much larger the spread of nodes may be in the next run, where controls reach too few nodes to bound it.
+_NEXT_SPREAD = 1.5
 #: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
 _PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
 #: Measurements of a suspect where a run had none.
@@ -28,7 +30,7 @@ _ALL = 0.99
 #: With fewer nodes most pairs, or all, belong to a slow node, or pair, and there is nothing to compare it with.
 _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
 #: A pair is named only if it is measured alone, which has to be as likely as this.
-_FOUND = 0.9
+_FOUND = 0.95
 #: A night that would miss a fault of this share has a note of it.
 A_TENTH = 0.10
 
@@ -96,6 +98,9 @@ def limits(
     medians = [np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])]
     shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), threshold - best)
 
+    if noise.nodes > noise.most:
+        noise = replace(noise, nodes=_NEXT_SPREAD * noise.nodes)
+        mapped = replace(mapped, evidence=replace(evidence, noise=noise))
     of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
     slowest = by_chance(mapped, np.flatnonzero(of_slow))
 
