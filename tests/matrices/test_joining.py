@@ -118,6 +118,7 @@ def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(
         tables.append(PairTable("Tool", "bandwidth", there, alone=False))
     report = judged(tables)[1]
     assert [found for found in parts(report) if found[0] != "kinds"] == expected
+    assert report.limits.node is None, "n0 and n1 would not be named"
 
 
 def test_a_rate_of_both_directions_names_no_side():

@@ -13,6 +13,7 @@ from fabric_checks.diagnosis.cross_section.inference import (
     _has_neighbours,
     _low_in_scan,
     _Search,
+    explain,
     slow_since_scan,
 )
 from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
@@ -130,3 +131,20 @@ def test_what_became_slow_is_a_node_if_all_its_pairs_alone_are_slow(pairs, expec
     found = slow_since_scan(SimpleNamespace(evidence=evidence), np.flatnonzero(alone < -0.1))
     assert (found and (found.part.kind, found.part.key)) == expected
     assert found is None or (not found.sure and found.share == pytest.approx(np.exp(-0.7)))
+
+
+@pytest.mark.parametrize(("in_scan", "is_sure"), [(-0.35, True), (-0.02, False)])
+def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(in_scan, is_sure):
+    """The scan has one direction of a pair that is slow both ways; traffic of others may begin after it."""
+    wiring, known = wired("fat tree 2", 32, "d-mod-k")
+    pair = 8, 21
+    output = run(Fabric(wiring, known, Noise(0.03), 5, pairs=dict.fromkeys((pair, pair[::-1]), 0.7)))
+    mapped = on_map(of_output(output), output.hosts, known)
+    found = mapped.evidence
+    there, back = (int(np.flatnonzero((found.sender == a) & (found.receiver == b))[0]) for a, b in (pair, pair[::-1]))
+    assert np.isnan(found.scan[back]) and not np.isnan(found.scan[there])
+    scan = found.scan.copy()
+    scan[there] = in_scan
+    mapped = replace(mapped, evidence=replace(found, scan=scan))
+    sure = {each.part.key for each in explain(mapped)[0] if each.sure}
+    assert sure == ({pair, pair[::-1]} if is_sure else set())

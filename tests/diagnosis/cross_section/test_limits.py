@@ -51,6 +51,18 @@ def test_a_pair_has_a_limit_only_where_there_is_time_to_measure_it():
     assert found.metrics()["smallest_pair_fault"] == 100
 
 
+def test_a_claim_on_pairs_allows_for_another_spread_of_nodes_in_the_next_run():
+    measured, known = output("fat tree 2", 32, "d-mod-k")
+    mapped = on_map(of_output(measured), measured.hosts, known)
+
+    def claim(nodes, most):
+        noise = replace(mapped.evidence.noise, nodes=nodes, most=most)
+        own = replace(mapped, evidence=replace(mapped.evidence, noise=noise))
+        return limits(own, 0.06, measured.phases["together"]).pair
+
+    assert claim(0.04, 0.03) == pytest.approx(claim(0.06, 0.06)) and claim(0.04, 0.03) > claim(0.04, 0.04)
+
+
 def test_a_faster_cable_has_to_lose_more():
     measured, known = output("fat tree 2", 16, "d-mod-k")
     plain, fast = (
