@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section import bandwidths, evidence, findings, inference, leaves, map_fit, parts
+from fabric_checks.diagnosis.cross_section import (
+    bandwidths,
+    evidence,
+    findings,
+    inference,
+    kinds,
+    leaves,
+    map_fit,
+    parts,
+)
 from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import Limits, limits
@@ -157,6 +166,13 @@ def of_run(
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
     doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
+    of_kind = mapped.evidence.of_kind
+    nodes = [each for each in findings.faults(found) if each.kind == "node" and len(each.ranks) == 1]
+    blamed = {each.ranks[0]: float(of_kind[each.ranks[0]] + np.log(each.share)) for each in nodes}
+    of_kinds = kinds.with_blamed(of_kind, blamed) if mapped.evidence.rails == 1 else None
+    if of_kinds is not None:
+        mapped = parts.on_map(evidence.of_output(output, of_kinds), mapped.nodes, known)
+        found = findings.find(output, mapped)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
