@@ -114,7 +114,8 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
         "In the tables three rules side by side: `fabric-checks blame`, ClusterKit's, and the straggler analysis of "
         "nccl-tests (which always names somebody).", "", "## In all", "",
         "| | faults named where pairs are measured more than once | half | named, and nothing else "
-        "| of those that can be told | something healthy blamed, of all trials |", "|---|---|---|---|---|---|",
+        "| of the distinguishable faults, named | trials in which something healthy was blamed |",
+        "|---|---|---|---|---|---|",
     ]  # fmt: skip
     for rule in _RULES:
         named, half = (sum(record[rule][name] for record in faulty) for name in ("named", "half"))
@@ -132,7 +133,7 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
                          f"{record['nodes']} nodes"):  # fmt: skip
                 groups[name].append(record)
     lines += ["", "## Where pairs are measured more than once", ""]
-    lines += [f"Not to be told: {'; '.join(name for name in _GROUPS[_TOLD:] if groups[name])}.", ""]
+    lines += [f"Not distinguishable: {'; '.join(name for name in _GROUPS[_TOLD:] if groups[name])}.", ""]
     for title, names in (("group", _GROUPS), ("faults", (*FAULTS, *CONDITIONS, *sorted(set(groups) - {*_GROUPS})))):
         lines += [*_table({name: groups[name] for name in names if groups[name]}, title), ""]
     del lines[-1]

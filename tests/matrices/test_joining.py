@@ -197,6 +197,13 @@ def test_other_pairs_on_the_cables_of_a_slow_pair_are_measured_again():
         assert chosen & on_it == (on_it if routing == STATIC else set()), routing
 
 
+@pytest.mark.parametrize(("program", "count"), [("mpiGraph", again.FEW_HEALTHY), ("Tool", 7)])
+def test_programs_that_measure_all_pairs_of_some_nodes_get_few_healthy_ones(program, count):
+    run, report = judged([replace(table(matrix(16, 1, node=(5, 0.7)), alone=False), format=program)])
+    ends = [frozenset((one.host, other.host)) for one, other in again.pairs(run, report)[0]]
+    assert len({pair for pair in ends if "n5" not in pair}) == count
+
+
 def _table_of(values):
     """Return the table of the pairs that have a value, measured alone."""
     there = np.argwhere(~np.isnan(values)).tolist()

@@ -98,7 +98,7 @@ def limits(
     medians = [np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])]
     shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), threshold - best)
 
-    if noise.nodes > noise.most:
+    if noise.nodes > noise.most:  # not bounded by controls: it differs from run to run
         noise = replace(noise, nodes=_NEXT_SPREAD * noise.nodes)
         mapped = replace(mapped, evidence=replace(evidence, noise=noise))
     of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
