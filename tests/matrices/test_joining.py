@@ -197,6 +197,14 @@ def test_other_pairs_on_the_cables_of_a_slow_pair_are_measured_again():
         assert chosen & on_it == (on_it if routing == STATIC else set()), routing
 
 
+def test_a_node_of_the_fewer_fast_ones_is_named_by_the_pairs_of_these():
+    kind = np.where(np.arange(24) < 8, 1.0, 0.5)
+    rates = np.minimum.outer(kind, kind)
+    rates[3, :8] *= 0.75
+    report = judged([table(rates * matrix(24, seed), alone=False) for seed in (1, 2, 3)])[1]
+    assert [found for found in parts(report) if found[0] != "kinds"] == [("sender", "node n3", True)]
+
+
 @pytest.mark.parametrize(("program", "count"), [("mpiGraph", again.FEW_HEALTHY), ("Tool", 7)])
 def test_programs_that_measure_all_pairs_of_some_nodes_get_few_healthy_ones(program, count):
     run, report = judged([replace(table(matrix(16, 1, node=(5, 0.7)), alone=False), format=program)])
