@@ -303,7 +303,7 @@ def trial(program, whole, right, text, way):
     kind = "contradicting" if kinds - {"layout", "unread"} else "layout" if "layout" in kinds else "unread"
     kind = kind if kinds else "not tellable"
     if found[0] == right[0]:
-        kind = "head, contradicting" if kinds else "head only"
+        kind = "head contradicting" if kinds - {"layout", "unread"} else "head only"
     return kind, way, whole.name, f"{claims[:2]} {difference(whole.text, text)}"
 
 
@@ -314,7 +314,7 @@ def difference(whole, text):
     return f"line {at + 1}: {' / '.join(a[at : at + 1])[:110]!r} -> {' / '.join(b[at : at + 1])[:110]!r}"
 
 
-COLUMNS = ("damaged", "refused", "same values", "head only", "head, contradicting", "not tellable", "layout", "unread",
+COLUMNS = ("damaged", "refused", "same values", "head only", "head contradicting", "not tellable", "layout", "unread",
            "contradicting", "crash", "bad message", "harmless", "harmless not read")  # fmt: skip
 
 

@@ -35,6 +35,11 @@ def test_other_separators_quotes_line_ends_and_marks_are_read(separator):
     assert cells(formats.parse("\ufeff" + text.replace("\n", "\r\n"))[0]) == cells(formats.parse(LONG)[0])
 
 
+def test_a_comment_does_not_choose_the_separator():
+    unit, rest = LONG.split("\n", 1)
+    assert cells(formats.parse(f"{unit}\n#\tmeasured; at night\n{rest}")[0]) == cells(formats.parse(LONG)[0])
+
+
 def test_the_last_cell_of_a_matrix_with_tabs_may_be_lost_with_the_blanks():
     text = csv_text(matrix(3, 1))
     assert cells(formats.parse(text.replace(",", "\t").replace("s\t l", "s, l"))[0]) == cells(formats.parse(text)[0])

@@ -128,6 +128,9 @@ def test_a_failed_build_lists_the_cases_that_did_not_run():
     (found,) = observed(session(case("A"), BUILD, missed)).findings
     assert "could not be built: build system error: cc not found" in found.title
     assert found.cases == {BUILD.name, missed.name}
+    assert [line for line in found.details if "did not run" in line] == [
+        f"among the cases that need it and did not run: {missed.name}"
+    ]
     alone = observed(session(BUILD, missed))
     assert not alone.findings and alone.failures[0].startswith("nothing could be built")
 

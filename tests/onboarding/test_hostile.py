@@ -2,6 +2,7 @@
 """Names that would do something, from every tool: none of them does it, in a file, on screen or in a job script."""
 
 import ast
+import re
 
 import pytest
 
@@ -131,4 +132,5 @@ def test_many_names_are_not_all_shown(capsys):
     lines = "".join(f"a;{number}|up|1|1|1|idle|(null)\n" for number in range(500))
     lines += "one|up|1|1|1|idle|(null)\n"
     console.print(*shown(look(Recorded(f"$ sinfo --noheader --format=%P|%a|%D|%X|%Y|%T|%G\n{lines}"), "x")))
-    assert len(capsys.readouterr().out.splitlines()) < 40
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) < 40 and re.search("(a|one): [0-9]+", printed)

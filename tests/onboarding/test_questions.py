@@ -55,6 +55,11 @@ def test_few_questions_are_asked_and_each_guess_is_an_answer():
             assert question.read(guess) == question.guess
 
 
+def test_of_many_nodes_a_few_are_proposed_and_it_says_why():
+    (nodes,) = [each for each in asked(look(site("slurm_infiniband"), "login2")) if each.key == "nodes"]
+    assert nodes.why == f"{nodes.guess} of 128, so that a night fits a busy machine" and not nodes.certain
+
+
 def test_what_slurm_lets_one_choose_is_asked():
     """A QOS of several, a kind of node of several, the GPUs of nodes; in each partition its own."""
     found = look(site("slurm_gpus"), "dune-login1")

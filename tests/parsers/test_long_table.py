@@ -12,7 +12,7 @@ HEAD = "# fabric-checks rotate 1\n# columns: round MBps\n"
 
 
 def parse(body, rows=2):
-    text = f"{HEAD}{body}# complete: {rows} rows\n"
+    text = f"{HEAD}{body}# ranks: 1\n# rank 0: host a\n# complete: {rows} rows\n"
     return long_table.parse(text, "rotate", TYPES, pl.col("MBps") > 0, "a rate above 0 was expected")[1]
 
 

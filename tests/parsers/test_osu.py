@@ -102,6 +102,10 @@ def test_columns_that_the_titles_lack_are_those_of_f():
     head = "# OSU MPI Broadcast Latency Test v5.9\n# Size       Avg Latency(us)\n"
     row = osu.parse(f"{head}1   1.50   1.40   1.60   1000\n", "bcast", [1]).rows[0]
     assert row.values == {"latency_us": 1.5, "min_latency_us": 1.4, "max_latency_us": 1.6, "iterations": 1000}
+    assert (
+        osu.parse(f"{head}# Datatype: MPI_CHAR.\n\n1   1.50   1.40   1.60   1000\n", "bcast", [1]).rows[0].values
+        == row.values
+    )
     for cells in ("1   1.50   1.40", "1   1.50   1.55   1.60   1000", "1   1.50   1.40   1.60   x"):
         with pytest.raises(OutputError, match=r"line 3: (a row of 2 columns was|min_latency_us .* not in this order)"):
             osu.parse(f"{head}{cells}\n", "bcast", [1])

@@ -70,7 +70,9 @@ HEAD += "# columns: size_B {columns}\n"
 def one_row(isend):
     """Return an output of one size with these cells for isend."""
     columns = " ".join(f"{transfer}_{name}" for transfer in overlap.TRANSFERS for name in NAMES)
-    return HEAD.format(columns=columns) + ROW.format(isend=isend) + "\n# complete: 1 rows\n"
+    return (
+        HEAD.format(columns=columns) + ROW.format(isend=isend) + "\n# ranks: 1\n# rank 0: host a\n# complete: 1 rows\n"
+    )
 
 
 @pytest.mark.parametrize(

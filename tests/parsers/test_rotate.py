@@ -262,6 +262,10 @@ def test_what_is_no_progress_is_not_passed_over(golden):
         ),
         ("16 measured again, 6 alone", "16 measured again, 5 alone", "but measured again are .*, 24 alone"),
         ("# suspects: 16 pairs", "# suspects: x pairs", "'suspects' is 'x pairs"),
+        ("# suspects: 16 pairs", "# suspects: 57 pairs", "'suspects' is '57 pairs of 56"),
+        ("# suspects: 16 pairs", "# suspects: 15 pairs", "'suspects' is '15 pairs of 56"),
+        ("16 pairs of 56", "16 pairs of 560", "'suspects' is '16 pairs of 560"),
+        ("0 senders, 0 receivers", "0 senders", "'suspects' is '16 pairs of 56, 0 senders;"),
         ("confirm yes", "confirm no", "but measured again are 43 together"),
     ],
 )
@@ -290,6 +294,16 @@ def test_flows_at_once_are_smaller_messages(text):
     assert rotate.parse(whole).transfers_s == 86
     with pytest.raises(OutputError, match="the slowest pairs of the tests"):
         rotate.parse(whole.replace(" 900 leaf", " 0.9 leaf", 1))
+
+
+def test_the_line_about_suspects_is_missing_in_older_outputs_only(golden):
+    for name in ("mpich-5.0.2", "mpich-5.0.2.round-robin"):
+        cut = re.sub(r"# suspects: .*\n", "", golden(f"rotate/{name}.txt"))
+        if "slowest_MBps" in cut:
+            with pytest.raises(OutputError, match="'suspects' is 'missing', but measured again are"):
+                rotate.parse(cut)
+        else:
+            assert rotate.parse(cut).confirmed
 
 
 def test_nothing_is_measured_again_without_suspects(golden):

@@ -48,6 +48,9 @@ def test_json_has_every_row(found):
     data = json.loads(report.as_json(found))
     assert len(data["ranks"]) == 4 and set(data["figures"]) == set(data["units"])
     assert [len(rank["calls"]) for rank in data["ranks"]] == [len(rank.calls) for rank in found.ranks]
+    assert data["ranks"][0]["sent_to"] == {
+        str(to): {"messages": messages, "bytes": sent_B} for to, (messages, sent_B) in found.ranks[0].partners.items()
+    }
     assert data["ranks"][0]["sent_to"].keys() == {"1", "2"}
 
 

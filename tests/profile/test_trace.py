@@ -65,6 +65,11 @@ def test_a_damaged_trace_is_refused_with_its_line(old, new, cause):
     assert cause in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_a_trace_of_a_header_alone_is_cut_at_its_last_line():
+    with pytest.raises(OutputError, match="line 3: the trace is cut off"):
+        trace.parse(WHOLE.splitlines(keepends=True)[:3])
+
+
 def test_nothing_at_all():
     with pytest.raises(OutputError, match="line 1: this is not a trace"):
         parse("")

@@ -159,6 +159,14 @@ def test_a_report_whose_log_has_a_name_longer_than_any_file_names_no_run(results
     assert list(runs.reports_of(tmp_path)) == []
 
 
+def test_a_results_folder_whose_only_report_names_no_run_says_which(tmp_path):
+    report = tmp_path / "reports/run-report-0.json"
+    report.parent.mkdir()
+    report.write_text("{}")
+    with pytest.raises(RecordError, match=r"start one with ci/run; .*run-report-0\.json: "):
+        runs.load_session(tmp_path)
+
+
 def test_a_listing_is_no_run(results, tmp_path):
     results(case(), records=[bare()])
     (tmp_path / "logs/list.log").write_text("[now] info: reframe: [List of matched checks]\n")

@@ -23,6 +23,11 @@ def test_a_program_has_to_match_its_suite(given, wrong):
         lammps.SUITE.program("/bin/lmp", "2025")
 
 
+@pytest.mark.parametrize(("called", "name"), [("", "imb"), ("imb", "imb")])
+def test_a_program_is_called_as_its_suite_unless_named(called, name):
+    assert imb.SUITE.program("/bin/{benchmark}", "2021.7", called=called).description["program"] == name
+
+
 @pytest.mark.parametrize(
     ("version", "numbers"), [("7.5.2", (7, 5, 2)), ("7.1-1", (7, 1, 1)), ("2021.7", (2021, 7)), ("main", ())]
 )

@@ -8,6 +8,7 @@ All of them print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# c
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ _KEY = re.compile(r"# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)")
 _TITLES = re.compile(r"^# columns: (?P<names>.*\S.*)$", re.MULTILINE)
 #: The programs replace these in the names that they print.
 _NOT_PRINTED = re.compile(r"[^\n\t -~]")
-_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) (?:ranks|rows)$", re.MULTILINE)
+_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) (?P<of>ranks|rows)$", re.MULTILINE)
+_OPTION = re.compile(r"[a-z][a-z-]*")
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,16 @@ def parse(text: str, program: str, columns: Sequence[str]) -> tuple[Mapping[str,
 
 
 def options(header: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that the program ran with, as its header's line ``options`` lists them."""
-    words = header.get("options", "").split()
-    return dict(zip(words[::2], words[1::2], strict=False))
+    """Return the options that the program ran with, as its header's line ``options`` lists them.
+
+    :raises OutputError: unless it has a value for each.
+    """
+    text = header.get("options", "")
+    words = text.split()
+    names = words[::2]
+    if len(words) % 2 or len(set(names)) < len(names) or not all(map(_OPTION.fullmatch, names)):
+        raise OutputError(f"the header's options are not names and values: {quoted(text)}")
+    return dict(zip(names, words[1::2], strict=True))
 
 
 def hosts(header: Mapping[str, str], ranks: int) -> tuple[str, ...]:
@@ -94,9 +103,17 @@ def number_of(values: Mapping[str, str], key: str, *, at_least: int) -> int:
 
 
 def require_sizes(values: Mapping[str, str], sizes_B: Sequence[int]) -> None:
-    """Raise :class:`OutputError` unless message sizes are from the option ``min-size`` to ``max-size``."""
+    """Raise :class:`OutputError` unless message sizes are those from the option ``min-size`` to ``max-size``.
+
+    Each is a factor above the one before, or two factors take turns: the larger one leads beyond either end.
+    """
     first_B, last_B = (number_of(values, name, at_least=0) for name in ("min-size", "max-size"))
-    if not all(first_B <= size_B <= last_B for size_B in sizes_B):
+    found_B = sorted(set(sizes_B))
+    factors = [larger / smaller if smaller else math.inf for smaller, larger in itertools.pairwise(found_B)]
+    is_cut = bool(factors) and (
+        found_B[0] / max(factors[:2]) >= max(first_B, 0.5) or found_B[-1] * max(factors[-2:]) <= last_B
+    )
+    if is_cut or not all(first_B <= size_B <= last_B for size_B in found_B):
         raise OutputError(f"the options ask for sizes from {first_B} to {last_B} B, but the rows have others")
 
 
@@ -153,7 +170,7 @@ def split(text: str, program: str, columns: Sequence[str], optional: Collection[
     if (last := _LAST_LINE.search(text, end)) is None:
         raise OutputError(_CUT)
     _add_keys(header, text[end : last.start()].splitlines(), text.count("\n", 0, end) + 1)
-    if any(key.startswith("rank ") for key in header):
+    if last["of"] == "rows":
         hosts(header, number_of(header, "ranks", at_least=1))
     return Frame(header, text[titles.end() + 1 : end], line_number + 1, int(last["count"]), columns)
 

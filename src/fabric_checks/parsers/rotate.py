@@ -27,7 +27,8 @@ _COLUMNS = {
     "phase": pl.String,
 }
 _SUSPECTS = re.compile(
-    r"[1-9][0-9]* pairs of [^;]*; (?:(?P<again>[0-9]{1,9}) measured again, )?(?P<alone>[0-9]{1,9})(?: measured)? alone"
+    r"(?P<pairs>[1-9][0-9]{0,8}) pairs of (?P<of>[0-9]{1,9}), [0-9]{1,9} senders, [0-9]{1,9} receivers; "
+    r"(?:(?P<again>[0-9]{1,9}) measured again, )?(?P<alone>[0-9]{1,9})(?: measured)? alone"
 )
 _BEST, _SLOWEST = pl.col("MBps"), pl.col("slowest_MBps")
 _VALID = _BEST.is_finite() & (_BEST > 0) & (_SLOWEST.is_null() | ((_SLOWEST > 0) & (_SLOWEST <= _BEST)))
@@ -174,7 +175,7 @@ def parse(text: str) -> RotateOutput:
     elapsed_s = fabric.require_elapsed(header, "elapsed", transfers_s, "the transfers")
     if (confirm := options.get("confirm", "")) not in ("yes", "no"):
         raise OutputError(f"the option 'confirm' is {quoted(confirm)}, neither yes nor no")
-    _require_suspects(header, phases, repeats, confirm == "yes")
+    _require_suspects(header, phases, repeats, confirm == "yes", ranks * (ranks // rails - 1))
     ratio, text_of_it = elapsed_s / transfers_s, header.get("elapsed over transfers")
     rounding = ratio * sum(half_digit(f"{time_s:.6g}", 6) / time_s for time_s in (elapsed_s, transfers_s))
     if text_of_it is not None and abs(number(text_of_it, None) - ratio) > 0.0005 + 1.001 * rounding:
@@ -339,18 +340,30 @@ def _transfers_s(header: Mapping[str, str], table: pl.DataFrame, options: Mappin
     return found_s
 
 
-def _require_suspects(header: Mapping[str, str], phases: Mapping[str, Transfers], repeats: int, confirm: bool) -> None:
+def _require_suspects(
+    header: Mapping[str, str], phases: Mapping[str, Transfers], repeats: int, confirm: bool, ordered_pairs: int
+) -> None:
     """Raise :class:`OutputError` unless the line about suspects agrees with what was measured again.
 
-    Older outputs of ``--confirm`` may lack it.
+    Older outputs, which have no slowest rates, may lack it, or count suspects among the pairs of the scan.
+
+    :param ordered_pairs: how many there are.
     """
-    text = header.get("suspects")
+    text, scan = header.get("suspects"), phases["scan"]
     again = {phase: len(phases[phase]) for phase in PHASES[2:]}
-    found = _SUSPECTS.fullmatch(text or "")
-    alone, measured = (int(found[key] or 0) if found else 0 for key in ("alone", "again"))
-    together = {*zip(phases["together"].sender.tolist(), phases["together"].receiver.tolist(), strict=True)}
-    fits = again["alone"] == alone * repeats and measured <= len(together)
-    if (text is None and confirm) or (fits and (confirm and bool(found)) == any(again.values())):
+    if text is None and scan.slowest_MBps is None and (confirm or not any(again.values())):
+        return
+    if found := _SUSPECTS.fullmatch(text or ""):
+        pairs, of, measured, alone = (int(found[key] or 0) for key in ("pairs", "of", "again", "alone"))
+        together = {*zip(phases["together"].sender.tolist(), phases["together"].receiver.tolist(), strict=True)}
+        there = (
+            ordered_pairs if found["again"] else len({*zip(scan.sender.tolist(), scan.receiver.tolist(), strict=True)})
+        )
+        fits = confirm and any(again.values()) and again["alone"] == alone * repeats
+        fits &= measured <= min(pairs, len(together)) and pairs <= of == there
+    else:
+        fits = text == ("none" if confirm else "not measured again") and not any(again.values())
+    if fits:
         return
     rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
     raise OutputError(f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}")

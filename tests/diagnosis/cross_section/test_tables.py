@@ -69,6 +69,18 @@ def test_a_cable_at_once_is_named_where_rounds_and_routes_are_known(rounds, coun
     assert list(named(report("at once", rounds=rounds, **faults))) == [name] * count
 
 
+@pytest.mark.parametrize(
+    ("unseen", "ways"),
+    [((), []), ([(slice(4, 8), slice(0, 4))], ["{1} to {0}"]), ([(0, slice(4, 8))], []),
+     ([(slice(0, 8), slice(8, 12))], ["{0} to {2}", "{1} to {2}"])],
+)  # fmt: skip
+def test_the_ways_between_switches_that_no_pair_took_are_listed(unseen, ways):
+    found = report("alone", unseen=unseen)
+    lines = [line for line in found.missed if line.startswith("paths between switches")]
+    names = ", ".join(ways).format(*found.mapped.known.switches)
+    assert lines == ([f"paths between switches that no pair took: {names}"] if ways else [])
+
+
 @pytest.mark.parametrize("silent", [0, 3])
 def test_a_node_of_the_slow_kind_that_never_sends_is_not_blamed(silent):
     found = report("at once", kinds={rank: 0.65 for rank in range(4)}, unseen=[(silent, ...)])

@@ -141,6 +141,9 @@ def test_a_share_of_days_and_a_drift_are_judged(tmp_path):
     assert judge(tmp_path, [run(day, 100 + day % 2) for day in range(20)], drift).word == MET
     found = judge(tmp_path, [run(day, 100 * 0.985**day) for day in range(20)], drift)
     assert found.word == VIOLATED and found.estimate == pytest.approx(10 * np.log(0.985))
+    scattered = judge(tmp_path, [run(day, 100 * 0.985**day * (1 + 0.01 * (day % 2))) for day in range(20)], drift)
+    assert scattered.low is not None and scattered.low < scattered.estimate < scattered.high
+    assert scattered.estimate - scattered.low == pytest.approx(scattered.high - scattered.estimate)
 
 
 def test_one_process_a_node_is_compared_with_more_of_the_same_session(tmp_path):

@@ -108,6 +108,11 @@ def test_a_log_without_a_complaint_ends_the_message(played):
     assert "\n  two\n  three\n  four\n  five\n" in played("install.build-error", log=log)
 
 
+def test_a_log_with_a_complaint_but_no_error_is_quoted_from_its_beginning(played):
+    log = "a: undefined reference to b\nc: command not found\nall else is well\n"
+    assert "\n  a: undefined reference to b\n  c: command not found\n" in played("install.build-error", log=log)
+
+
 @pytest.mark.parametrize(
     ("log", "cause"),
     [
