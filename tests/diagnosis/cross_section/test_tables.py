@@ -81,6 +81,21 @@ def test_the_ways_between_switches_that_no_pair_took_are_listed(unseen, ways):
     assert lines == ([f"paths between switches that no pair took: {names}"] if ways else [])
 
 
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_loss_of_nodes_is_claimed_where_each_pair_was_measured_more_than_once(repeats):
+    limits = report("at once", repeats).limits
+    assert (limits.node is not None) is (repeats > 1) and (limits.pair, limits.cable) == (None, None)
+
+
+@pytest.mark.parametrize(("unseen", "is_said"), [((), False), ([(4, slice(4, 8)), (slice(4, 8), 4)], True)])
+def test_a_slow_node_without_a_pair_behind_its_own_switch_may_have_a_slow_path(unseen, is_said):
+    """Its neighbours by rank are behind another one."""
+    found = report("alone", unseen=unseen, senders={4: 0.7}, receivers={4: 0.7})
+    (finding,) = (each for each in found.findings if each.is_fault)
+    text = "no pair with its neighbours was measured: its path to all other nodes may be the cause instead"
+    assert finding.part == "node n04" and (text in finding.details) is is_said
+
+
 @pytest.mark.parametrize("silent", [0, 3])
 def test_a_node_of_the_slow_kind_that_never_sends_is_not_blamed(silent):
     found = report("at once", kinds={rank: 0.65 for rank in range(4)}, unseen=[(silent, ...)])

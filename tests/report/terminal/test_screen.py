@@ -67,6 +67,12 @@ def failures(number):
     return Session(NAME, Path("x"), (*cases, passed), (record(),))
 
 
+def unlike_reasons(number):
+    """A run with so many cases that were skipped, each for a reason of its own."""
+    cases = [Case(f"A{at} @s:p+e", "skip", None, f"reason {at}", False) for at in range(number)]
+    return Session(NAME, Path("x"), (*cases, Case("A @s:p+e", "pass", None, None, False, frozenset("t"))), (record(),))
+
+
 def nothing():
     return Session(NAME, None)
 
@@ -131,6 +137,12 @@ def test_a_log_has_all_rows_and_reasons(name):
     whole = printed(session, most=10**6)
     assert len(whole) >= len(printed(session))
     assert not [line for line in whole if re.match(r" *and \d+ more( lines| finding|$)", line)]
+
+
+def test_of_many_reasons_a_screen_has_six_lines_and_a_log_has_all():
+    lines = [printed(unlike_reasons(80), most=most) for most in (screen.LINES, 10**6)]
+    assert [sum("reason " in line for line in each) for each in lines] == [5, 80]
+    assert "  and 75 more lines of reasons" in lines[0]
 
 
 def test_forty_values_of_one_case_are_all_in_the_log():
