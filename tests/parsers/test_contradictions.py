@@ -41,6 +41,7 @@ CONTRADICTIONS = {
         ("max-steps 40", "max-steps 8", "irecv at 8 B took 15 steps, but the options allow 8"),
     ],
     ("collective_overlap", "collective_overlap"): [
+        ("operation all", "operation xll", "the option 'operation' is 'xll', but the table has iallreduce, ialltoall"),
         ("9 knee 1.91436", "83 knee 1.91436", "ialltoall at 8 B took 83 steps, but the options allow 40"),
     ],
     ("latency_map", "mpich-5.0.2"): [

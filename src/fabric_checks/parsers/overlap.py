@@ -79,6 +79,8 @@ def _table(
     names = [column for column in columns if not column.endswith("_stop")]
     header, cells_of_rows = fabric.parse(text, program, ["size_B", *columns])
     options = fabric.options(header)
+    if (ran := options.get("operation", "all")) not in ("all", *transfers):
+        raise OutputError(f"the option 'operation' is {quoted(ran)}, but the table has {', '.join(transfers)}")
     most_steps = fabric.number_of(options, "max-steps", at_least=1)
     share = positive(options.get("knee-share", ""), "the option 'knee-share'", None)
     rows: list[Row] = []
