@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
+from fabric_checks.core.paths import ROOT
 from fabric_checks.records import sources
-from fabric_offers import bundle_file
+from fabric_offers import bundle_file, packing
 from fabric_offers.bundle_file import DIGEST, MANIFEST, OFFER
 
 FILES = {
@@ -19,6 +20,12 @@ FILES = {
     "output/s/rfm_job.out": b"# OSU\n8 1.25\n",
     "binaries.json": b"{}",
 }
+
+
+def test_a_bundle_has_the_topology_of_each_partition():
+    parts = [{"extras": {"topology": ["t/oak.txt"]}}, {"extras": {}}]
+    found = packing._site("oak", {"partitions": parts})
+    assert found == {"topology/oak.txt": ROOT / "config/systems/t/oak.txt"}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import perflog
+from fabric_checks.records import jsonlines, perflog
 from fabric_checks.records.record import FIELDS
 from tests.builders import load, record
 
@@ -130,6 +130,22 @@ def test_who_may_read_it_cannot_stop_its_writers(tmp_path):
         fcntl.flock(reader, fcntl.LOCK_EX)
         perflog.append(path, [{"second": 2}])
     assert path.read_text() == '{"first": 1}\n{"second": 2}\n'
+
+
+def test_a_line_that_is_being_written_is_read_with_the_next_look(tmp_path, monkeypatch):
+    """A reader that finds the file locked waits, and does not take half of a line."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"first": 1}\n{"sec')
+    with path.open("ab") as writer, path.open("rb") as reader:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+
+        def written(_):
+            writer.write(b'ond": 2}\n')
+            writer.flush()
+            fcntl.flock(writer, fcntl.LOCK_UN)
+
+        monkeypatch.setattr(jsonlines.time, "sleep", written)
+        assert jsonlines._settled_size(reader.fileno()) == len(b'{"first": 1}\n{"second": 2}\n')
 
 
 def test_a_writer_that_waits_too_long_says_for_whom(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, findings
+from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.parts import Part, on_map
 from fabric_checks.parsers import rotate
@@ -188,6 +189,16 @@ def test_nodes_that_share_cores_have_no_slow_cable(golden):
 def test_findings_are_plain_data():
     (fault,) = findings.faults(found(run(Fabric(32, 0.01, 1, senders={3: 0.6}))))
     assert json.loads(json.dumps(fault.as_dict()))["hosts"] == ["n3"]
+
+
+def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
+    output = run(Fabric(16, 0.01, 1))
+    change = Change(3, "sending", 0.5, 2, 7, low=9, of=12, usual=0.8)
+    found = findings._changed(mapped(output), output.hosts, change)
+    assert found.text == "node n3 comes and goes: at 0.50 of its own rate in 9 of 12 measurements"
+    rounds = "from round 2 to 7 of"
+    assert found.details[0].startswith(rounds) and found.details[0].endswith("in at most 80 % of their measurements")
+    assert found.details[1] == "only while it sent" and not found.is_fault
 
 
 def culprit(kind, share, *pairs):

@@ -146,6 +146,19 @@ def test_a_share_of_days_and_a_drift_are_judged(tmp_path):
     assert scattered.estimate - scattered.low == pytest.approx(scattered.high - scattered.estimate)
 
 
+@pytest.mark.parametrize(("given", "link_MBps"), [(100.0, None), (None, 100.0), (100.0, 50.0)])
+def test_the_line_rate_is_that_of_the_clause_or_of_the_record(tmp_path, given, link_MBps):
+    clause = {**CLAUSE, "of": "line rate", "good": 0.95, "bad": 0.85} | ({"line_rate_MBps": given} if given else {})
+    found = judge(tmp_path, [run(day, 96 + day % 2, link_MBps=link_MBps) for day in range(6)], clause)
+    assert found.word == MET and 0.96 <= found.estimate <= 0.97
+
+
+def test_a_line_rate_that_nothing_gives_is_asked_for(tmp_path):
+    clause = {**CLAUSE, "of": "line rate", "good": 0.95, "bad": 0.85}
+    with pytest.raises(ClauseError, match="the line rate is not known; add line_rate_MBps"):
+        judge(tmp_path, [run(0, 96, link_MBps=None)], clause)
+
+
 def test_one_process_a_node_is_compared_with_more_of_the_same_session(tmp_path):
     ratio = {**CLAUSE, "layout": "1x2", "good": 1.5, "bad": 1.3, "of": {"layout": "2x1"}}
     other = {"layout": "2x1", "test": "A %layout=2x1"}

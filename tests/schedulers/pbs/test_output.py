@@ -108,6 +108,12 @@ def test_exit_reasons(name, says):
     assert name != "node_lost" or reason.text.endswith("): n2 is down")
 
 
+@pytest.mark.parametrize("status", [-26, -27])
+def test_a_job_that_pbs_ends_for_its_memory_says_so(status):
+    reason = pbs.exit_reason("7.head", job("timeout", Exit_status=status), BUSY)
+    assert f"it ran out of memory (Exit_status {status};" in reason.text
+
+
 def test_an_end_without_success_or_reason_is_a_failure():
     assert "PBS ended it (Exit_status 0;" in pbs.exit_reason("7", job("node_lost"), []).text
 

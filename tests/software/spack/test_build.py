@@ -14,10 +14,21 @@ from fabric_checks.software.spack.build import BUILT, VIEW, Environment, write_m
 from fabric_checks.software.spack.failure import SpackError
 from fabric_checks.software.spack.scopes import Scopes
 from fabric_checks.software.suites import PACKAGES
+from tests.calling import invoke
 from tests.conftest import GOLDEN
 from tests.software.spack.tape import COMMON, LOCAL, OSU, TRANSCRIPTS, Tape, fail_to_compile, put
 
 CALLS = ["--version", "python", "concretize", "install"]
+
+
+@pytest.mark.parametrize("named", [(), ("osu-micro-benchmarks",)])
+def test_a_mirror_is_of_the_packages_named_or_of_all_but_those_for_gpus(tmp_path, monkeypatch, named):
+    asked = {}
+    monkeypatch.setattr("fabric_checks.cli.spack.write_mirror", lambda folder, **kept: asked.update(kept))
+    assert invoke("spack", "mirror", tmp_path, *(f"--package={name}" for name in named)).exit_code == 0
+    everywhere = {"osu-micro-benchmarks", "intel-mpi-benchmarks", "lammps"}
+    names = {name for name, package in PACKAGES.items() if package in asked["packages"]}
+    assert names == set(named) if named else names >= everywhere and "nccl-tests" not in names
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_a_log_without_a_complaint_ends_the_message(played):
 
 
 def test_a_log_with_a_complaint_but_no_error_is_quoted_from_its_beginning(played):
-    log = "a: undefined reference to b\nc: command not found\nall else is well\n"
+    log = "a: undefined reference to b\nc: command not found\n1\n2\n3\n4\n5\n"
     assert "\n  a: undefined reference to b\n  c: command not found\n" in played("install.build-error", log=log)
 
 
