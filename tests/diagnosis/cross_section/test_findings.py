@@ -201,6 +201,11 @@ def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
     assert found.details[1] == "only while it sent" and not found.is_fault
 
 
+@pytest.mark.parametrize(("hosts", "nodes"), [(("n0",) * 16, 16), (("n0",) * 8 + ("n1",) * 8, 2)])
+def test_processes_of_one_host_count_as_nodes_and_those_of_several_do_not(hosts, nodes):
+    assert evidence.of_output(replace(run(Fabric(16, 0.01, 1)), hosts=hosts)).nodes == nodes
+
+
 def culprit(kind, share, *pairs):
     part = Part(kind, (), 1.0, np.array(pairs), np.zeros(len(pairs)))
     none = np.empty(0, dtype=np.int64)

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evaluation, kinds
+from fabric_checks.diagnosis.cross_section import evaluation, inference, kinds, parts
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 from lab.faults.trials import Trial, outcome
@@ -52,6 +52,22 @@ def test_a_switch_is_not_blamed_for_the_kind_of_its_nodes(rate, seed):
 
 def test_a_node_of_a_fast_kind_is_claimed_beyond_the_slowest_kind_only():
     assert report(dict.fromkeys(range(8, 16), 0.8)).limits.node > 0.2 > report({}).limits.node
+
+
+@pytest.mark.parametrize("kind", ["node", "sender", "receiver"])
+def test_what_a_node_lost_is_read_back_from_its_pairs_with_slower_kinds(kind):
+    """A pair shows no more than what its node lost beyond the pair's own kind."""
+    mapped = report(dict.fromkeys(range(8, 16), 0.8)).mapped
+    evidence = mapped.evidence
+    pairs = np.flatnonzero((evidence.sender == 3) | ((evidence.receiver == 3) if kind == "node" else False))
+    part = parts.Part(kind, (3,), 1.0, pairs, np.zeros(len(pairs)))
+    search = inference._Search(mapped, [part])
+    search.alone = np.zeros(len(evidence.sender))
+    search.alone[pairs] = search.levels(part, np.log(0.7))
+    fast = np.isin(np.where(evidence.sender == 3, evidence.receiver, evidence.sender)[pairs], np.arange(8, 16))
+    assert search.alone[pairs][~fast] == pytest.approx(np.log(0.7), abs=0.02)
+    assert search.alone[pairs][fast] == pytest.approx(np.log(0.7 / 0.8), abs=0.03)
+    assert search.own(part) == pytest.approx(np.log(0.7))
 
 
 def test_kinds_are_told_in_one_sentence_and_the_run_is_not_quiet():

@@ -39,6 +39,12 @@ def test_the_groups_are_the_leaves(noise):
     assert len({(int(a), int(b)) for a, b in zip(report.group, LEAVES, strict=True)}) == 4
 
 
+def test_a_slow_pair_of_small_groups_is_measured_against_all_pairs_like_it():
+    """Groups of two have no expectation of their own."""
+    latency_us = latencies(np.arange(16) // 2, pair={(3, 12): 1.0})
+    assert findings(latency_us, noise=0.01) == {("detour", (3, 12), True)}
+
+
 def test_the_values():
     report = report_of(text_of(latencies(LEAVES, pair={(3, 40): 1.0})))
     found = report.metrics()
