@@ -34,6 +34,17 @@ def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
     assert isinstance(done.exception, FabricError) and cause in str(done.exception)
 
 
+@pytest.mark.parametrize(("status", "success", "ends"), [(0, True, 0), (0, False, 1), (1, True, 1), (3, False, 3)])
+def test_the_status_is_that_of_reframe_or_of_a_session_that_is_no_success(tmp_path, monkeypatch, status, success, ends):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/s.log").touch()
+    monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
+    monkeypatch.setenv("FABRIC_SESSION", "s")
+    monkeypatch.setattr(run, "_run", lambda *_: status)
+    monkeypatch.setattr(run, "_ending", lambda: SimpleNamespace(end=lambda *_: success))
+    assert CliRunner().invoke(run.command, ["--", "reframe", "-r"]).exit_code == ends
+
+
 #: A ReFrame that begins its log, prints a coloured line, and refuses to start.
 REFUSING = """
 import os, pathlib, sys

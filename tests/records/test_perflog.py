@@ -136,13 +136,14 @@ def test_a_line_that_is_being_written_is_read_with_the_next_look(tmp_path, monke
     """A reader that finds the file locked waits, and does not take half of a line."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"first": 1}\n{"sec')
-    with path.open("ab") as writer, path.open("rb") as reader:
+    rest = [b"ond", b'": 2}\n']
+    with path.open("ab", buffering=0) as writer, path.open("rb") as reader:
         fcntl.flock(writer, fcntl.LOCK_EX)
 
         def written(_):
-            writer.write(b'ond": 2}\n')
-            writer.flush()
-            fcntl.flock(writer, fcntl.LOCK_UN)
+            writer.write(rest.pop(0))
+            if not rest:
+                fcntl.flock(writer, fcntl.LOCK_UN)
 
         monkeypatch.setattr(jsonlines.time, "sleep", written)
         assert jsonlines._settled_size(reader.fileno()) == len(b'{"first": 1}\n{"second": 2}\n')

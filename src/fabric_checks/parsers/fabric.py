@@ -170,7 +170,7 @@ def split(text: str, program: str, columns: Sequence[str], optional: Collection[
     if (last := _LAST_LINE.search(text, end)) is None:
         raise OutputError(_CUT)
     _add_keys(header, text[end : last.start()].splitlines(), text.count("\n", 0, end) + 1)
-    if last["of"] == "rows":
+    if last["of"] == "rows" and any(key.startswith("rank") for key in header):  # simulations have neither
         hosts(header, number_of(header, "ranks", at_least=1))
     return Frame(header, text[titles.end() + 1 : end], line_number + 1, int(last["count"]), columns)
 
