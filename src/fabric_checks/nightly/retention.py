@@ -57,6 +57,7 @@ def write_report(
     found = journal.still_open(journal.read(folder_of(results, system) / "nights.jsonl", []))
     text, _ = report(
         [Source(system, archive or results, since, None, {"system": system})],
+        published=False,
         opened=summary.lines_of(found),
         outputs=[results],
         left_out=left_out,

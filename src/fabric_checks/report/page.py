@@ -38,7 +38,7 @@ def report(
     title: str = "",
     *,
     over_time: bool = False,
-    published: bool = False,
+    published: bool,
     opened: Sequence[str] = (),
     outputs: Sequence[Path] = (),
     left_out: Sequence[str] = (),
