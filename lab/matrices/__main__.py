@@ -28,7 +28,7 @@ _GROUPS = (
     "hosts and devices",
     "with a cable or pair: each pair alone",
     "with a cable or pair: at once, rounds and static routes known",
-    "with a cable or pair: at once, then what is listed, alone",
+    "with a cable or pair: at once, then what is listed, alone, up to three times",
     "pair: two values, of both directions, and heavy tails",
     "with a cable between the only two leaves",
     "with a cable or pair: at once, rounds or routes unknown",
@@ -52,10 +52,14 @@ def trial(way_name: str, fault: str, seed: int, folder: Path) -> dict[str, Any]:
                   [row for each in tables for row in each.latency])  # fmt: skip
     began = time.monotonic()
     run, status = scoring.verb(files, site, folder, way.alone)
-    if way.again and run["next"]:
+    measured: set[tuple[int, int]] = set()
+    for look in range(way.looks):
         pairs = [(site.hosts.index(one), site.hosts.index(other)) for (one, _), (other, _) in run["next"]]
-        written, _ = listed(site, folder / "again.csv", [(0, pairs)], 3, alone=True)
-        run, status = scoring.verb([*files, *written], site, folder, way.alone)
+        if measured.issuperset(pairs):
+            break
+        measured.update(pairs)
+        files += listed(site, folder / f"again-{look}.csv", [(0, pairs)], 3, alone=True)[0]
+        run, status = scoring.verb(files, site, folder, way.alone)
     fabric = site.at.fabric
     verdicts = {"blame": scoring.ours(run, status, site), **scoring.others(table, site)}
     return {"way": way_name, "fault": fault, "seed": seed, "nodes": len(site.hosts), "condition": site.condition,
@@ -81,7 +85,7 @@ def _group(record: dict[str, Any]) -> str:
     if not {"cable", "pair"} & kinds:
         return _GROUPS[0]
     known = way.rounds and record["know"] == "full" and record["routing"].startswith("static")
-    if not (way.alone or way.again or known):
+    if not (way.alone or way.looks or known):
         return _GROUPS[6]
     if "cable" in kinds and record["leaves"] == 2:
         return _GROUPS[5]

@@ -341,7 +341,8 @@ class Way:
 
     :param nights: the files of so many nights are given together. :param repeats: whether some pairs are in there more
         than once. :param devices: whether the format names the devices of a host. :param most: nodes.
-    :param again: the pairs that the verb then lists are measured three times, alone, and given, too.
+    :param looks: the pairs that the verb then lists are measured three times, alone, and given, too; so often at most, as
+        long as it lists others.
     :param alone: one pair ran at a time: by the format, or because the user says so.
     :param rounds: the format says which pairs ran at once.
     :param few: a pair has two values, of both directions together.
@@ -352,7 +353,7 @@ class Way:
     repeats: bool
     devices: bool = False
     most: int = 128
-    again: bool = False
+    looks: int = 0
     alone: bool = False
     rounds: bool = False
     few: bool = False
@@ -376,5 +377,5 @@ WAYS = {
     "CSV": Way(plain, 1, False, True),
     "CSV at once, 3 values": Way(partial(plain, count=3), 1, True, True),
     "CSV alone, 3 values": Way(partial(plain, count=3, alone=True), 1, True, True, alone=True),
-    "CSV at once, then what is listed": Way(plain, 1, True, False, again=True),
+    "CSV at once, then what is listed": Way(plain, 1, True, False, looks=3),
 }
