@@ -21,10 +21,10 @@ one pair ran at a time is said where it did (``--alone``): nccl-tests, LinkTest,
 
 A cable that makes no pair slower, as only nodes of a slow kind use it, is no fault; a pair at fault is slower than its
 two nodes. What looks like something else in such tables is counted, in groups of its own: a cable or a pair shows
-where one pair ran at a time, where what the verb lists is measured alone (up to three times), or where rounds, forwarding tables and static routing are
-known, else a pair that shares a cable looks the same; two cables in series between the only two leaves carry the same
-pairs; and of 120 pairs with two values each, of which 1 in 100 is low by chance, one has two low values in 1 of 80
-such runs.
+where one pair ran at a time, where what the verb lists is measured alone (as long as it lists others, three times at
+most), or where rounds, forwarding tables and static routing are known, else a pair that shares a cable looks the same;
+two cables in series between the only two leaves carry the same pairs; and of 120 pairs with two values each, of which 1
+in 100 is low by chance, one has two low values in 1 of 80 such runs.
 
 Beside it stand two rules of others on the same values (``rivals``); they know no switches, so slow pairs that do cross
 a cable count as half.

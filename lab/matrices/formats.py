@@ -341,8 +341,8 @@ class Way:
 
     :param nights: the files of so many nights are given together. :param repeats: whether some pairs are in there more
         than once. :param devices: whether the format names the devices of a host. :param most: nodes.
-    :param looks: the pairs that the verb then lists are measured three times, alone, and given, too; so often at most, as
-        long as it lists others.
+    :param looks: the pairs that the verb then lists are measured three times, alone, and given, too; so often at most,
+        as long as it lists others.
     :param alone: one pair ran at a time: by the format, or because the user says so.
     :param rounds: the format says which pairs ran at once.
     :param few: a pair has two values, of both directions together.
