@@ -148,3 +148,17 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(in_s
     mapped = replace(mapped, evidence=replace(found, scan=scan))
     sure = {each.part.key for each in explain(mapped)[0] if each.sure}
     assert sure == ({pair, pair[::-1]} if is_sure else set())
+
+
+@pytest.mark.parametrize(
+    ("errors", "since", "expected"), [(2.5, 8.0, False), (3.5, 8.0, True), (3.5, 0.0, False), (4.5, 0.0, True)]
+)
+def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_was(errors, since, expected):
+    unknown, level = np.full(5, NAN), -0.3
+    alone = np.array([level, level, level, level, level + errors * 0.07])
+    series = SimpleNamespace(bound_since=lambda pairs, since: unknown)
+    known = {"alone": alone, "of_alone": np.full(5, 0.07), "bound": unknown, "of_bound": 0.03}
+    evidence = SimpleNamespace(series=series)
+    search = SimpleNamespace(**known, levels=lambda part, level: np.full(5, level), evidence=evidence)
+    choice = _Choice(SimpleNamespace(pairs=np.arange(5)), level, 1.0, since=since)
+    assert _Search.contradicted(search, choice) is expected

@@ -38,6 +38,8 @@ MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
 BY_CHANCE = 2.5
 #: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
 CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
+#: The same of a pair alone and a part that became slow during the run.
+LATE_CONTRADICTION = 3.0
 #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs alone.
 MOST_LOW, MOST_WORST, MOST_SLOW = 128, 6, 2048
 #: Ranks no further apart than this are assumed to share a switch where switches are unknown.
@@ -489,7 +491,9 @@ class _Search:
         bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
         level = self.levels(choice.part, choice.level)
         fast = bound > level + CONTRADICTION * self.of_bound
-        fast |= self.alone[pairs] > level + CONTRADICTION * self.of_alone[pairs]
+        # Pairs are measured alone at the end, when what became slow during the run is slow: it has no other excuse.
+        most = LATE_CONTRADICTION if choice.since else CONTRADICTION
+        fast |= self.alone[pairs] > level + most * self.of_alone[pairs]
         return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
 
     def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
