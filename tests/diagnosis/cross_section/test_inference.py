@@ -151,7 +151,7 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(in_s
 
 
 @pytest.mark.parametrize(
-    ("errors", "since", "expected"), [(2.5, 8.0, False), (3.5, 8.0, True), (3.5, 0.0, False), (4.5, 0.0, True)]
+    ("errors", "since", "expected"), [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)]
 )
 def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_was(errors, since, expected):
     unknown, level = np.full(5, NAN), -0.3

@@ -38,8 +38,9 @@ MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
 BY_CHANCE = 2.5
 #: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
 CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
-#: The same of a pair alone and a part that became slow during the run.
-LATE_CONTRADICTION = 3.0
+#: Of the pairs of a part that were measured alone and would be slow, the least share that is. Where controls are slow,
+#: too, the spread of healthy pairs is large, and none contradicts it.
+LEAST_SLOW = 0.75
 #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs alone.
 MOST_LOW, MOST_WORST, MOST_SLOW = 128, 6, 2048
 #: Ranks no further apart than this are assumed to share a switch where switches are unknown.
@@ -491,9 +492,8 @@ class _Search:
         bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
         level = self.levels(choice.part, choice.level)
         fast = bound > level + CONTRADICTION * self.of_bound
-        # Pairs are measured alone at the end, when what became slow during the run is slow: it has no other excuse.
-        most = LATE_CONTRADICTION if choice.since else CONTRADICTION
-        fast |= self.alone[pairs] > level + most * self.of_alone[pairs]
+        # Pairs are measured alone at the end, when what became slow during the run is slow to all of them.
+        fast |= self.alone[pairs] > (level / 2 if choice.since else level + CONTRADICTION * self.of_alone[pairs])
         return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
 
     def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
@@ -595,6 +595,8 @@ def _culprit(
         errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
         sure = -beyond > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
+        would = (own < -search.floor) & ~np.isnan(evidence.alone[pairs]) & ~by_others
+        sure &= len(slow) >= LEAST_SLOW * int(would.sum())
         partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
         # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
         became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS
