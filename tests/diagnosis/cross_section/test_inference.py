@@ -10,6 +10,7 @@ import pytest
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import (
     _Choice,
+    _culprit,
     _has_neighbours,
     _low_in_scan,
     _Search,
@@ -162,3 +163,15 @@ def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_
     search = SimpleNamespace(**known, levels=lambda part, level: np.full(5, level), evidence=evidence)
     choice = _Choice(SimpleNamespace(pairs=np.arange(5)), level, 1.0, since=since)
     assert _Search.contradicted(search, choice) is expected
+
+
+@pytest.mark.parametrize(("fast", "sure"), [(0.0, True), (0.25, True), (0.4, False)])
+def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(searched, fast, sure):
+    mapped, parts = searched
+    (choice,) = _Search(mapped, parts).best()
+    pairs = choice.part.pairs
+    measured = pairs[~np.isnan(mapped.evidence.alone[pairs])]
+    alone = mapped.evidence.alone.copy()
+    alone[measured[: int(fast * len(measured))]] = 0.0
+    changed = replace(mapped, evidence=replace(mapped.evidence, alone=alone))
+    assert _culprit(changed, choice, [choice]).sure is sure
