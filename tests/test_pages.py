@@ -50,10 +50,15 @@ NOT_RUN = {
     "fabric-checks blame": "matrices of a site: cli/test_blame.py",
     "flux-core|openpbs|VICTORIAMETRICS|go install": "software from the network, as root",
 }
+#: The days around the one on which the tests are loaded: the results of a page may be of the next one.
+YESTERDAY, TOMORROW = (
+    f"{datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days):%Y-%m-%d}" for days in (-1, 1)
+)
 #: What takes the place of a name or a folder of a page.
 PLACES = (
     (r"\b(NAME|yours)\b", "site"),
-    (r"2026-11-\d\d", f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"),
+    (r"(?<=\.\.)2026-11-\d\d", TOMORROW),
+    (r"2026-11-\d\d", YESTERDAY),
     (r"/archive/base|/data/ours|/media/disk/perflogs", ".fabric/results"),
 )
 #: What is added to a command that would ask, or run for long: the first that is found in it.

@@ -39,7 +39,7 @@ def test_the_status_is_that_of_reframe_or_of_a_session_that_is_no_success(tmp_pa
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/s.log").touch()
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
-    monkeypatch.setenv("FABRIC_SESSION", "s")
+    monkeypatch.setattr(run, "session_id", lambda: "s")
     monkeypatch.setattr(run, "_run", lambda *_: status)
     monkeypatch.setattr(run, "_ending", lambda: SimpleNamespace(end=lambda *_: success))
     assert CliRunner().invoke(run.command, ["--", "reframe", "-r"]).exit_code == ends
