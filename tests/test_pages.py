@@ -58,7 +58,7 @@ YESTERDAY, TOMORROW = (
 PLACES = (
     (r"\b(NAME|yours)\b", "site"),
     (r"(?<=\.\.)2026-11-\d\d", TOMORROW),
-    (r"2026-11-\d\d", YESTERDAY),
+    (r"(?<!\.\.)2026-11-\d\d", YESTERDAY),
     (r"/archive/base|/data/ours|/media/disk/perflogs", ".fabric/results"),
 )
 #: What is added to a command that would ask, or run for long: the first that is found in it.
