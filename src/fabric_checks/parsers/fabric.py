@@ -114,7 +114,9 @@ def require_sizes(values: Mapping[str, str], sizes_B: Sequence[int]) -> None:
         found_B[0] / max(factors[:2]) >= max(first_B, 0.5) or found_B[-1] * max(factors[-2:]) <= last_B
     )
     if is_cut or not all(first_B <= size_B <= last_B for size_B in found_B):
-        raise OutputError(f"the options ask for sizes from {first_B} to {last_B} B, but the rows have others")
+        raise OutputError(
+            f"the options ask for sizes from {first_B} to {last_B} B, but the rows have {found_B[0]} to {found_B[-1]} B"
+        )
 
 
 def require_elapsed(header: Mapping[str, str], key: str, least_s: float, of: str) -> float:

@@ -366,4 +366,6 @@ def _require_suspects(
     if fits:
         return
     rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
-    raise OutputError(f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}")
+    raise OutputError(
+        f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}, of {ordered_pairs} pairs of ranks"
+    )

@@ -595,8 +595,8 @@ def _culprit(
         errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
         ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
         sure = -beyond > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
-        would = (own < -search.floor) & ~np.isnan(evidence.alone[pairs]) & ~by_others
-        sure &= len(slow) >= LEAST_SLOW * int(would.sum())
+        expected = (own < -search.floor) & ~np.isnan(evidence.alone[pairs]) & ~by_others
+        sure &= len(slow) >= LEAST_SLOW * int(expected.sum())
         partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
         # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
         became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS
