@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import powers_of_two
-from fabric_checks.parsers import buffer_reuse, hot_spot, notification, streaming
+from fabric_checks.parsers import buffer_reuse, fabric, hot_spot, notification, streaming
 from fabric_checks.parsers.points import Point, Rule, columns, point
 from fabric_checks.parsers.table import require_keys, whole
 from tests import breakages
@@ -129,3 +129,26 @@ def test_rows_that_were_not_asked_for(found, message):
     with pytest.raises(OutputError) as error:
         require_keys(list(enumerate(found, 5)), [(8, 1), (8, 2), (64, 1)], ("size_B", "slaves"))
     assert message in str(error.value)
+
+
+def half_octave(size_B):
+    return size_B + 1 if size_B < 2 else size_B // 2 * 3 if size_B & (size_B - 1) == 0 else size_B // 3 * 4
+
+
+@pytest.mark.parametrize(
+    ("following", "begin"),
+    [(lambda size: 2 * size or 1, 0), (half_octave, 0), (lambda size: 8 * size, None), (lambda size: 4 * size, None)],
+)
+def test_the_sizes_of_a_whole_sweep_fit_its_options_whatever_they_are(following, begin):
+    """As the programs choose them (checks/fabric/src/common/sweep.c); without its first or last size it does not."""
+    for first_B in range(1 if begin is None else 0, 40):
+        for last_B in range(first_B, 300, 3):
+            sweep = [first_B if begin is None else begin]
+            while following(sweep[-1]) <= last_B:
+                sweep.append(following(sweep[-1]))
+            sizes_B = [size_B for size_B in sweep if size_B >= first_B]
+            options = {"min-size": str(first_B), "max-size": str(last_B)}
+            fabric.require_sizes(options, sizes_B)
+            if len(sizes_B) > 4 and following is not half_octave:
+                with pytest.raises(OutputError, match=f"but the rows have {sizes_B[0]} to {sizes_B[-2]} B"):
+                    fabric.require_sizes(options, sizes_B[:-1])

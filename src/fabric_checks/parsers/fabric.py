@@ -110,7 +110,7 @@ def require_sizes(values: Mapping[str, str], sizes_B: Sequence[int]) -> None:
     first_B, last_B = (number_of(values, name, at_least=0) for name in ("min-size", "max-size"))
     found_B = sorted(set(sizes_B))
     factors = [larger / smaller if smaller else math.inf for smaller, larger in itertools.pairwise(found_B)]
-    is_cut = bool(factors) and (
+    is_cut = len(factors) > 1 and (
         found_B[0] / max(factors[:2]) >= max(first_B, 0.5) or found_B[-1] * max(factors[-2:]) <= last_B
     )
     if is_cut or not all(first_B <= size_B <= last_B for size_B in found_B):
