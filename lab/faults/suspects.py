@@ -25,8 +25,10 @@ BOTH_WAYS = 4
 #: A suspect node is measured with so many nearest by rank, and so many others.
 NEAR, FAR = 4, 8
 #: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver, with at
-#: most so many suspect nodes each. Of its places so many parts belong to suspect nodes before the other pairs.
+#: most so many suspect nodes each, first those of nodes that are as slow as hardly another: so many are a kind.
+#: Of the places so many parts belong to suspect nodes before the other pairs.
 QUOTAS = ((1, 1), (2, 1), (2, 2), (4, 2), (8, 2))
+OF_SINGLE, KIND = QUOTAS[:3], 3
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
@@ -50,6 +52,7 @@ class Suspects:
     :param share: the value of each of these pairs over what the shares of its sender and receiver predict.
     :param plateaus_MBps: what senders and receivers have at their best: :func:`_usual` of the
         85 % quantiles of the nodes' pairs; NaN if no network is between any.
+    :param single: the suspect senders and receivers that are no kind of slower nodes.
     """
 
     overall_MBps: float
@@ -58,6 +61,11 @@ class Suspects:
     pairs: NDArray[np.int64]
     share: NDArray[np.float64]
     plateaus_MBps: tuple[float, float] = (np.nan, np.nan)
+    single: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
+
+    def is_single(self, pair: Pair) -> bool:
+        """Return whether an end of a pair is as slow as hardly another node."""
+        return any(rank in side for rank, side in zip(pair, self.single, strict=True))
 
 
 def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str] = ()) -> Suspects:
@@ -94,6 +102,7 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
         offered,
         share[offered],
         (plateaus[0], plateaus[1]),
+        (_single(shares[0], slow[0], suspect_share), _single(shares[1], slow[1], suspect_share)),
     )
 
 
@@ -174,6 +183,15 @@ def _usual(tops: NDArray[np.float64], suspect_share: float) -> float:
         return np.nan
     high = known[(75 * len(known) + 99) // 100 - 1]
     return max(float(np.median(known)), float((1 - suspect_share / 2) * high))
+
+
+def _single(shares: NDArray[np.float64], slow: NDArray[np.bool_], suspect_share: float) -> frozenset[int]:
+    """Return the slow ranks that fewer than two others are as slow as."""
+    return frozenset(
+        int(rank)
+        for rank in np.flatnonzero(slow)
+        if np.count_nonzero(np.abs(shares - shares[rank]) < suspect_share / 2) < KIND
+    )
 
 
 def _medians(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -304,7 +322,8 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
     nodes = {pair: (pair[0] in found.senders) + (pair[1] in found.receivers) for pair in slow}
     nodes = {pair: count for pair, count in nodes.items() if count}
     others = [pair for pair in slow if pair not in nodes]
-    chosen = fair(nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)))
+    first = {pair for pair in nodes if found.is_single(pair)}
+    chosen = fair(nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)), first)
     wanted = min(limit - len(chosen), len(others))
     above = {pair: slow[pair] - slow[before] for before, pair in zip(others[:1] + others[:-1], others, strict=True)}
     apart = sorted(others, key=lambda pair: (-above[pair], pair))[: wanted // 2]
@@ -315,22 +334,28 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
     return chosen + [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
 
 
-def fair(slow: Mapping[Pair, int], limit: int) -> list[Pair]:
+def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> list[Pair]:
     """Return some of the pairs, given slowest first.
 
     At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower kind, would
     fill the list and hide another. A pair of two suspect nodes does not show which of them is slow, and comes later.
 
-    :param slow: with the number of suspect nodes of each.
+    :param slow: with the number of suspect nodes of each; :param first: pairs of which some come before the others.
     """
     chosen: list[Pair] = []
     left = list(slow)
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
-    for quota, most in (*QUOTAS, (len(slow), 2)):
+    passes = [(first, *each) for each in OF_SINGLE] + [(slow, *each) for each in (*QUOTAS, (len(slow), 2))]
+    for these, quota, most in passes:
         later = []
         for sender, receiver in left:
-            is_free = slow[sender, receiver] <= most and sent[sender] < quota and received[receiver] < quota
+            is_free = (
+                (sender, receiver) in these
+                and slow[sender, receiver] <= most
+                and sent[sender] < quota
+                and received[receiver] < quota
+            )
             if len(chosen) < limit and is_free:
                 chosen.append((sender, receiver))
                 sent[sender] += 1

@@ -18,6 +18,7 @@ Measure = Callable[[str, Sequence[tuple[int, int]], float], Sequence[tuple[float
 SHARE, REPEATS, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 4, 3.0, 8 << 20, 10, 3
 _LOWEST, _BOTH, _NEAR, _FAR = 32, 4, 4, 8
 _PARTNERS = _NEAR + _FAR
+_KIND = 3
 
 
 def spread(index: int, wanted: int, count: int) -> int:
@@ -186,6 +187,11 @@ class Run:
     def _share(self, rank: int, side: int) -> float:
         return self.levels[side][rank] / self.usual[side]
 
+    def _is_single(self, rank: int, side: int) -> bool:
+        own = self._share(rank, side)
+        alike = [other for other in self.levels[side] if abs(self._share(other, side) - own) < SHARE / 2]
+        return rank in self.slow_nodes[side] and len(alike) < _KIND
+
     def _expected(self, pair: tuple[int, int]) -> float:
         usual = max(self.overall, *((1 - SHARE) * level for level in self.usual))
         slow = [self._share(pair[side], side) for side in (0, 1) if pair[side] in self.slow_nodes[side]]
@@ -316,9 +322,14 @@ class Run:
         most = max(limit - len(others), limit * 3 // 4)
         sent: dict[int, int] = defaultdict(int)
         received: dict[int, int] = defaultdict(int)
-        for quota, most_suspects in ((1, 1), (2, 1), (2, 2), (4, 2), (8, 2), (1 << 30, 2)):
+        single = {at.pair for at in slow if any(self._is_single(rank, side) for side, rank in enumerate(at.pair))}
+        quotas = ((1, 1), (2, 1), (2, 2))
+        passes = [(True, *each) for each in quotas]
+        passes += [(False, *each) for each in (*quotas, (4, 2), (8, 2), (1 << 30, 2))]
+        for of_single, quota, most_suspects in passes:
             for at in slow:
                 free = 0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
+                free = free and (not of_single or at.pair in single)
                 if free and sent[at.sender] < quota and received[at.receiver] < quota:
                     sent[at.sender] += 1
                     received[at.receiver] += 1

@@ -208,6 +208,22 @@ def test_pairs_of_suspect_nodes_are_measured_alone_before_others_and_these_are_s
     assert suspects.choose_alone(found, few, 12) == [*of_node, *shared[:2]]
 
 
+@pytest.mark.parametrize(("slower", "single"), [({3: 0.8}, {3}), (dict.fromkeys(range(4), 0.8) | {9: 0.9}, {9})])
+def test_nodes_as_slow_as_hardly_another_are_single(slower, single):
+    found = suspects.find(Fabric(32, 0.0, 1, senders=slower).scan(), 32, 0.06)
+    assert set(found.senders) == set(slower) and found.single == (single, set())
+    assert [found.is_single(pair) for pair in ((min(single), 20), (20, min(single)))] == [True, False]
+
+
+def test_a_slow_node_is_measured_alone_before_those_of_a_slower_kind():
+    """They are slower, and have as many pairs as there is room for."""
+    scan = Fabric(32, 0.0, 1, senders={**dict.fromkeys(range(8, 14), 0.5), 3: 0.8}).scan()
+    found = suspects.find(scan, 32, 0.06)
+    of_kind = {(one, one + away): 0.5 for away in (8, 9, 10) for one in range(8, 14)}
+    slow = of_kind | {(3, other): 0.8 for other in range(20, 26)}
+    assert suspects.choose_alone(found, slow, 12)[:3] == [(3, 20), (3, 21), (8, 16)]
+
+
 def test_one_very_slow_node_does_not_hide_another():
     slow = [(0, receiver) for receiver in range(1, 30)] + [(40, 50), (41, 50)]
     one_each = dict.fromkeys(slow, 1)

@@ -196,7 +196,8 @@ static void take(struct verdict *verdict, struct suspect *at)
 /*
  * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only one of a sender or
  * receiver, then two, and so on: a very slow node, or many of a slower kind, would fill the list and hide another. What
- * has one such node comes before what has two: which of two it was, a pair does not show.
+ * has one such node comes before what has two: which of two it was, a pair does not show. Nodes unlike all others come
+ * first: of a slower kind there may be as many as there is room for.
  */
 static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const int *of_nodes, size_t limit, int nodes,
                             int *counts)
@@ -204,13 +205,19 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
     static const struct {
         int of_a_node;
         int most_suspects;
-    } quotas[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {8, 2}, {INT_MAX, 2}};
+        bool of_single;
+    } quotas[] = {{1, 1, true},  {2, 1, true},  {2, 2, true},  {1, 1, false},      {2, 1, false},
+                  {2, 2, false}, {4, 2, false}, {8, 2, false}, {INT_MAX, 2, false}};
     int *const received = counts + nodes;
     memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
     for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
         for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
             struct suspect *const at = &slow[i];
             const int most = quotas[pass].of_a_node;
+            if (quotas[pass].of_single && !verdict->single[at->sender][as_sender] &&
+                !verdict->single[at->receiver][as_receiver]) {
+                continue;
+            }
             if (of_nodes[i] > 0 && of_nodes[i] <= quotas[pass].most_suspects && at->round != taken_alone &&
                 counts[at->sender] < most && received[at->receiver] < most) {
                 counts[at->sender]++;
@@ -536,6 +543,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     struct gap *const gaps = fc_allocate_all(world, verdict->slow, sizeof *gaps);
     controls.slow = fc_allocate_all(world, verdict->slow, sizeof *controls.slow);
     if (leads) {
+        fc_find_single(node, verdict);
         choose_alone(node, verdict, controls.slow, of_nodes, gaps, budget.alone, counts);
     }
     if (verdict->alone > 0) {
@@ -559,11 +567,13 @@ void fc_examine(struct node *node, struct verdict *verdict)
     double *const scratch = fc_allocate_all(world, values, sizeof *scratch);
     verdict->levels = fc_allocate_all(world, nodes, sizeof *verdict->levels);
     verdict->hosts = fc_allocate_all(world, nodes, sizeof *verdict->hosts);
+    verdict->single = fc_allocate_all(world, world->rank == 0 ? nodes : 0, sizeof *verdict->single);
     fc_share_hosts(node, verdict);
     fc_share_levels(node, verdict, scratch);
     confirm(node, verdict);
     free(scratch);
     free(verdict->levels);
     free(verdict->hosts);
+    free(verdict->single);
     free(verdict->suspects);
 }

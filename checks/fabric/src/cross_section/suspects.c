@@ -4,6 +4,7 @@
 #include "../common/program.h"
 #include "../common/sampling.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,23 @@ static double share_of(const struct verdict *verdict, int rank, int side)
 bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side)
 {
     return verdict->levels[rank][side] >= 0.0 && share_of(verdict, rank, side) < threshold(node);
+}
+
+enum { kind_least = 3 /* nodes that are as slow: of another kind, as old adapters are */ };
+
+void fc_find_single(const struct node *node, struct verdict *verdict)
+{
+    for (int rank = 0; rank < node->world->size; rank++) {
+        for (int side = 0; side < 2; side++) {
+            int alike = 0;
+            const bool slow = fc_is_slow(node, verdict, rank, side);
+            for (int other = 0; slow && other < node->world->size; other++) {
+                const double apart = share_of(verdict, other, side) - share_of(verdict, rank, side);
+                alike += fabs(apart) < node->plan->suspect_share / 2 ? 1 : 0;
+            }
+            verdict->single[rank][side] = slow && alike < kind_least;
+        }
+    }
 }
 
 /*

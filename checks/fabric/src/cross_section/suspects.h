@@ -25,6 +25,7 @@ struct verdict {
     double overall;         /* median bandwidth of the scan, MBps */
     double usual_levels[2]; /* of senders and of receivers, MBps; or 0 */
     double (*levels)[2];    /* by rank, as sender and as receiver, MBps; -1 without pairs */
+    bool (*single)[2];      /* rank 0, by rank: whether it is slow, and hardly another node as slow */
     int *hosts;             /* by rank: the lowest rank on its host */
     bool one_host;          /* of all ranks */
     int senders;            /* suspect ones */
@@ -61,6 +62,9 @@ struct budget fc_find_budget(size_t nodes, size_t limit);
 
 /* Returns whether a node is slow on a side. */
 bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank, int side);
+
+/* Rank 0: finds the nodes that are slow, and no kind of slower nodes. */
+void fc_find_single(const struct node *node, struct verdict *verdict);
 
 /* Returns whether a suspect is still slow. */
 bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, const struct suspect *at);

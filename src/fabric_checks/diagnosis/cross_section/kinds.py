@@ -7,14 +7,13 @@ node is held to the level of its own kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_level, levels_of_nodes, top_of
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, top_of
 
 #: The fewest nodes of a kind, and the least share of all: fewer that are alike are as likely slow ones.
 FEWEST_OF_KIND, LEAST_SHARE = 3, 1 / 8
@@ -23,15 +22,15 @@ MOST_OF_NODE = 0.75
 #: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as a logarithm.
 #: The halves of one normal population are three apart.
 APART, LEAST_APART = 4.5, 0.03
-#: Nodes of a slow kind differ by no more than so many times what healthy ones do by chance; slow nodes do.
-MOST_SPREAD = 2.5
-#: The two sides of a node of a kind are alike within so many standard errors of both.
-ALIKE = 4.5
+#: The standard error of the mean of the second to the fourth highest of eight normal values, over their deviation, by
+#: 100,000 samples: as few pairs of a node may share no link. Of more it is less.
+OF_NEXT_BEST = 0.41
+#: Nodes of a slow kind differ by no more than so many times what healthy ones do by chance; slow nodes do. Of a few,
+#: some slow ones may be alike by chance.
+MOST_SPREAD, FEW, MOST_SPREAD_OF_FEW = 2.5, 6, 1.6
 #: Of the pairs within a slow kind, and of those of it alone, at most this share exceeds its level by :data:`APART`
 #: deviations.
 MOST_FASTER = 0.1
-#: Of a slow group at least this share are nodes of which no two pairs were faster.
-LEAST_OF_GROUP = 0.5
 
 
 @dataclass(frozen=True)
@@ -69,21 +68,17 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     if len(pair) < 2 * ranks:
         return one
     sender, receiver = pair // ranks, pair % ranks
-    spread = max(top_of(scan[~np.isnan(scan)])[1], repeat)
-    (sent, sends), (received, receives) = (levels_of_nodes(rate, side, ranks) for side in (sender, receiver))
-    errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
-    alike = np.abs(sent - received) <= ALIKE * np.hypot(*errors)
-    # A node that is slow in one direction, or was measured in one, is of the kind of its better one.
-    level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
-    error = float(np.median(np.hypot(*errors))) / 2
-    # A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind.
-    # One measurement may be a disturbance; those of a pair alone were repeated, so it counts as two.
+    # A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One may be
+    # disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by itself.
     best, alone_too = pairs["best"].to_numpy(), pairs["alone"].to_numpy()
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone_too)))
-    seen = _second_best(np.tile(best[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
-    is_faster = ~alike & (seen > level + APART * spread)
-    level = np.where(is_faster, seen - APART / 2 * spread, level)
-    groups = _groups(np.flatnonzero((alike | is_faster) & ~np.isnan(level)), level, error)
+    seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
+    # The fastest pairs may be of several kinds.
+    scanned_too = ~np.isnan(scan)
+    of_ends = np.minimum(level[sender], level[receiver])
+    spread = max(min(top_of(each[scanned_too])[1] for each in (scan, scan - of_ends)), repeat)
+    error = OF_NEXT_BEST * spread
+    groups = _groups(np.flatnonzero(~np.isnan(level)), level, error)
     fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
     nodes = [len(np.unique(group // rails)) for group in groups]
     slower, of_kinds = 0, list[NDArray[np.int64]]()
@@ -93,21 +88,19 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
         is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
         of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
     slow = of_kinds[1:]
-    for whole in slow:
-        of_kinds = [each for each in of_kinds if each is not whole]
-        # A few of the group may share links with others.
-        faster = float(np.median(level[whole])) + APART * spread
-        group = whole[seen[whole] <= faster]
-        if len(group) < LEAST_OF_GROUP * len(whole):
-            continue
+    for group in slow:
+        of_kinds = [each for each in of_kinds if each is not group]
+        faster = float(np.median(level[group])) + APART * spread
         # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
         starts, ends = np.isin(sender, group), np.isin(receiver, group)
         within, by_itself = starts & ends, (starts | ends) & alone_too
         exceeds = any((best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
+        # Where most pairs share links, the third and fourth may do so as well.
+        by_one, by_several = (np.median(each[of_kinds[0]]) - np.median(each[group]) for each in (seen, level))
         of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
-        if within.any() and not exceeds and of_kind <= MOST_SPREAD * error:
+        most = MOST_SPREAD if len(group) > FEW * rails else MOST_SPREAD_OF_FEW
+        if (within | by_itself).any() and not exceeds and by_one > by_several / 2 and of_kind <= most * error:
             of_kinds.append(group)
-            level[np.setdiff1d(whole, group)] = float(np.median(level[of_kinds[0]]))
     if len(of_kinds) < 2:
         return one
     centres = np.array([float(np.median(level[group])) for group in of_kinds])
@@ -118,28 +111,6 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
     return _by_rates_alone(pairs, number, centres - centres[0], rails)
-
-
-def with_blamed(own: Array, blamed: Mapping[int, float]) -> tuple[tuple[Kind, ...], Array] | None:
-    """Return the kinds with nodes that are blamed but as slow as a slower kind, or as so many others that they are one.
-
-    A scan in which links are shared may not show them; their pairs alone do. None if there are no such nodes.
-
-    :param own: of each rank the logarithm of its kind's share.
-    :param blamed: of each node that is blamed the logarithm of its share of the rate of the fastest kind.
-    """
-    of_kind, shares = own.copy(), np.unique(own)
-    for rank, level in blamed.items():
-        near = shares[(shares < own[rank]) & (np.abs(shares - level) < LEAST_APART)]
-        of_kind[rank] = near[0] if len(near) else own[rank]
-    groups = [[rank for rank, level in blamed.items() if 0 <= level - least < LEAST_APART] for least in blamed.values()]
-    group = max(groups, key=len, default=[])
-    if len(shares) == 1 and len(group) >= max(FEWEST_OF_KIND, LEAST_SHARE * len(of_kind)):
-        of_kind[group] = np.median([blamed[rank] for rank in group])
-    if (of_kind == own).all():
-        return None
-    found = ((np.flatnonzero(of_kind == share), float(np.exp(share))) for share in np.unique(of_kind)[::-1])
-    return tuple(Kind(tuple(ranks.tolist()), share) for ranks, share in found), of_kind
 
 
 def _by_rates_alone(
@@ -167,32 +138,35 @@ def _by_rates_alone(
 def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> tuple[float, bool]:
     """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
-    It is that of its controls. Where all its nodes look slow it has none: then it is that of the best pair of each
-    rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN without any.
+    It is that of its controls, of several nodes. Where all its nodes look slow it has none: then it is that of the
+    pairs of each rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN
+    without any.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
-    if len(control) >= FEWEST_OF_KIND:
+    reached = np.intersect1d(np.divmod(control["pair"].to_numpy(), len(of_kind)), np.flatnonzero(of_kind))
+    if len(reached) >= FEWEST_OF_KIND <= len(control):
         return float(np.median(control["rate"].to_numpy())), True
-    best, ends = np.full(len(of_kind), -np.inf), np.divmod(alone["pair"].to_numpy(), len(of_kind))
+    ends = np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
     most = int(np.argmax(np.add.reduceat(count, np.arange(0, len(count), rails))))
     others = (ends[0] // rails != most) & (ends[1] // rails != most)
-    for side in ends:
-        np.maximum.at(best, side[others], alone["rate"].to_numpy()[others])
-    known = best[of_kind & ~np.isinf(best)]
+    of_rank = pl.DataFrame({"rank": np.concatenate(ends), "rate": np.tile(alone["rate"].to_numpy(), 2)})
+    of_rank = of_rank.filter(np.tile(others, 2) & of_kind[np.concatenate(ends)]).group_by("rank").median()
+    known = of_rank["rate"].to_numpy()
     if not len(known):
         return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
     return float(np.median(known)), len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - rails
 
 
-def _second_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> Array:
-    """Return the second highest of the rates of each rank, -inf with fewer: the highest may be a disturbance."""
-    found = np.full(ranks, -np.inf)
-    order = np.lexsort((-rate, rank))
-    first = np.searchsorted(rank[order], np.arange(ranks + 1))
-    several = np.flatnonzero(np.diff(first) > 1)
-    found[several] = rate[order][first[several] + 1]
-    return found
+def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, Array]:
+    """Return the second highest of the rates of each rank, and the mean of it and the next two; NaN with fewer."""
+    own = pl.col("rate").sort(descending=True)
+    table = pl.DataFrame({"rank": rank, "rate": rate}).group_by("rank")
+    of_rank = table.agg(own.get(1, null_on_oob=True).alias("second"), own.slice(1, 3).mean().alias("mean"))
+    found = np.full((2, ranks), np.nan)
+    for values, name in zip(found, ("second", "mean"), strict=True):
+        values[of_rank["rank"].to_numpy()] = of_rank[name].fill_null(np.nan).to_numpy()
+    return found[0], found[1]
 
 
 def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArray[np.int64]]:
