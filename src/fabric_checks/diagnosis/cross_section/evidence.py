@@ -131,7 +131,8 @@ def of_output(output: RotateOutput) -> Evidence:
     row_within = (host[pair_of_row // ranks] == host[pair_of_row % ranks]) & (hosts > 1)
     measured = [_samples(table.filter(pl.col("phase") == phase))[1] for phase in ("control", "alone")]
     repeat = noise.of_repeats([*measured[0], *measured[1]])
-    found, of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat)
+    of_node = host if hosts > 1 else np.arange(ranks)
+    found, of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat, of_node)
     by_kind = np.minimum(of_kind[pair_of_row // ranks], of_kind[pair_of_row % ranks])
     table = table.with_columns(rate=pl.col("rate") - by_kind)
     by_pair = (

@@ -44,7 +44,9 @@ class Kind:
     share: float
 
 
-def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> tuple[tuple[Kind, ...], Array]:
+def of_rates(
+    table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0, host: NDArray[np.int64] | None = None
+) -> tuple[tuple[Kind, ...], Array]:
     """Return the kinds of nodes, the fastest first, and of each rank the logarithm of its kind's share.
 
     A node that is slower than its kind belongs to the next faster one.
@@ -52,6 +54,7 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
     :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
+    :param host: the number of each rank's node, where it is not by ``rails``.
     """
     one = (Kind(tuple(range(ranks)), 1.0),), np.zeros(ranks)
     alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
@@ -79,13 +82,15 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     spread = max(min(top_of(each[scanned_too])[1] for each in (scan, scan - of_ends)), repeat)
     error = OF_NEXT_BEST * spread
     groups = _groups(np.flatnonzero(~np.isnan(level)), level, error)
-    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
-    nodes = [len(np.unique(group // rails)) for group in groups]
+    host = np.arange(ranks) // rails if host is None else host
+    hosts = len(np.unique(host))
+    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * hosts)))
+    nodes = [len(np.unique(host[group])) for group in groups]
     slower, of_kinds = 0, list[NDArray[np.int64]]()
     for number, (group, count) in reversed(list(enumerate(zip(groups, nodes, strict=True)))):
         # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
         is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
-        is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
+        is_kind &= number == 0 or len(group) >= MOST_OF_NODE * ranks / hosts * count
         of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
     slow = of_kinds[1:]
     for group in slow:
@@ -98,7 +103,7 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
         # Where most pairs share links, the third and fourth may do so as well.
         by_one, by_several = (np.median(each[of_kinds[0]]) - np.median(each[group]) for each in (seen, level))
         of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
-        most = MOST_SPREAD if len(group) > FEW * rails else MOST_SPREAD_OF_FEW
+        most = MOST_SPREAD if len(np.unique(host[group])) > FEW else MOST_SPREAD_OF_FEW
         if (within | by_itself).any() and not exceeds and by_one > by_several / 2 and of_kind <= most * error:
             of_kinds.append(group)
     if len(of_kinds) < 2:
