@@ -266,3 +266,33 @@ def test_controls_of_one_node_do_not_speak_for_its_kind():
     alone = rows("alone", {(one, one - 20): 0.9 for one in range(24, 32)})
     found, of_kind = kinds.of_rates(pl.concat([scan, alone, rows("control", control)]), 32)
     assert len(found) == 2 and np.exp(of_kind[[24, 31]]) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("before", "blamed", "after"),
+    [
+        ({}, {4: 0.90, 12: 0.91, 20: 0.905, 28: 0.90}, {4, 12, 20, 28}),  # an eighth, alike
+        ({}, {4: 0.90, 12: 0.91, 20: 0.905, 28: 0.80}, None),
+        ({}, {4: 0.90, 12: 0.91, 20: 0.905}, None),
+        (dict.fromkeys(range(8), 0.8), {9: 0.805, 20: 0.6}, {*range(8), 9}),  # as slow as the other kind
+        (dict.fromkeys(range(8), 0.8), {9: 0.75, 3: 0.7}, None),
+    ],
+)
+def test_blamed_nodes_that_are_as_slow_as_a_kind_or_as_many_others_are_of_it(before, blamed, after):
+    of_kind = np.zeros(32)
+    of_kind[list(before)] = np.log(list(before.values()))
+    found = kinds.with_blamed(of_kind, {rank: float(np.log(share)) for rank, share in blamed.items()})
+    assert (found is None) is (after is None)
+    if found:
+        (fast, slow), levels = found
+        assert set(slow.ranks) == after and set(fast.ranks) == set(range(32)) - after
+        assert np.exp(levels[list(after)]) == pytest.approx(slow.share) and fast.share == 1
+
+
+def test_an_eighth_of_the_nodes_that_only_their_pairs_alone_show_are_a_kind(monkeypatch):
+    slower = dict.fromkeys((4, 12, 20, 28), 0.88)
+    one = kinds.of_rates
+    monkeypatch.setattr(kinds, "of_rates", lambda *given: ((kinds.Kind(tuple(range(32)), 1.0),), one(*given)[1] * 0))
+    hidden = report(slower)
+    assert [each.ranks for each in hidden.mapped.evidence.kinds][1] == (4, 12, 20, 28) and not hidden.has_faults
+    assert len(of(hidden, "kinds")) == 1

@@ -15,6 +15,7 @@ from fabric_checks.diagnosis.cross_section import (
     evidence,
     findings,
     inference,
+    kinds,
     leaves,
     map_fit,
     parts,
@@ -165,6 +166,13 @@ def of_run(
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
     doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
+    of_kind = mapped.evidence.of_kind
+    nodes = [each for each in findings.faults(found) if each.kind == "node" and len(each.ranks) == 1]
+    blamed = {each.ranks[0]: float(of_kind[each.ranks[0]] + np.log(each.share)) for each in nodes}
+    of_kinds = kinds.with_blamed(of_kind, blamed) if mapped.evidence.rails == 1 else None
+    if of_kinds is not None:
+        mapped = parts.on_map(evidence.of_output(output, of_kinds), mapped.nodes, known)
+        found = findings.find(output, mapped)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
     if doubt is not None:
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)

@@ -7,6 +7,7 @@ node is held to the level of its own kind.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +117,28 @@ def of_rates(
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
     return _by_rates_alone(pairs, number, centres - centres[0], rails)
+
+
+def with_blamed(own: Array, blamed: Mapping[int, float]) -> tuple[tuple[Kind, ...], Array] | None:
+    """Return the kinds with nodes that are blamed but as slow as a slower kind, or as so many others that they are one.
+
+    A scan in which links are shared may not show them; their pairs alone do. None if there are no such nodes.
+
+    :param own: of each rank the logarithm of its kind's share.
+    :param blamed: of each node that is blamed the logarithm of its share of the rate of the fastest kind.
+    """
+    of_kind, shares = own.copy(), np.unique(own)
+    for rank, level in blamed.items():
+        near = shares[(shares < own[rank]) & (np.abs(shares - level) < LEAST_APART)]
+        of_kind[rank] = near[0] if len(near) else own[rank]
+    groups = [[rank for rank, level in blamed.items() if 0 <= level - least < LEAST_APART] for least in blamed.values()]
+    group = max(groups, key=len, default=[])
+    if len(shares) == 1 and len(group) >= max(FEWEST_OF_KIND, LEAST_SHARE * len(of_kind)):
+        of_kind[group] = np.median([blamed[rank] for rank in group])
+    if (of_kind == own).all():
+        return None
+    found = ((np.flatnonzero(of_kind == share), float(np.exp(share))) for share in np.unique(of_kind)[::-1])
+    return tuple(Kind(tuple(ranks.tolist()), share) for ranks, share in found), of_kind
 
 
 def _by_rates_alone(
