@@ -105,7 +105,7 @@ def of_rates(
         by_one, by_several = (np.median(each[of_kinds[0]]) - np.median(each[group]) for each in (seen, level))
         of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
         most = MOST_SPREAD if len(np.unique(host[group])) > FEW else MOST_SPREAD_OF_FEW
-        if (within | by_itself).any() and not exceeds and by_one > by_several / 2 and of_kind <= most * error:
+        if within.any() and not exceeds and by_one > by_several / 2 and of_kind <= most * error:
             of_kinds.append(group)
     if len(of_kinds) < 2:
         return one
