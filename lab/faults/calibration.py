@@ -14,7 +14,7 @@ from lab.faults.trials import Trial, outcome
 #: By module the constants and the factors that are tried.
 CONSTANTS = {
     noise: ("LEAST_SPREAD", "ENOUGH_CONTROLS", "NEAR_TOP"),
-    kinds: ("APART", "MOST_SPREAD", "ALIKE", "MOST_FASTER"),
+    kinds: ("APART", "MOST_SPREAD", "MOST_SPREAD_OF_FEW", "MOST_FASTER"),
     inference: ("MOST_SLOW_BEFORE", "SPREAD_ERRORS", "CONTRADICTION"),
     changes: ("LOW_ERRORS", "MOST_OF_TIME", "ONE_LEVEL"),
 }
