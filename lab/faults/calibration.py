@@ -16,7 +16,7 @@ CONSTANTS = {
     noise: ("LEAST_SPREAD", "ENOUGH_CONTROLS", "NEAR_TOP"),
     kinds: ("APART", "MOST_SPREAD", "MOST_SPREAD_OF_FEW", "MOST_FASTER"),
     inference: ("MOST_SLOW_BEFORE", "SPREAD_ERRORS", "CONTRADICTION"),
-    changes: ("LOW_ERRORS", "MOST_OF_TIME", "ONE_LEVEL"),
+    changes: ("LOW_ERRORS", "MOST_OF_TIME"),
 }
 FACTORS = (0.6, 1.0, 1.6)
 MODULES = (changes, evidence, inference, kinds, limits, noise, parts, slowest)

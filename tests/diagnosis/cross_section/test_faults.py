@@ -6,6 +6,7 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map.sharing import max_min
+from lab.faults import calibration
 from lab.faults.fabric import Fabric, wired
 from lab.faults.program import run
 from lab.faults.trials import NOISES, Trial, known_part, outcomes
@@ -76,3 +77,7 @@ def test_shares_are_max_min_fair():
     ways = np.array([[0, 1], [0, 2], [1, 2]])
     assert max_min(ways, np.array([1.0, 2.0, np.inf])).tolist() == [0.5, 0.5, 1.5]
     assert max_min(ways, np.array([1.0, 2.0, np.inf]), np.array([0.2, 9, 9])).tolist() == [0.2, 0.8, 1.8]
+
+
+def test_the_constants_that_are_calibrated_are_there():
+    assert all(hasattr(module, name) for module, names in calibration.CONSTANTS.items() for name in names)
