@@ -131,9 +131,7 @@ def of_output(output: RotateOutput, of_kinds: tuple[tuple[Kind, ...], Array] | N
     row_within = (host[pair_of_row // ranks] == host[pair_of_row % ranks]) & (hosts > 1)
     measured = [_samples(table.filter(pl.col("phase") == phase))[1] for phase in ("control", "alone")]
     repeat = noise.of_repeats([*measured[0], *measured[1]])
-    of_node = host if hosts > 1 else np.arange(ranks)
-    of_rates = table.filter(~row_within), ranks, output.rails, repeat, of_node
-    found, of_kind = of_kinds or kinds.of_rates(*of_rates)
+    found, of_kind = of_kinds or kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat)
     by_kind = np.minimum(of_kind[pair_of_row // ranks], of_kind[pair_of_row % ranks])
     table = table.with_columns(rate=pl.col("rate") - by_kind)
     by_pair = (

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, top_of
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_level, levels_of_nodes, top_of
 
 #: The fewest nodes of a kind, and the least share of all: fewer that are alike are as likely slow ones.
 FEWEST_OF_KIND, LEAST_SHARE = 3, 1 / 8
@@ -45,9 +45,7 @@ class Kind:
     share: float
 
 
-def of_rates(
-    table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0, host: NDArray[np.int64] | None = None
-) -> tuple[tuple[Kind, ...], Array]:
+def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> tuple[tuple[Kind, ...], Array]:
     """Return the kinds of nodes, the fastest first, and of each rank the logarithm of its kind's share.
 
     A node that is slower than its kind belongs to the next faster one.
@@ -55,7 +53,6 @@ def of_rates(
     :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
     :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
-    :param host: the number of each rank's node, where it is not by ``rails``.
     """
     one = (Kind(tuple(range(ranks)), 1.0),), np.zeros(ranks)
     alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
@@ -81,17 +78,18 @@ def of_rates(
     scanned_too = ~np.isnan(scan)
     of_ends = np.minimum(level[sender], level[receiver])
     spread = max(min(top_of(each[scanned_too])[1] for each in (scan, scan - of_ends)), repeat)
-    error = OF_NEXT_BEST * spread
-    groups = _groups(np.flatnonzero(~np.isnan(level)), level, error)
-    host = np.arange(ranks) // rails if host is None else host
-    hosts = len(np.unique(host))
-    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * hosts)))
-    nodes = [len(np.unique(host[group])) for group in groups]
+    error, usable, of_all = OF_NEXT_BEST * spread, ~np.isnan(level), bool(alone_too.all())
+    if of_all:
+        spread = max(top_of(scan[scanned_too])[1], repeat)
+        level, error, usable = _of_matrix(rate, sender, receiver, spread, seen)
+    groups = _groups(np.flatnonzero(usable), level, error)
+    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
+    nodes = [len(np.unique(group // rails)) for group in groups]
     slower, of_kinds = 0, list[NDArray[np.int64]]()
     for number, (group, count) in reversed(list(enumerate(zip(groups, nodes, strict=True)))):
         # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
         is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
-        is_kind &= number == 0 or len(group) >= MOST_OF_NODE * ranks / hosts * count
+        is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
         of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
     slow = of_kinds[1:]
     for group in slow:
@@ -104,8 +102,8 @@ def of_rates(
         # Where most pairs share links, the third and fourth may do so as well.
         by_one, by_several = (np.median(each[of_kinds[0]]) - np.median(each[group]) for each in (seen, level))
         of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
-        most = MOST_SPREAD if len(np.unique(host[group])) > FEW else MOST_SPREAD_OF_FEW
-        if within.any() and not exceeds and by_one > by_several / 2 and of_kind <= most * error:
+        most = MOST_SPREAD if of_all or len(group) > FEW * rails else MOST_SPREAD_OF_FEW
+        if within.any() and not exceeds and (of_all or by_one > by_several / 2) and of_kind <= most * error:
             of_kinds.append(group)
     if len(of_kinds) < 2:
         return one
@@ -179,11 +177,29 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
     most = int(np.argmax(np.add.reduceat(count, np.arange(0, len(count), rails))))
     others = (ends[0] // rails != most) & (ends[1] // rails != most)
     of_rank = pl.DataFrame({"rank": np.concatenate(ends), "rate": np.tile(alone["rate"].to_numpy(), 2)})
-    of_rank = of_rank.filter(np.tile(others, 2) & of_kind[np.concatenate(ends)]).group_by("rank").median()
-    known = of_rank["rate"].to_numpy()
+    by_rank = of_rank.filter(np.tile(others, 2) & of_kind[np.concatenate(ends)]).group_by("rank")
+    # In a matrix of another program others may have run beside most.
+    known = (by_rank.max() if len(alone) == len(pairs) else by_rank.median())["rate"].to_numpy()
     if not len(known):
         return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
     return float(np.median(known)), len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - rails
+
+
+def _of_matrix(
+    rate: Array, sender: NDArray[np.int64], receiver: NDArray[np.int64], spread: float, seen: Array
+) -> tuple[Array, float, NDArray[np.bool_]]:
+    """Return the level of each node in a matrix of another program, its standard error, and which nodes have one.
+
+    Of many values a quantile is more certain. A node that is slow in one direction, or was measured in one, is of the
+    kind of its better one, or as fast as two of its pairs were.
+    """
+    (sent, sends), (received, receives) = (levels_of_nodes(rate, side, len(seen)) for side in (sender, receiver))
+    errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
+    alike = np.abs(sent - received) <= APART * np.hypot(*errors)
+    level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
+    is_faster = ~alike & (seen > level + APART * spread)
+    level = np.where(is_faster, seen - APART / 2 * spread, level)
+    return level, float(np.median(np.hypot(*errors))) / 2, (alike | is_faster) & ~np.isnan(level)
 
 
 def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, Array]:
