@@ -194,6 +194,12 @@ def test_kinds_that_are_a_tenth_apart_do_not_count_as_noise():
     assert len(found) == 2 and len(set(found[1].ranks) ^ set(range(1, 32, 2))) <= 2
 
 
+def test_a_node_of_a_single_pair_has_no_level_and_is_of_the_fastest_kind():
+    scan = {pair: rate for pair, rate in scan_of(set(range(20, 31)), set()).items() if 31 not in pair}
+    found, _ = kinds.of_rates(rows("scan", scan | {(0, 31): 0.95}), 32)
+    assert [len(each.ranks) for each in found] == [21, 11] and 31 in found[0].ranks
+
+
 def test_kinds_within_the_noise_of_repeats_are_one():
     scan = rows("scan", scan_of(set(range(20, 32)), set(), rate=0.85))
     assert [len(kinds.of_rates(scan, 32, repeat=repeat)[0]) for repeat in (0.0, 0.2)] == [2, 1]
@@ -234,14 +240,14 @@ def test_what_is_slow_alone_with_the_gpus_of_one_node_only_is_no_kind():
 
 
 def test_an_eighth_of_the_nodes_are_a_kind_at_the_rate_of_their_pairs_alone():
-    """Of many pairs alone the best one exceeds it."""
+    """The best of many pairs alone is faster than the kind."""
     found = report(dict.fromkeys((4, 12, 20, 28), 0.88))
     slow = found.mapped.evidence.kinds[1]
     assert slow.ranks == (4, 12, 20, 28) and slow.share == pytest.approx(0.88, rel=0.01) and not found.has_faults
 
 
 def test_nodes_that_were_not_measured_with_each_other_are_no_kind():
-    """What is slow may be on their way to the others."""
+    """A shared uplink may be what is slow."""
     scan = scan_of({3, 11, 19, 27}, set(), rate=0.6)
     apart = {pair: rate for pair, rate in scan.items() if not {*pair} <= {3, 11, 19, 27}}
     assert [len(kinds.of_rates(rows("scan", each), 32)[0]) for each in (scan, apart)] == [2, 1]

@@ -74,13 +74,14 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     best, alone_too = pairs["best"].to_numpy(), pairs["alone"].to_numpy()
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone_too)))
     seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
-    # The fastest pairs may be of several kinds.
-    scanned_too = ~np.isnan(scan)
-    of_ends = np.minimum(level[sender], level[receiver])
-    spread = max(min(top_of(each[scanned_too])[1] for each in (scan, scan - of_ends)), repeat)
+    of_scan = scan[~np.isnan(scan)]
+    # The fastest pairs may be of several kinds. A node of a single pair has no level.
+    beyond = scan - np.minimum(level[sender], level[receiver])
+    beyond = beyond[~np.isnan(beyond)]
+    spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
     error, usable, of_all = OF_NEXT_BEST * spread, ~np.isnan(level), bool(alone_too.all())
     if of_all:
-        spread = max(top_of(scan[scanned_too])[1], repeat)
+        spread = max(top_of(of_scan)[1], repeat)
         level, error, usable = _of_matrix(rate, sender, receiver, spread, seen)
     groups = _groups(np.flatnonzero(usable), level, error)
     fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
@@ -178,7 +179,7 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
     others = (ends[0] // rails != most) & (ends[1] // rails != most)
     of_rank = pl.DataFrame({"rank": np.concatenate(ends), "rate": np.tile(alone["rate"].to_numpy(), 2)})
     by_rank = of_rank.filter(np.tile(others, 2) & of_kind[np.concatenate(ends)]).group_by("rank")
-    # In a matrix of another program others may have run beside most.
+    # A matrix of another program may be of pairs that shared links: the best one of a rank shared least.
     known = (by_rank.max() if len(alone) == len(pairs) else by_rank.median())["rate"].to_numpy()
     if not len(known):
         return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
