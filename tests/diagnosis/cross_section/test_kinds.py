@@ -253,7 +253,7 @@ def test_nodes_that_were_not_measured_with_each_other_are_no_kind():
     assert [len(kinds.of_rates(rows("scan", each), 32)[0]) for each in (scan, apart)] == [2, 1]
 
 
-@pytest.mark.parametrize(("levels", "count"), [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.64, 0.62, 0.66), 1)])
+@pytest.mark.parametrize(("levels", "count"), [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.607, 0.613, 0.62), 1)])
 def test_a_few_slow_nodes_are_a_kind_only_if_they_are_alike(levels, count):
     level = np.ones(32)
     level[[3, 11, 19, 27]] = levels
@@ -261,16 +261,6 @@ def test_a_few_slow_nodes_are_a_kind_only_if_they_are_alike(levels, count):
     chance = np.random.default_rng(1).normal(0, 0.02, len(pairs))
     scan = {pair: min(level[list(pair)]) * np.exp(each) for pair, each in zip(pairs, chance, strict=True)}
     assert len(kinds.of_rates(rows("scan", scan), 32)[0]) == count
-
-
-def test_controls_of_one_node_do_not_speak_for_its_kind():
-    """Node 6 was taken for one of the slow kind; its pairs alone are as fast as others."""
-    slow = {6, *range(24, 32)}
-    scan = rows("scan", scan_of(slow, set(), rate=0.9))
-    control = {(0, 1): 1.0, (2, 3): 1.0, (4, 5): 1.0, (2, 6): 1.0, (6, 9): 1.0, (21, 6): 1.0}
-    alone = rows("alone", {(one, one - 20): 0.9 for one in range(24, 32)})
-    found, of_kind = kinds.of_rates(pl.concat([scan, alone, rows("control", control)]), 32)
-    assert len(found) == 2 and np.exp(of_kind[[24, 31]]) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(

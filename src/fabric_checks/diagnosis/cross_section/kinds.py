@@ -165,13 +165,11 @@ def _by_rates_alone(
 def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> tuple[float, bool]:
     """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
-    It is that of its controls, of several nodes. Where all its nodes look slow it has none: then it is that of the
-    pairs of each rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN
-    without any.
+    It is that of its controls. Where all its nodes look slow it has none: then it is that of the pairs of each rank,
+    without the node that most pairs have, which may be at fault. Infinite if all have it; NaN without any.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
-    reached = np.intersect1d(np.divmod(control["pair"].to_numpy(), len(of_kind)), np.flatnonzero(of_kind))
-    if len(reached) >= FEWEST_OF_KIND <= len(control):
+    if len(control) >= FEWEST_OF_KIND:
         return float(np.median(control["rate"].to_numpy())), True
     ends = np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
