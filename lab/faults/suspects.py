@@ -32,6 +32,9 @@ OF_SINGLE, KIND = QUOTAS[:3], 3
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
+#: An end of a slow pair is in at least so many alone, of which so many with the nearest; so many controls at most are
+#: added for that.
+OF_END, OF_END_NEAR, CONTROLS_OF_ENDS = 3, 2, 8
 #: So often at least suspects are measured beside others, as long as they are slow.
 PASSES = 4
 #: The repeats that :func:`budget` counts with, those of ``--confirm-repeats`` as it stands.
@@ -380,7 +383,7 @@ def controls(
 
     Some are spread over all pairs, but those that stayed slow, or whose node is slow in that direction: without
     what looked slow once, healthy pairs would seem more alike than they are. Further, for each node of several pairs
-    alone, one that it sends and one that it receives.
+    alone, one that it sends and one that it receives; and :func:`_of_ends`.
 
     :param slow: the pairs that stayed slow; :param alone: those measured alone; :param most: at most so many.
     :param is_slow: whether one of those was slow in the first repeat: then there are more at the end of the list.
@@ -403,8 +406,47 @@ def controls(
             sends.discard(sender)
             receives.discard(receiver)
             chosen.append((sender, receiver))
+    ranks = int(max(scan.sender.max(), scan.receiver.max())) + 1
+    chosen += _of_ends(found, avoided, alone, chosen, min(most, len(chosen) + CONTROLS_OF_ENDS), ranks, hosts)
     more = _spread(eligible, min(CONTROLS_IF_SLOW, most)) if is_slow else []
     return [*chosen, *(pair for pair in more if pair not in chosen)][:most]
+
+
+def _of_ends(
+    found: Suspects,
+    slow: Collection[Pair],
+    alone: Sequence[Pair],
+    chosen: Sequence[Pair],
+    most: int,
+    ranks: int,
+    hosts: Sequence[str],
+) -> list[Pair]:
+    """Return more pairs of the ends of those alone, with their nearest, first of ends that have several.
+
+    What became slow late in the scan is no suspect node, and has a pair or two that are slow, which do not show which
+    end it is.
+
+    :param chosen: the controls so far; :param most: how many there may be with those returned.
+    """
+    more: list[Pair] = []
+    for least in (2, 1):
+        for side, rank in ((side, pair[side]) for pair in alone for side in (0, 1)):
+            nearest = partners(rank, ranks)
+            near = nearest[:NEAR]
+            own = [pair[1 - side] for pair in (*alone, *chosen, *more) if pair[side] == rank]
+            if len(own) < least or rank in (found.senders, found.receivers)[side]:
+                continue
+            for partner in [*near[1:], *near[:1], *nearest[NEAR:]]:
+                sender, receiver = pair = (rank, partner) if side == 0 else (partner, rank)
+                is_free = sender not in found.senders and receiver not in found.receivers and pair not in slow
+                is_free &= pair not in chosen and pair not in more
+                is_free &= len(set(hosts)) < 2 or hosts[sender] != hosts[receiver]
+                of_near = sum(each in near for each in own)
+                is_wanted = len(own) < OF_END or (partner in near and of_near < OF_END_NEAR)
+                if is_free and is_wanted and len(chosen) + len(more) < most:
+                    own.append(partner)
+                    more.append(pair)
+    return more
 
 
 def _spread(eligible: Sequence[Pair], most: int) -> list[Pair]:

@@ -40,13 +40,17 @@ class Level:
         """Whether the level differs between times."""
         return self.begin > 0 or self.end < np.inf or self.period > 0 or self.begin_at is not None
 
-    def reach(self, progress: float, now: float) -> None:
-        """Turn the shares of the scan that are reached into times."""
-        if self.begin_at is not None:
-            self.begin = np.inf if progress < self.begin_at else now
-            self.begin_at = self.begin_at if progress < self.begin_at else None
-        if self.end_at is not None and progress >= self.end_at:
-            self.end, self.end_at = now, None
+    def reach(self, progress: float, step: float, now: float, round_s: float) -> None:
+        """Turn the shares of the scan that this round reaches into times.
+
+        :param progress: the share that is done; :param step: that of this round; :param round_s: how long it takes.
+        """
+        for name, at in (("begin", self.begin_at), ("end", self.end_at)):
+            if at is not None:
+                is_now = progress + step > at
+                within = max(at - progress, 0.0) / step if step else 0.0
+                setattr(self, name, now + within * round_s if is_now else np.inf)
+                setattr(self, f"{name}_at", None if is_now else at)
 
     def at(self, now: float) -> tuple[float, float]:
         """Return the factor at a time, and the time of its next change."""

@@ -45,6 +45,7 @@ class Machine:
     transfers_s: float = 0.0
     paused_s: float = 0.0
     _round_s: float = field(default=0.0, init=False)
+    _progress: float = field(default=0.0, init=False)
 
     def run(self, shifts: int, groups: Sequence[int] = ()) -> str:
         """Return the output of a run on this fabric; ``groups``: of the phase ``leaf``."""
@@ -60,8 +61,9 @@ class Machine:
         fabric, megabytes = self.fabric, program.SIZE_B * program.MESSAGES / 1e6
         if phase == "leaf":  # the messages to several at once are so much smaller
             megabytes /= sum(sender == pairs[0][0] for sender, _ in pairs)
+        step, self._progress = progress - self._progress, progress
         for level in fabric.levels:
-            level.reach(progress, self.now + self._round_s * self.rng.uniform())
+            level.reach(progress, step, self.now, self._round_s)
         began, tests = self.now, np.empty((program.TESTS, len(pairs)))
         varies = any(level.changes for level in fabric.levels) or fabric.routing == "message"
         parts = program.MESSAGES if fabric.routing == "message" else 1

@@ -378,7 +378,27 @@ class Run:
                 have.add(pair)
                 if len(controls) < self.most_controls:
                     controls.append(Suspect(0, *pair))
+        self._add_controls_of_ends(alone, controls)
         return controls
+
+    def _add_controls_of_ends(self, alone: list[Suspect], controls: list[Suspect]) -> None:
+        most = min(self.most_controls, len(controls) + 8)
+        for least in (2, 1):
+            for side, rank in [(side, at.pair[side]) for at in alone for side in (0, 1)]:
+                measured = [at.pair for at in [*alone, *controls]]
+                met = [pair[1 - side] for pair in measured if pair[side] == rank]
+                if len(met) < least or rank in self.slow_nodes[side]:
+                    continue
+                partners = self._partners(rank)
+                near = set(partners[:_NEAR])
+                for partner in partners[1:_NEAR] + partners[:1] + partners[_NEAR:]:
+                    enough = len(met) >= 3 and (partner not in near or len(near & set(met)) >= 2)
+                    pair = (rank, partner) if side == 0 else (partner, rank)
+                    sick = pair[0] in self.slow_nodes[0] or pair[1] in self.slow_nodes[1] or pair in self.slow_pairs
+                    if not enough and not sick and pair not in measured and len(controls) < most:
+                        measured.append(pair)
+                        met.append(partner)
+                        controls.append(Suspect(0, *pair))
 
     def _is_any_slow(self, alone: list[Suspect], controls: list[Suspect]) -> bool:
         reference = median([at.best for at in controls]) if controls else self.overall

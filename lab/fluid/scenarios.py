@@ -272,7 +272,7 @@ def _rows() -> dict[str, Row]:
         }
         for left in (0.8, 0.5, 0.25):
             rows[f"{name} cable {left:g}"] = Row((partial(cable, size=1 - left),), "full", fabric)
-    for share in (0.1, 0.25, 0.5, 0.75, 0.9):
+    for share in (0.1, 0.25, 0.5, 0.75, 0.9, 0.95):
         rows[f"onset at {share:.0%} host .7"] = Row((partial(host, size=0.3, begin_at=share),))
         rows[f"onset at {share:.0%} host .8"] = Row((partial(host20, begin_at=share),))
     rows["onset at 50% cable .75"] = Row((partial(cable25, begin_at=0.5),), "full")

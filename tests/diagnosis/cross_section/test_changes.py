@@ -37,7 +37,7 @@ def test_a_node_that_becomes_slow_is_named_with_since_when(begin, known):
 def test_a_node_slow_since_the_scan_is_an_observation(known):
     (finding,) = findings(History(begin=16), known=known)
     assert not finding.is_fault and finding.part == "node n06"
-    assert " since late in the scan or after it, 4 of 4 pairs measured alone" in finding.text
+    assert " since late in the scan or after it, 6 of 6 pairs measured alone" in finding.text
     assert finding.details[0].startswith("traffic of others that began meanwhile")
 
 

@@ -384,6 +384,79 @@ static void add_controls_of_nodes(struct node *node, const struct verdict *verdi
     }
 }
 
+enum {
+    of_end_least = 3,      /* pairs alone of an end of a slow pair, */
+    of_end_near_least = 2, /* so many of them with its nearest, */
+    controls_of_ends = 8   /* and so many controls at most to reach that */
+};
+
+/* Rank 0: returns how many pairs alone and controls a rank has on a side with the given partners; NULL for all. */
+static size_t count_of_end(const struct verdict *verdict, const struct controls *controls, int rank, int side,
+                           const int *partners, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < verdict->alone + controls->count; i++) {
+        const struct suspect *const at = i < verdict->alone ? &verdict->suspects[i] : &controls->at[i - verdict->alone];
+        const int partner = side == as_sender ? at->receiver : at->sender;
+        bool is_partner = partners == NULL;
+        for (size_t j = 0; j < count; j++) {
+            is_partner = is_partner || partners[j] == partner;
+        }
+        found += is_partner && rank == (side == as_sender ? at->sender : at->receiver) ? 1 : 0;
+    }
+    return found;
+}
+
+/*
+ * Rank 0: adds pairs of a rank on a side until there are enough, if it has so many already. Those with the next ranks
+ * come first: these are at the same switch as a rule.
+ */
+static void add_controls_of_end(struct node *node, const struct verdict *verdict, struct controls *controls, int rank,
+                                int side, size_t least, size_t most)
+{
+    int partners[partners_most];
+    const int rails = node->layout.rails;
+    const size_t count = fc_find_partners(rank / rails, node->layout.nodes, partners);
+    const size_t near = fc_least(partners_near, count);
+    for (size_t i = 0; i < count; i++) {
+        partners[i] = partners[i] * rails + rank % rails;
+    }
+    size_t all = count_of_end(verdict, controls, rank, side, NULL, 0);
+    size_t of_near = count_of_end(verdict, controls, rank, side, partners, near);
+    for (size_t i = 0; i < count && all >= least && controls->count < most; i++) {
+        const bool is_near = i < near;
+        const int partner = partners[is_near ? (i + 1) % near : i];
+        const int sender = side == as_sender ? rank : partner;
+        const int receiver = side == as_sender ? partner : rank;
+        const bool is_wanted = all < of_end_least || (is_near && of_near < of_end_near_least);
+        if (is_wanted && may_control(node, verdict, controls, sender, receiver) &&
+            !is_control(controls, sender, receiver)) {
+            add_control(controls, sender, receiver);
+            all++;
+            of_near += is_near ? 1 : 0;
+        }
+    }
+}
+
+/*
+ * Rank 0: adds pairs of the ends of those alone, first of ends that have several. What became slow late in the scan is
+ * no suspect node, and has a pair or two that are slow: these do not show which end it is.
+ */
+static void add_controls_of_ends(struct node *node, const struct verdict *verdict, struct controls *controls)
+{
+    const size_t most = fc_least(controls->most, controls->count + controls_of_ends);
+    for (size_t least = 2; least > 0; least--) {
+        for (size_t i = 0; i < verdict->alone; i++) {
+            const int ends[2] = {verdict->suspects[i].sender, verdict->suspects[i].receiver};
+            for (int side = 0; side < 2; side++) {
+                if (!fc_is_slow(node, verdict, ends[side], side)) {
+                    add_controls_of_end(node, verdict, controls, ends[side], side, least, most);
+                }
+            }
+        }
+    }
+}
+
 /* Rank 0: chooses at most so many controls. */
 static void choose_controls(struct node *node, struct verdict *verdict, size_t most, int *counts,
                             struct controls *controls)
@@ -396,6 +469,7 @@ static void choose_controls(struct node *node, struct verdict *verdict, size_t m
     const size_t most_wanted = fc_least(controls->most, controls->eligible);
     spread_controls(node, verdict, fc_least(controls_of_all, most_wanted), controls);
     add_controls_of_nodes(node, verdict, controls);
+    add_controls_of_ends(node, verdict, controls);
 }
 
 /* ------------------------------------------------------------- each alone */

@@ -130,7 +130,7 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     certain = measured[evidence.alone[measured] < -limit]
     culprits = _judged(mapped, chosen, certain)
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
-    explained = np.concatenate([certain, *(each.slow for each in culprits if each.sure)])
+    explained = np.concatenate([some[:0], *(each.part.pairs for each in culprits if each.sure)])
     return culprits, np.setdiff1d(some, explained)
 
 
@@ -425,7 +425,8 @@ class _Search:
 
         It is the time that explains most of what was measured while others ran: before it no pair is slow, and after it
         none is fast (a change point by likelihood: Hinkley, Biometrika 57, 1970). That a pair was low before it counts
-        only at the level of the part, and of those that are slow alone: others may have shared a cable.
+        only at the level of the part, and of those that are slow alone: others may have shared a cable. It is within a
+        measurement if the slowest test of that is at the level: then the best one is from before.
 
         :param slow: which of its pairs are slow alone.
         """
@@ -434,25 +435,30 @@ class _Search:
         there = ~series.alone[own] & ~np.isnan(series.rate[own])
         at, own = at[there], own[there]
         order = np.argsort(series.when[own], kind="stable")
-        rate, when, was_slow = series.rate[own[order]], series.when[own[order]], slow[at[order]]
-        level = self.levels(part, loss)[at[order]]
-        after = np.minimum(
-            np.maximum(np.maximum(np.where(level < 0, rate - level, 0), 0) / self.of_bound - BY_CHANCE, 0) ** 2,
-            MOST_WEIGHT,
-        )
+        at, own = at[order], own[order]
+        rate, when, was_slow = series.rate[own], series.when[own], slow[at]
+        level = self.levels(part, loss)[at]
+        above = np.where(level < 0, rate - level, 0) / self.of_bound
+        within = np.abs(rate + series.dip[own] - level) < CONTRADICTION * self.of_bound
+        within &= (above > CONTRADICTION) & was_slow
+        after = np.minimum(np.maximum(above - BY_CHANCE, 0) ** 2, MOST_WEIGHT)
         low = was_slow & (np.abs(rate - level) < CONTRADICTION * self.of_bound)
         before = np.where(low, np.minimum((rate / self.of_bound) ** 2, MOST_SCAN_WEIGHT), 0.0)
         # Of a change before each measurement, or after the last.
         cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
         times, first = np.unique(when, return_index=True)
         begins = np.append(first, len(rate))
-        best = int(np.argmin(cost[begins]))
+        costs = cost[begins]
+        costs[:-1] -= np.add.reduceat(np.where(within, after, 0.0), first)
+        best = int(np.argmin(costs))
         # Where pairs were slow before, too, it is only some of them that are slow, not the part. What begins after the
         # scan may be traffic of others.
         if not best or low[: begins[best]].sum() > max(1, MOST_SLOW_BEFORE * slow.sum()):
             return 0.0
-        since = times[best] if best < len(times) else self.evidence.rounds[0]
-        return float(since) if since < self.evidence.rounds[0] else 0.0
+        since = float(times[best] if best < len(times) else self.evidence.rounds[0])
+        # Within a round: what was measured in it is no bound.
+        since += 0.5 if best < len(times) and within[first[best]] else 0.0
+        return since if since < self.evidence.rounds[0] else 0.0
 
     def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
         """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
