@@ -32,9 +32,8 @@ OF_SINGLE, KIND = QUOTAS[:3], 3
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
-#: An end of a slow pair is in at least so many alone, of which so many with the nearest; so many controls at most are
-#: added for that.
-OF_END, OF_END_NEAR, CONTROLS_OF_ENDS = 3, 2, 8
+#: An end of a slow pair is in at least so many alone; so many controls at most are added for that.
+OF_END, CONTROLS_OF_ENDS = 3, 8
 #: So often at least suspects are measured beside others, as long as they are slow.
 PASSES = 4
 #: The repeats that :func:`budget` counts with, those of ``--confirm-repeats`` as it stands.
@@ -421,31 +420,28 @@ def _of_ends(
     ranks: int,
     hosts: Sequence[str],
 ) -> list[Pair]:
-    """Return more pairs of the ends of those alone, with their nearest, first of ends that have several.
+    """Return more pairs of the ends of those alone, first of ends that have several.
 
     What became slow late in the scan is no suspect node, and has a pair or two that are slow, which do not show which
-    end it is.
+    end it is. Each end is measured with the next rank on either hand, and with others near it until there are enough.
 
     :param chosen: the controls so far; :param most: how many there may be with those returned.
     """
     more: list[Pair] = []
     for least in (2, 1):
         for side, rank in ((side, pair[side]) for pair in alone for side in (0, 1)):
-            nearest = partners(rank, ranks)
-            near = nearest[:NEAR]
-            own = [pair[1 - side] for pair in (*alone, *chosen, *more) if pair[side] == rank]
-            if len(own) < least or rank in (found.senders, found.receivers)[side]:
+            count = sum(pair[side] == rank for pair in (*alone, *chosen, *more))
+            if count < least or rank in (found.senders, found.receivers)[side]:
                 continue
-            for partner in [*near[1:], *near[:1], *nearest[NEAR:]]:
-                sender, receiver = pair = (rank, partner) if side == 0 else (partner, rank)
-                is_free = sender not in found.senders and receiver not in found.receivers and pair not in slow
-                is_free &= pair not in chosen and pair not in more
-                is_free &= len(set(hosts)) < 2 or hosts[sender] != hosts[receiver]
-                of_near = sum(each in near for each in own)
-                is_wanted = len(own) < OF_END or (partner in near and of_near < OF_END_NEAR)
-                if is_free and is_wanted and len(chosen) + len(more) < most:
-                    own.append(partner)
-                    more.append(pair)
+            for away in range(1, ranks):
+                for partner in (rank - away, rank + away) if away == 1 or count < OF_END else ():
+                    sender, receiver = pair = (rank, partner) if side == 0 else (partner, rank)
+                    is_free = 0 <= partner < ranks and sender not in found.senders and receiver not in found.receivers
+                    is_free = is_free and pair not in slow and pair not in chosen and pair not in more
+                    is_free = is_free and (len(set(hosts)) < 2 or hosts[sender] != hosts[receiver])
+                    if is_free and len(chosen) + len(more) < most:
+                        more.append(pair)
+                        count += 1
     return more
 
 

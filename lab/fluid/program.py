@@ -386,19 +386,19 @@ class Run:
         for least in (2, 1):
             for side, rank in [(side, at.pair[side]) for at in alone for side in (0, 1)]:
                 measured = [at.pair for at in [*alone, *controls]]
-                met = [pair[1 - side] for pair in measured if pair[side] == rank]
-                if len(met) < least or rank in self.slow_nodes[side]:
+                met = sum(pair[side] == rank for pair in measured)
+                if met < least or rank in self.slow_nodes[side]:
                     continue
-                partners = self._partners(rank)
-                near = set(partners[:_NEAR])
-                for partner in partners[1:_NEAR] + partners[:1] + partners[_NEAR:]:
-                    enough = len(met) >= 3 and (partner not in near or len(near & set(met)) >= 2)
-                    pair = (rank, partner) if side == 0 else (partner, rank)
-                    sick = pair[0] in self.slow_nodes[0] or pair[1] in self.slow_nodes[1] or pair in self.slow_pairs
-                    if not enough and not sick and pair not in measured and len(controls) < most:
-                        measured.append(pair)
-                        met.append(partner)
-                        controls.append(Suspect(0, *pair))
+                for away in range(1, self.nodes // self.rails):
+                    if away > 1 and met >= 3:
+                        break
+                    for partner in (rank - away * self.rails, rank + away * self.rails):
+                        pair = (rank, partner) if side == 0 else (partner, rank)
+                        sick = pair[0] in self.slow_nodes[0] or pair[1] in self.slow_nodes[1] or pair in self.slow_pairs
+                        known = sick or pair in measured or not 0 <= partner < self.nodes
+                        if not known and len(controls) < most:
+                            met += 1
+                            controls.append(Suspect(0, *pair))
 
     def _is_any_slow(self, alone: list[Suspect], controls: list[Suspect]) -> bool:
         reference = median([at.best for at in controls]) if controls else self.overall

@@ -30,9 +30,9 @@ def nightly_rounds(ranks: int) -> int:
     """Return the number of rounds of ``round-robin`` in a night: that of the pattern ``rotate``, N/2, rounded up.
 
     Every rank then sends and receives at least twice, and all groups of four or more consecutive ranks reach each other
-    in both directions. Fewer than eight ranks need up to six rounds for the former.
+    in both directions. Few ranks need up to six rounds for the former, and for one to be seen that becomes slow.
     """
-    return min(2 * turns(ranks), 6) if ranks < 8 else (ranks + 1) // 2
+    return max((ranks + 1) // 2, min(2 * turns(ranks), 6))
 
 
 def round_robin_rounds(ranks: int, shifts: int) -> list[int]:

@@ -92,6 +92,17 @@ def with_tests(slow_test, **faults):
     return evaluation.of_run(replace(output, phases=phases), known=of_fabric).findings
 
 
+def test_a_node_that_becomes_slow_within_a_measurement_is_named_with_since_when(golden):
+    """Of a real run on eight nodes: n8 was shaped between the two tests of what n7 sent to it."""
+    text = golden("rotate/mpich-5.0.2.mid-scan.txt")
+    (finding,) = evaluation.of_run(evaluation.read(text)).findings
+    assert finding.is_fault and (finding.part, finding.side) == ("node n8", "receiving")
+    assert "since about 62 % of the scan (round 2), 7 of 7 pairs measured alone" in finding.text
+    # Had both tests been as fast, it would have begun after the scan.
+    (finding,) = evaluation.of_run(evaluation.read(text.replace("18.4653 11.7038", "18.4653 18.1"))).findings
+    assert not finding.is_fault and finding.part == "node n8" and "since late in the scan or after it" in finding.text
+
+
 @pytest.mark.parametrize("side", ["both", "sending", "receiving"])
 def test_a_node_that_comes_and_goes_within_measurements_is_an_observation(side):
     def slow_test(part):

@@ -261,7 +261,7 @@ def test_controls_are_pairs_of_no_suspect_node_that_were_not_slow():
     assert set(once) == {free[(2 * k + 1) * len(free) // 16] for k in range(8)}
 
 
-@pytest.mark.parametrize(("ranks", "most", "expected"), [(32, 32, 30), (32, 12, 12), (8, 32, 16), (4, 32, 5)])
+@pytest.mark.parametrize(("ranks", "most", "expected"), [(32, 32, 29), (32, 12, 12), (8, 32, 18), (4, 32, 5)])
 def test_there_are_more_controls_where_a_pair_is_slow_alone(ranks, most, expected):
     """The first ones stay, in their order: they were measured before it was known."""
     scan = Fabric(ranks, 0.0, 1).scan()

@@ -385,55 +385,43 @@ static void add_controls_of_nodes(struct node *node, const struct verdict *verdi
 }
 
 enum {
-    of_end_least = 3,      /* pairs alone of an end of a slow pair, */
-    of_end_near_least = 2, /* so many of them with its nearest, */
-    controls_of_ends = 8   /* and so many controls at most to reach that */
+    of_end_least = 3,    /* pairs alone of an end of a slow pair */
+    controls_of_ends = 8 /* so many controls at most to reach that */
 };
 
-/* Rank 0: returns how many pairs alone and controls a rank has on a side with the given partners; NULL for all. */
-static size_t count_of_end(const struct verdict *verdict, const struct controls *controls, int rank, int side,
-                           const int *partners, size_t count)
+/* Rank 0: returns how many pairs alone and controls a rank has on a side. */
+static size_t count_of_end(const struct verdict *verdict, const struct controls *controls, int rank, int side)
 {
     size_t found = 0;
     for (size_t i = 0; i < verdict->alone + controls->count; i++) {
         const struct suspect *const at = i < verdict->alone ? &verdict->suspects[i] : &controls->at[i - verdict->alone];
-        const int partner = side == as_sender ? at->receiver : at->sender;
-        bool is_partner = partners == NULL;
-        for (size_t j = 0; j < count; j++) {
-            is_partner = is_partner || partners[j] == partner;
-        }
-        found += is_partner && rank == (side == as_sender ? at->sender : at->receiver) ? 1 : 0;
+        found += rank == (side == as_sender ? at->sender : at->receiver) ? 1 : 0;
     }
     return found;
 }
 
 /*
- * Rank 0: adds pairs of a rank on a side until there are enough, if it has so many already. Those with the next ranks
- * come first: these are at the same switch as a rule.
+ * Rank 0: adds pairs of a rank on a side, if it has so many already: with the next rank on either hand, which are at
+ * its switch as a rule, and with others near it until there are enough.
  */
 static void add_controls_of_end(struct node *node, const struct verdict *verdict, struct controls *controls, int rank,
                                 int side, size_t least, size_t most)
 {
-    int partners[partners_most];
     const int rails = node->layout.rails;
-    const size_t count = fc_find_partners(rank / rails, node->layout.nodes, partners);
-    const size_t near = fc_least(partners_near, count);
-    for (size_t i = 0; i < count; i++) {
-        partners[i] = partners[i] * rails + rank % rails;
+    size_t count = count_of_end(verdict, controls, rank, side);
+    if (count < least) {
+        return;
     }
-    size_t all = count_of_end(verdict, controls, rank, side, NULL, 0);
-    size_t of_near = count_of_end(verdict, controls, rank, side, partners, near);
-    for (size_t i = 0; i < count && all >= least && controls->count < most; i++) {
-        const bool is_near = i < near;
-        const int partner = partners[is_near ? (i + 1) % near : i];
-        const int sender = side == as_sender ? rank : partner;
-        const int receiver = side == as_sender ? partner : rank;
-        const bool is_wanted = all < of_end_least || (is_near && of_near < of_end_near_least);
-        if (is_wanted && may_control(node, verdict, controls, sender, receiver) &&
-            !is_control(controls, sender, receiver)) {
-            add_control(controls, sender, receiver);
-            all++;
-            of_near += is_near ? 1 : 0;
+    for (int away = 1; away < node->layout.nodes && (away == 1 || count < of_end_least); away++) {
+        for (int step = -away; step <= away && controls->count < most; step += 2 * away) {
+            const int partner = rank + step * rails;
+            const int sender = side == as_sender ? rank : partner;
+            const int receiver = side == as_sender ? partner : rank;
+            if (partner >= 0 && partner < node->roster.nodes && may_control(node, verdict, controls, sender, receiver) &&
+                !is_control(controls, sender, receiver)) {
+                add_control(controls, sender, receiver);
+                count++;
+            }
         }
     }
 }

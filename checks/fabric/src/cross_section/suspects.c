@@ -26,6 +26,9 @@ enum {
 enum {
     offers_lowest = 32, /* of a sender's own pairs, */
     offers_both = 4,    /* of which so many in both directions */
+    partners_near = 4,  /* of a suspect node: the nearest by rank, */
+    partners_far = 8,   /* and some of all others */
+    partners_most = partners_near + partners_far,
     offers_all = offers_lowest + 2 * partners_most
 };
 
@@ -224,7 +227,11 @@ static size_t offer_lowest(const struct node *node, const struct verdict *verdic
     return count;
 }
 
-size_t fc_find_partners(int rank, int ranks, int partners[partners_most])
+/*
+ * Sets the partners of a suspect node: the nearest by rank, which as a rule are at the same switch, and some of the
+ * rest, at distances that differ: with static routing every 16th may be behind the same cable. Returns how many.
+ */
+static size_t find_partners(int rank, int ranks, int partners[partners_most])
 {
     const int window = ranks < partners_near + 1 ? ranks : partners_near + 1;
     const int middle = rank - partners_near / 2;
@@ -250,7 +257,7 @@ static size_t offer_partners(const struct node *node, const struct verdict *verd
     int partners[partners_most];
     const int rank = node->world->rank;
     const int rails = node->layout.rails;
-    const size_t all = fc_find_partners(rank / rails, node->layout.nodes, partners);
+    const size_t all = find_partners(rank / rails, node->layout.nodes, partners);
     size_t count = 0;
     for (size_t i = 0; i < all; i++) {
         const int partner = partners[i] * rails + rank % rails;

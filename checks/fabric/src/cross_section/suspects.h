@@ -48,12 +48,6 @@ struct budget {
 
 enum { as_sender, as_receiver }; /* sides of a pair */
 
-enum {
-    partners_near = 4, /* of a suspect node: the nearest by rank, */
-    partners_far = 8,  /* and some of all others */
-    partners_most = partners_near + partners_far
-};
-
 /* Collective: finds which ranks are on one host. */
 void fc_share_hosts(struct node *node, struct verdict *verdict);
 
@@ -71,12 +65,6 @@ bool fc_is_slow(const struct node *node, const struct verdict *verdict, int rank
 
 /* Rank 0: finds the nodes that are slow, and no kind of slower nodes. */
 void fc_find_single(const struct node *node, struct verdict *verdict);
-
-/*
- * Sets the partners of a suspect node: the nearest by rank, which as a rule are at the same switch, and some of the
- * rest, at distances that differ: with static routing every 16th may be behind the same cable. Returns how many.
- */
-size_t fc_find_partners(int rank, int ranks, int partners[partners_most]);
 
 /* Returns whether a suspect is still slow. */
 bool fc_is_slow_again(const struct node *node, const struct verdict *verdict, const struct suspect *at);

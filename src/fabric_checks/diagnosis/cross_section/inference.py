@@ -438,27 +438,25 @@ class _Search:
         at, own = at[order], own[order]
         rate, when, was_slow = series.rate[own], series.when[own], slow[at]
         level = self.levels(part, loss)[at]
-        above = np.where(level < 0, rate - level, 0) / self.of_bound
-        within = np.abs(rate + series.dip[own] - level) < CONTRADICTION * self.of_bound
-        within &= (above > CONTRADICTION) & was_slow
-        after = np.minimum(np.maximum(above - BY_CHANCE, 0) ** 2, MOST_WEIGHT)
+        above = np.maximum(np.where(level < 0, rate - level, 0) / self.of_bound - BY_CHANCE, 0)
+        after = np.minimum(above**2, MOST_WEIGHT)
         low = was_slow & (np.abs(rate - level) < CONTRADICTION * self.of_bound)
         before = np.where(low, np.minimum((rate / self.of_bound) ** 2, MOST_SCAN_WEIGHT), 0.0)
         # Of a change before each measurement, or after the last.
         cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
         times, first = np.unique(when, return_index=True)
         begins = np.append(first, len(rate))
-        costs = cost[begins]
-        costs[:-1] -= np.add.reduceat(np.where(within, after, 0.0), first)
-        best = int(np.argmin(costs))
-        # Where pairs were slow before, too, it is only some of them that are slow, not the part. What begins after the
-        # scan may be traffic of others.
+        best = int(np.argmin(cost[begins]))
+        # Where pairs were slow before, too, it is only some of them that are slow, not the part.
         if not best or low[: begins[best]].sum() > max(1, MOST_SLOW_BEFORE * slow.sum()):
             return 0.0
-        since = float(times[best] if best < len(times) else self.evidence.rounds[0])
-        # Within a round: what was measured in it is no bound.
-        since += 0.5 if best < len(times) and within[first[best]] else 0.0
-        return since if since < self.evidence.rounds[0] else 0.0
+        if best < len(times) and times[best] < self.evidence.rounds[0]:
+            return float(times[best])
+        # What begins after the scan may be traffic of others, unless the last measurement before shows it.
+        last = begins[best] - 1
+        lowest = rate[last] + series.dip[own[last]]
+        is_within = was_slow[last] and abs(lowest - level[last]) < CONTRADICTION * self.of_bound
+        return float(when[last]) + 0.5 if is_within else 0.0
 
     def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
         """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
