@@ -80,7 +80,7 @@ def leaf_rounds(groups: Sequence[int]) -> list[list[tuple[int, int]]]:
             seats.append((places[group], group, rank))
             places[group] += 1
     rounds = []
-    for turn in range(min(max(nodes // 8, 2), 8) if count >= 2 else 0):
+    for turn in range(min(max(nodes // 8, 3), 8) if count >= 2 else 0):
         halves: tuple[list[int], list[int]] = ([], [])
         for _, group, rank in sorted(seats):
             side = (group + count - turn % count) % count // (count // 2)
