@@ -27,7 +27,7 @@ NEAR, FAR = 4, 8
 #: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver, with at
 #: most so many suspect nodes each, first those of nodes that are as slow as hardly another: so many are a kind.
 #: Of the places so many parts belong to suspect nodes before the other pairs.
-QUOTAS = ((1, 1), (2, 1), (2, 2), (4, 2), (8, 2))
+QUOTAS = ((1, 1), (2, 1), (2, 2), (4, 2), (6, 2))
 OF_SINGLE, KIND = QUOTAS[:3], 3
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
@@ -317,7 +317,7 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
 
     First those of suspect nodes, by :func:`fair`, up to three quarters of the places; then, of the others, half that
     stand furthest above the one before them, and the rest evenly spread: pairs that share a link stand together at one
-    half and one third, a fault stands anywhere.
+    half and one third, a fault stands anywhere. Then more of suspect nodes, if there is room.
 
     :param slow: with the most that each reached, the slowest first.
     """
@@ -333,7 +333,9 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
     taken = set(apart)
     others = [pair for pair in others if pair not in taken]
     wanted -= len(apart)
-    return chosen + [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
+    chosen += [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
+    rest = [pair for pair in nodes if pair not in set(chosen)]
+    return chosen + rest[: limit - len(chosen)]
 
 
 def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> list[Pair]:
@@ -348,7 +350,7 @@ def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> 
     left = list(slow)
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
-    passes = [(first, *each) for each in OF_SINGLE] + [(slow, *each) for each in (*QUOTAS, (len(slow), 2))]
+    passes = [(first, *each) for each in OF_SINGLE] + [(slow, *each) for each in QUOTAS]
     for these, quota, most in passes:
         later = []
         for sender, receiver in left:

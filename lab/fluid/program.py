@@ -319,27 +319,31 @@ class Run:
             taken.add(at.pair)
             chosen.append(at)
 
-        most = max(limit - len(others), limit * 3 // 4)
         sent: dict[int, int] = defaultdict(int)
         received: dict[int, int] = defaultdict(int)
         single = {at.pair for at in slow if any(self._is_single(rank, side) for side, rank in enumerate(at.pair))}
+
+        def take_of_nodes(passes: Sequence[tuple[bool, int, int]], most: int) -> None:
+            for of_single, quota, most_suspects in passes:
+                for at in slow:
+                    free = 0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
+                    free = free and (not of_single or at.pair in single)
+                    if free and sent[at.sender] < quota and received[at.receiver] < quota:
+                        sent[at.sender] += 1
+                        received[at.receiver] += 1
+                        take(at)
+
         quotas = ((1, 1), (2, 1), (2, 2))
-        passes = [(True, *each) for each in quotas]
-        passes += [(False, *each) for each in (*quotas, (4, 2), (8, 2), (1 << 30, 2))]
-        for of_single, quota, most_suspects in passes:
-            for at in slow:
-                free = 0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
-                free = free and (not of_single or at.pair in single)
-                if free and sent[at.sender] < quota and received[at.receiver] < quota:
-                    sent[at.sender] += 1
-                    received[at.receiver] += 1
-                    take(at)
+        first = [(True, *each) for each in quotas]
+        first += [(False, *each) for each in (*quotas, (4, 2), (6, 2))]
+        take_of_nodes(first, max(limit - len(others), limit * 3 // 4))
         wanted = min(limit - len(chosen), len(others))
         for at in sorted(others, key=lambda at: (-above[at.pair], at.pair))[: wanted // 2]:
             take(at)
         rest, count = [at for at in others if at.pair not in taken], wanted - wanted // 2
         for index in range(count):
             take(rest[spread(index, count, len(others) - wanted // 2)])
+        take_of_nodes([(False, 1 << 30, 2)], limit)
         return chosen
 
     # -------------------------------------------------------------- controls, alone

@@ -194,23 +194,28 @@ static void take(struct verdict *verdict, struct suspect *at)
 }
 
 /*
- * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, but at first only one of a sender or
- * receiver, then two, and so on: a very slow node, or many of a slower kind, would fill the list and hide another. What
- * has one such node comes before what has two: which of two it was, a pair does not show. Nodes unlike all others come
- * first: of a slower kind there may be as many as there is room for.
+ * How many pairs of a suspect node are measured alone: at first only one that it sends or receives, then two, and so
+ * on: a very slow node, or many of a slower kind, would fill the list and hide another. What has one such node comes
+ * before what has two: which of two it was, a pair does not show. Nodes unlike all others come first: of a slower kind
+ * there may be as many as there is room for. What the last quota allows comes after the pairs of other nodes.
+ */
+static const struct quota {
+    int of_a_node;
+    int most_suspects;
+    bool of_single;
+} quotas[] = {{1, 1, true},  {2, 1, true},  {2, 2, true},  {1, 1, false},      {2, 1, false},
+              {2, 2, false}, {4, 2, false}, {6, 2, false}, {INT_MAX, 2, false}};
+enum { quotas_all = sizeof quotas / sizeof quotas[0], quotas_first = quotas_all - 1 };
+
+/*
+ * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, for some of the quotas.
+ * `counts`: how many are chosen of each sender, and after all of them of each receiver.
  */
 static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const int *of_nodes, size_t limit, int nodes,
-                            int *counts)
+                            size_t first, size_t end, int *counts)
 {
-    static const struct {
-        int of_a_node;
-        int most_suspects;
-        bool of_single;
-    } quotas[] = {{1, 1, true},  {2, 1, true},  {2, 2, true},  {1, 1, false},      {2, 1, false},
-                  {2, 2, false}, {4, 2, false}, {8, 2, false}, {INT_MAX, 2, false}};
     int *const received = counts + nodes;
-    memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
-    for (size_t pass = 0; pass < sizeof quotas / sizeof quotas[0]; pass++) {
+    for (size_t pass = first; pass < end; pass++) {
         for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
             struct suspect *const at = &slow[i];
             const int most = quotas[pass].of_a_node;
@@ -245,7 +250,8 @@ static int compare_gaps(const void *left, const void *right)
 /*
  * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of suspect nodes, up to
  * three quarters of the limit; of the others half that stand furthest above the one before them, and the rest evenly
- * spread. Pairs that share a link stand together at one half and one third, a fault stands anywhere.
+ * spread; and more of suspect nodes if there is room. Pairs that share a link stand together at one half and one third,
+ * a fault stands anywhere.
  */
 static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, int *of_nodes,
                          struct gap *gaps, size_t limit, int *counts)
@@ -262,7 +268,10 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
         }
     }
     const size_t left = limit > others ? limit - others : 0;
-    choose_of_nodes(verdict, slow, of_nodes, left > limit * 3 / 4 ? left : limit * 3 / 4, node->world->size, counts);
+    const size_t most = left > limit * 3 / 4 ? left : limit * 3 / 4;
+    const int nodes = node->world->size;
+    memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
+    choose_of_nodes(verdict, slow, of_nodes, most, nodes, 0, quotas_first, counts);
     const size_t wanted = fc_least(limit - verdict->alone, others);
     qsort(gaps, others, sizeof *gaps, compare_gaps);
     for (size_t i = 0; i < wanted / 2; i++) {
@@ -277,6 +286,7 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
             take(verdict, &slow[i]);
         }
     }
+    choose_of_nodes(verdict, slow, of_nodes, limit, nodes, quotas_first, quotas_all, counts);
 }
 
 /* ----------------------------------------------------------------- controls */
@@ -417,8 +427,8 @@ static void add_controls_of_end(struct node *node, const struct verdict *verdict
             const int partner = rank + step * rails;
             const int sender = side == as_sender ? rank : partner;
             const int receiver = side == as_sender ? partner : rank;
-            if (partner >= 0 && partner < node->roster.nodes && may_control(node, verdict, controls, sender, receiver) &&
-                !is_control(controls, sender, receiver)) {
+            if (partner >= 0 && partner < node->roster.nodes && !is_control(controls, sender, receiver) &&
+                may_control(node, verdict, controls, sender, receiver)) {
                 add_control(controls, sender, receiver);
                 count++;
             }

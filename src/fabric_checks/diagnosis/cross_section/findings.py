@@ -285,7 +285,8 @@ def _unexplained(mapped: MappedEvidence, output: RotateOutput, blamed: Numbers, 
     suspects = np.searchsorted(evidence.sender * evidence.ranks + evidence.receiver, again)
     left = np.setdiff1d(suspects, blamed)
     rates = evidence.alone[left]
-    healthy = left[rates >= np.log1p(-LEAST_FAULT)]
+    # Pairs of a slower kind of nodes are as slow alone.
+    healthy = left[(rates >= np.log1p(-LEAST_FAULT)) & (evidence.of_pair[left] == 0)]
     findings = []
     if len(healthy):
         least = float(np.exp(evidence.alone[healthy].min()))
