@@ -9,7 +9,7 @@
 Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial is right if
 exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy cluster nobody is. A
 node that receives slowly from a drawn moment of its part of the scan on is to be named; since when is counted apart,
-for a node receives in two rounds only. Where half of the nodes are slow, nobody is to be blamed, and this or the two
+for a node receives in three rounds only. Where half of the nodes are slow, nobody is to be blamed, and this or the two
 levels are to be printed. With a way lost the switch is to be named, or nobody.
 """
 
