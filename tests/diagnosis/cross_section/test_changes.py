@@ -74,9 +74,25 @@ def test_a_node_that_comes_and_goes_is_an_observation():
     (finding,) = findings(History(period=3))
     assert not finding.is_fault
     assert finding.part == "node n06" and "comes and goes: at 0.69 of its own rate in " in finding.text
-    assert re.fullmatch(
-        r"from round \d+ to \d+ of \d+; other nodes vary so much in at most \d % of .*", finding.details[0]
-    )
+    assert re.fullmatch(r"from round \d+ to \d+ of \d+; others vary so much in at most \d % of .*", finding.details[0])
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(seed, known):
+    """And none of the nodes whose pairs it carries is said to."""
+    wiring, of_fabric = wired("fat tree 2", 32, "d-mod-k")
+    output = run(Fabric(wiring, of_fabric, Noise(0.03), seed, arcs={4: 0.5, 5: 0.5}, history=History(period=3)))
+    found = evaluation.of_run(output, known=of_fabric if known else None).findings
+    past = [each for each in found if each.kind == "past"]
+    assert not any(each.is_fault for each in found)
+    if known:
+        (finding,) = past
+        assert finding.part == f"cable {of_fabric.cables[2]}" and finding.hosts == ()
+        assert re.match(rf"{finding.part} comes and goes: at 0.\d\d of its own rate in ", finding.text)
+        assert finding.look.startswith("look at the cable")
+    else:
+        assert not any("cable" in each.part for each in past)
 
 
 def with_tests(slow_test, **faults):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes that were slow for a part of a run only: for some time that is over, or again and again.
+"""Nodes and cables that were slow for a part of a run only: for some time that is over, or again and again.
 
 What is slow at the end is a matter of the measurements alone, :mod:`inference`. Here the measurements of each node are
 looked at in the order of time: too many of one node are low to be chance, and others of it, before, between or after,
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
@@ -39,17 +40,24 @@ FAR_APART, FEWEST_PARTNERS = 3.0, 3
 MOST_UNSTEADY = 1 / 3
 
 
+#: Of each pair the ranks of its two nodes, and the numbers of the cables on its route, which follow those of ranks; -1
+#: for none.
+Parts = NDArray[np.integer]
+
+
 @dataclass(frozen=True)
 class Change:
-    """A node that was slow for a part of the run.
+    """A node, or a cable, that was slow for a part of the run.
 
-    :param rank: of the node; :param side: ``sending``, ``receiving`` or ``both``; :param share: its rate then.
+    :param number: rank of the node, or that of the cable and the number of ranks.
+    :param side: of a node: ``sending``, ``receiving`` or ``both``.
+    :param share: its rate then.
     :param begin: the first round of the run in which it was; :param end: the last.
     :param low: the number of low measurements; :param of: the number of all from begin to end.
     :param usual: the share of measurements that are low by chance; of a node that comes and goes, otherwise None.
     """
 
-    rank: int
+    number: int
     side: str
     share: float
     begin: int
@@ -59,14 +67,19 @@ class Change:
     usual: float | None = None
 
 
-def of_nodes(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
-    """Return the nodes that come and go, and those that were slow for some time, with most low measurements first.
+def of_parts(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
+    """Return the nodes that come and go, or were slow for some time; and cables, where routes are known.
 
-    :param blamed: positions of the pairs of parts that are slow: they say nothing of other nodes.
+    The part whose measurements are the least likely by chance comes first, and takes them from the others.
+
+    :param blamed: positions of the pairs of parts that are slow: they say nothing of others.
     """
-    evidence, found = mapped.evidence, _come_and_go(mapped.evidence, blamed)
-    own = [np.flatnonzero((evidence.sender == each.rank) | (evidence.receiver == each.rank)) for each in found]
-    return [*found, *_were_slow(mapped, np.concatenate([blamed, *own]))]
+    evidence = mapped.evidence
+    cables = np.where(mapped.arcs >= 0, evidence.ranks + mapped.arcs // 2, -1)
+    parts = np.column_stack((evidence.sender, evidence.receiver, cables))
+    found = _come_and_go(mapped, parts, blamed)
+    own = [np.flatnonzero((parts == each.number).any(axis=1)) for each in found]
+    return [*found, *_were_slow(mapped, parts, np.concatenate([blamed, *own]))]
 
 
 def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
@@ -95,26 +108,26 @@ def _losses(evidence: Evidence) -> Array:
     return np.asarray(np.fmin(dip, since))
 
 
-def _come_and_go(evidence: Evidence, blamed: Numbers) -> list[Change]:
-    """Return the nodes whose rate changes too often within measurements, or between those of a pair alone."""
-    series = evidence.series
+def _come_and_go(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Change]:
+    """Return the parts whose rate changes too often within measurements, or between those of a pair alone."""
+    evidence, series = mapped.evidence, mapped.evidence.series
     usable = ~np.isnan(series.rate) & ~np.isin(series.pair, blamed) & (series.alone | ~np.isnan(series.dip))
     pair, when, lowest = series.pair[usable], series.when[usable], _losses(evidence)[usable]
     found = []
-    for rank, own, usual in _conspicuous(evidence, pair, ~np.isnan(lowest), 0.0, CHANCE_WITHIN):
+    for number, own, usual in _conspicuous(parts[pair], ~np.isnan(lowest), 0.0, CHANCE_WITHIN):
         low = own[~np.isnan(lowest[own])]
-        sends = evidence.sender[pair[low]] == rank
-        partners = np.where(sends, evidence.receiver[pair[low]], evidence.sender[pair[low]])
-        if len(np.unique(partners)) >= FEWEST_PARTNERS:
+        sends = parts[pair[low], 0] == number
+        ends = np.unique(np.column_stack((evidence.sender, evidence.receiver))[pair[low]])
+        if len(ends) > FEWEST_PARTNERS:
             both = min(sends.sum(), (~sends).sum()) * 4 >= len(low)
             side = "both" if both else "sending" if sends.mean() > 0.5 else "receiving"
             share, times = float(np.exp(np.median(lowest[low]))), when[low]
-            found.append(Change(rank, side, share, int(times.min()), int(times.max()), len(low), len(own), usual))
+            found.append(Change(number, side, share, int(times.min()), int(times.max()), len(low), len(own), usual))
     return found
 
 
-def _were_slow(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
-    """Return the nodes that were slow for some time that is over, where sharing does not hide it."""
+def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Change]:
+    """Return the parts that were slow for some time that is over, where sharing does not hide it."""
     evidence, series = mapped.evidence, mapped.evidence.series
     scanned = mapped.rest if mapped.corrected else evidence.scan
     limit = -float(max(LOW_ERRORS * (mapped.of_rest if mapped.corrected else evidence.noise.scan), LEAST_LOW))
@@ -129,46 +142,43 @@ def _were_slow(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
         usable &= rate > SHARED
     pair, when, rates = series.pair[usable], series.when[usable], rate[usable]
     found = []
-    for rank, own, _ in _conspicuous(evidence, pair, rates < limit, LEAST_LOW_SHARE, CHANCE):
+    for number, own, _ in _conspicuous(parts[pair], rates < limit, LEAST_LOW_SHARE, CHANCE):
         in_time = own[np.argsort(when[own], kind="stable")]
         rows = when[in_time], rates[in_time], rates[in_time] < limit
-        change = _change(rank, evidence.sender[pair[in_time]] == rank, rows)
+        change = _change(number, parts[pair[in_time], 0] == number, rows)
         found += [change] if change else []
     return found
 
 
 def _conspicuous(
-    evidence: Evidence, pair: Numbers, low: Mask, least_share: float, most_chance: float
+    parts: Parts, low: Mask, least_share: float, most_chance: float
 ) -> Iterator[tuple[int, Numbers, float]]:
-    """Yield the nodes with too many low measurements, the least likely first, each without those of the ones before.
+    """Yield the parts with too many low measurements, the least likely first, each without those of the ones before.
 
-    :param pair: of each measurement; :param least_share: of measurements that are low by chance, 0 for that of all
-        others. :returns: rank, positions of its measurements, and the share that is low by chance.
+    :param parts: of each measurement; :param least_share: of measurements that are low by chance, 0 for that of all
+        others. :returns: number, positions of its measurements, and the share that is low by chance.
     """
-    left = np.ones(len(pair), dtype=bool)
-    ends = evidence.sender[pair], evidence.receiver[pair]
-    for _ in range(evidence.nodes // 4):
-        counts, lows = (
-            np.bincount(np.concatenate([side[which] for side in ends]), minlength=evidence.ranks)
-            for which in (left, left & low)
-        )
+    left = np.ones(len(parts), dtype=bool)
+    size = int(parts.max(initial=-1)) + 1
+    for _ in range(size // 4):
+        counts, lows = (np.bincount(parts[each][parts[each] >= 0], minlength=size) for each in (left, left & low))
         of_others = ((left & low).sum() - lows + 1) / np.maximum(left.sum() - counts, 1)
         least = np.full_like(of_others, least_share) if least_share else of_others
-        share = np.maximum(least, np.median(lows / np.maximum(counts, 1)))
-        chance: Array = np.asarray(evidence.ranks * binom.sf(lows - 1, counts, share))
-        rank = int(np.argmin(np.where(lows >= FEWEST_LOW, chance, np.inf)))
-        if lows[rank] < FEWEST_LOW or chance[rank] > most_chance:
+        share = np.maximum(least, np.median(lows[counts > 0] / counts[counts > 0]) if counts.any() else 0.0)
+        chance: Array = np.asarray(size * binom.sf(lows - 1, counts, share))
+        number = int(np.argmin(np.where(lows >= FEWEST_LOW, chance, np.inf)))
+        if lows[number] < FEWEST_LOW or chance[number] > most_chance:
             return
-        own = np.flatnonzero(left & ((ends[0] == rank) | (ends[1] == rank)))
-        yield rank, own, float(share[rank])
+        own = np.flatnonzero(left & (parts == number).any(axis=1))
+        yield number, own, float(share[number])
         left[own] = False
 
 
-def _change(rank: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Change | None:
-    """Return when a node was slow; None if it may be slow at the end, or only on some paths.
+def _change(number: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Change | None:
+    """Return when a part was slow; None if it may be slow at the end, or only on some paths.
 
-    :param sends: in which measurements it was the sender; :param rows: their times, rates, and which are low, in the
-        order of time.
+    :param sends: in which measurements it was the sender.
+    :param rows: their times, rates, and which are low, in the order of time.
     """
     when, rate, low = rows
     of_sides = {"sending": sends, "receiving": ~sends}
@@ -184,4 +194,4 @@ def _change(rank: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Change
     if not ended and min(int(each.sum()) for each in began) < 2:
         return None
     share = float(np.exp(np.median(rate[low])))
-    return Change(rank, "both" if both else side, share, int(when[first]), int(when[last]), len(lows), len(inside))
+    return Change(number, "both" if both else side, share, int(when[first]), int(when[last]), len(lows), len(inside))

@@ -22,7 +22,7 @@ from fabric_checks.diagnosis.cross_section.inference import (
     slow_since_scan,
 )
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_DEVICES, MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_DEVICES, MappedEvidence, part_of
 from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.parsers.rotate import RotateOutput
 
@@ -129,7 +129,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
         findings = [each for each in certain if each.kind != "pair"] + [_group(output.hosts, pairs)]
     blamed = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
     if not output.is_table:
-        findings += [_changed(mapped, output.hosts, each) for each in changes.of_nodes(mapped, blamed)]
+        findings += [_changed(mapped, output.hosts, each) for each in changes.of_parts(mapped, blamed)]
         findings += _unexplained(mapped, output, blamed, unsure)
     findings += _kinds(mapped, output.hosts)
     order = {"pair": 1, "past": 2, "kinds": 3, "sharing": 4, "noise": 5}
@@ -215,8 +215,16 @@ def _evidence(mapped: MappedEvidence, culprit: Culprit) -> str:
 
 
 def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> Finding:
-    """Return the observation of a node that was slow for a part of the run: a cable or traffic may come and go, too."""
-    name, rounds = words.of_rank(mapped, hosts, change.rank), mapped.evidence.rounds[1]
+    """Return the observation of what was slow for a part of the run: of a node, a cable or traffic may do that, too."""
+    rounds, cable = mapped.evidence.rounds[1], change.number - mapped.evidence.ranks
+    ranks = (change.number,) if cable < 0 else ()
+    side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side) if ranks else None
+    look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
+    if ranks:
+        name = words.of_rank(mapped, hosts, change.number)
+    else:
+        named = words.of_part(mapped, hosts, part_of("cable", (cable,), np.zeros(0, dtype=bool)))
+        name, look = named.name, named.look
     at = f"at {change.share:.2f} of the rate of others"
     span = f"from round {change.begin} to {change.end} of {rounds}"
     when = f"{at} {span}: {change.low} of {change.of} measurements"
@@ -224,11 +232,9 @@ def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> 
     if change.usual is not None:
         at = f"at {change.share:.2f} of its own rate"
         text = f"{name} comes and goes: {at} in {change.low} of {change.of} measurements"
-        when = f"{span}; other nodes vary so much in at most {100 * change.usual:.0f} % of their measurements"
-    look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
-    side = {"sending": "while it sent", "receiving": "while it received"}.get(change.side)
+        when = f"{span}; others vary so much in at most {100 * change.usual:.0f} % of their measurements"
     details = (when, f"only {side}", look) if side else (when, look)
-    own = (change.rank,), (hosts[change.rank],)
+    own = ranks, tuple(hosts[rank] for rank in ranks)
     return Finding("past", *own, change.share, False, text, name, change.side, 0, change.low, (), look, details)
 
 
