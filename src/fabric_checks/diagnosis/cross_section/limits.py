@@ -136,7 +136,8 @@ def limits(
         of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
         is_chance = of_all and low_each_time(evidence, float(np.log1p(-of_pair))) > CHANCE
         of_pair = of_pair if found >= _FOUND and not is_chance else None
-    of_cable = named("cable", _PAIRS_OF_CABLE, 0.0) if mapped.known.has_routes else None
+    # Two of its pairs have to stay slow in all passes beside others.
+    of_cable = named("cable", _PAIRS_OF_CABLE, noise.scan) if mapped.known.has_routes else None
     if of_cable is not None and mapped.known.rates is not None:
         # A cable faster than a pair alone has to lose more before the pair is slower.
         of_cable = 1 - (1 - of_cable) / max(1.0, float(mapped.known.rates.max(initial=1.0)))
