@@ -136,7 +136,7 @@ def limits(
         of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
         is_chance = of_all and low_each_time(evidence, float(np.log1p(-of_pair))) > CHANCE
         of_pair = of_pair if found >= _FOUND and not is_chance else None
-    # Two of its pairs have to stay slow in all passes beside others.
+    # Its pairs are measured alone only if they stayed slow in every pass beside others.
     of_cable = named("cable", _PAIRS_OF_CABLE, noise.scan) if mapped.known.has_routes else None
     if of_cable is not None and mapped.known.rates is not None:
         # A cable faster than a pair alone has to lose more before the pair is slower.
