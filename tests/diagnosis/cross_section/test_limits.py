@@ -70,3 +70,10 @@ def test_a_faster_cable_has_to_lose_more():
         for rate in (1.0, 2.0)
     )
     assert fast == pytest.approx(1 - (1 - plain) / 2, abs=0.01)
+
+
+def test_a_cable_is_claimed_only_if_its_pairs_would_stay_slow_beside_others():
+    measured, known = output("fat tree 2", 32, "d-mod-k")
+    report = evaluation.of_run(measured, known=known)
+    stays_slow = -np.log1p(-0.06) + 1.645 * report.mapped.evidence.noise.scan
+    assert -np.log1p(-report.limits.cable) > 0.99 * stays_slow
