@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.cluster.conftest import CI, Cluster
 from tests.conftest import FABRIC_CHECKS
-from tests.guard import GUARD_S
+from tests.guard import GUARD_S, wait_for
 
 #: Two whose bytes are many and whose number is fixed, and one within a node.
 CASES = "^(OsuCollective%benchmark=(alltoall|bcast)%layout=2x1|OsuBarrier%layout=1x2)$"
@@ -25,11 +25,17 @@ CLOSE = 0.25
 WHOLE_SECONDS = 3 * 2 / 60
 
 
-def by_slurm(cluster):
-    """Return the node-minutes of all jobs so far, by Slurm's accounting of whole seconds."""
-    text = cluster.on("head", "sacct", "-aXnP", "--starttime=now-1hour", "--format=ElapsedRaw,NNodes,JobName")
-    rows = [line.split("|") for line in text.splitlines()]
-    return sum(int(seconds) * int(nodes) for seconds, nodes, _ in rows) / 60
+def by_slurm(cluster, jobs):
+    """Return the node-minutes of jobs by Slurm's accounting of whole seconds, once their rows have come."""
+
+    def ended():
+        text = cluster.on("head", "sacct", "-aXnP", f"--jobs={','.join(jobs)}", "--format=End,ElapsedRaw,NNodes")
+        rows = [line.split("|") for line in text.splitlines()]
+        return len(rows) == len(jobs) and all(end != "Unknown" for end, *_ in rows) and rows
+
+    # slurmctld hands a job to slurmdbd after it has ended, at a moment of its own.
+    rows = wait_for(ended, f"the accounting has not all of the jobs {', '.join(jobs)}")
+    return sum(int(seconds) * int(nodes) for _, seconds, nodes in rows) / 60
 
 
 def computed(folder, *options):
@@ -47,14 +53,16 @@ def run_again(cluster, folder):
     """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm saw."""
     estimate = computed(folder)
     assert (estimate["timed_jobs"], estimate["similar_jobs"]) == (3, 0)
-    before = by_slurm(cluster)
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)
-    seen = by_slurm(cluster) - before
     records = json.loads(cluster.on("head", FABRIC_CHECKS, "show", "--json", FABRIC_RESULTS=str(folder)))
-    jobs = {each["jobid"]: (each["nodes"], each["elapsed_s"] / 60) for each in records}.values()
+    jobs = {each["jobid"]: (each["nodes"], each["elapsed_s"] / 60) for each in records}
     assert len(jobs) == 3
-    measured = {"node_minutes": sum(nodes * time for nodes, time in jobs), "job_minutes": sum(time for _, time in jobs)}
-    return estimate, measured, seen
+    times = jobs.values()
+    measured = {
+        "node_minutes": sum(nodes * time for nodes, time in times),
+        "job_minutes": sum(time for _, time in times),
+    }
+    return estimate, measured, by_slurm(cluster, list(jobs))
 
 
 def first_run(cluster, folder):
