@@ -192,17 +192,17 @@ def of_ways(trials, draw):
     wrong = 0
     with laboratory() as place:
         for lost in (False, True):
-            right = 0
+            right = named = 0
             for number in range(trials):
                 at = (draw.randrange(NODES // 2), draw.randrange(2))
                 blamed, words = place.try_ways([at] if lost else [])
-                expected = [("leaf", f"leaf{at[0] + 1}")] if lost else []
-                is_right = blamed in ([], expected)
-                right += is_right
-                named = "named" if lost and blamed == expected else "quiet" if not blamed else f"blamed {blamed}"
-                print(f"lost: {expected}, trial {number}: {named}: {words}", flush=True)
+                expected = [("uplinks", f"all uplinks of leaf{at[0] + 1}")] if lost else []
+                right += blamed in ([], expected)
+                named += bool(blamed) and blamed == expected
+                print(f"lost: {expected}, trial {number}: blamed {blamed}: {words}", flush=True)
             wrong += trials - right
-            print(f"{'one way lost' if lost else 'healthy'}: {right} of {trials} without a false name", flush=True)
+            what = f"one way lost: {named} named," if lost else "healthy:"
+            print(f"{what} {right} of {trials} without a false name", flush=True)
     return 1 if wrong else 0
 
 
