@@ -229,7 +229,7 @@ groups.
 - *rounds*: of all phases, on average; *node-min*: their time on all nodes, at {round_ms:.0f} ms a round, which is what
   three times ten messages of 8 MiB take at 12.5 GB/s. `3 %` is the spread of one measurement.
 
-The level is `nightly`: N/2 rounds for the scan, and at most N/2 + 64 log2 N to confirm. Each row has as many trials as
+The level is `nightly`: N/2 rounds for the scan, and at most N/2 + 80 log2 N to confirm. Each row has as many trials as
 there was time for."""
 
 

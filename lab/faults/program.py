@@ -47,7 +47,7 @@ def run(fabric, groups=()):
         parts = []
         slow = suspects.sift(found, listed, SHARE, budget, lambda rounds, _: _together(fabric, rounds, parts))
         phases["together"] = Transfers(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-        alone = suspects.choose_alone(found, slow, budget.alone)
+        alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
         if alone:
             used = -(-(int(phases["together"].round[-1]) + 1) // REPEATS)
             most = max(budget.controls, budget.total - used - len(alone))

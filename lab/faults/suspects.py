@@ -269,21 +269,22 @@ class Budget:
 
     together: int
     alone: int
+    of_others: int
     controls: int
     total: int
 
 
 def budget(ranks: int, limit: int = 0) -> Budget:
-    """Return how much is measured again: with four repeats at most N/2 + 64 log2 N rounds, whatever is slow.
+    """Return how much is measured again: with four repeats at most N/2 + 80 log2 N rounds, whatever is slow.
 
     :param limit: pairs alone, if another number was asked for.
     """
     bits = ranks.bit_length() - 1
-    total = (ranks // 2 + 64 * bits) // REPEATS
-    alone = 8 * bits + ranks // 16
-    rest = total - alone
+    total = (ranks // 2 + 80 * bits) // REPEATS
+    alone, of_others = 8 * bits + ranks // 16, 4 * bits
+    rest = total - alone - of_others
     controls = min(8, rest // 3)
-    return Budget(rest - controls, limit or alone, controls, total)
+    return Budget(rest - controls, limit or alone, 0 if limit else of_others, controls, total)
 
 
 def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool = False) -> list[list[Pair]]:
@@ -312,21 +313,21 @@ def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool =
     return rounds
 
 
-def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> list[Pair]:
+def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int, of_others: int = 0) -> list[Pair]:
     """Return the pairs to measure alone out of those that stayed slow.
 
     First those of suspect nodes, by :func:`fair`, up to three quarters of the places; then, of the others, half that
     stand furthest above the one before them, and the rest evenly spread: pairs that share a link stand together at one
     half and one third, a fault stands anywhere. Then more of suspect nodes, if there is room.
 
-    :param slow: with the most that each reached, the slowest first.
+    :param slow: with the most that each reached, the slowest first; :param of_others: so many more of other nodes.
     """
     nodes = {pair: (pair[0] in found.senders) + (pair[1] in found.receivers) for pair in slow}
     nodes = {pair: count for pair, count in nodes.items() if count}
     others = [pair for pair in slow if pair not in nodes]
     first = {pair for pair in nodes if found.is_single(pair)}
     chosen = fair(nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)), first)
-    wanted = min(limit - len(chosen), len(others))
+    wanted = min(limit + of_others - len(chosen), len(others))
     above = {pair: slow[pair] - slow[before] for before, pair in zip(others[:1] + others[:-1], others, strict=True)}
     apart = sorted(others, key=lambda pair: (-above[pair], pair))[: wanted // 2]
     chosen += apart
@@ -335,7 +336,7 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int) -> lis
     wanted -= len(apart)
     chosen += [others[(2 * index + 1) * len(others) // (2 * wanted)] for index in range(wanted)]
     rest = [pair for pair in nodes if pair not in set(chosen)]
-    return chosen + rest[: limit - len(chosen)]
+    return chosen + rest[: max(limit - len(chosen), 0)]
 
 
 def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> list[Pair]:

@@ -238,9 +238,10 @@ class Run:
 
     def _confirm(self, listed: list[Suspect]) -> None:
         bits = self.nodes.bit_length() - 1
-        all_rounds = (self.nodes // 2 + 64 * bits) // 4
+        all_rounds = (self.nodes // 2 + 80 * bits) // 4
         self.limit = 8 * bits + self.nodes // 16
-        rest = all_rounds - self.limit
+        self.of_others = 4 * bits
+        rest = all_rounds - self.limit - self.of_others
         controls = min(8, rest // 3)
         self.again = 0
         slow, rounds = self._together(listed, rest - controls)
@@ -337,7 +338,7 @@ class Run:
         first = [(True, *each) for each in quotas]
         first += [(False, *each) for each in (*quotas, (4, 2), (6, 2))]
         take_of_nodes(first, max(limit - len(others), limit * 3 // 4))
-        wanted = min(limit - len(chosen), len(others))
+        wanted = min(limit + self.of_others - len(chosen), len(others))
         for at in sorted(others, key=lambda at: (-above[at.pair], at.pair))[: wanted // 2]:
             take(at)
         rest, count = [at for at in others if at.pair not in taken], wanted - wanted // 2

@@ -250,7 +250,7 @@ def require_whole(header, rows, repeats=2):
     control, single = pairs_by_round(rows, "control"), pairs_by_round(rows, "alone")
     assert len(single) == alone * repeats
     assert len(control) <= 32 * repeats
-    assert len(together) + len(control) + len(single) <= repeats / 4 * (nodes / 2 + 64 * math.log2(nodes))
+    assert len(together) + len(control) + len(single) <= repeats / 4 * (nodes / 2 + 80 * math.log2(nodes))
     assert all(len(pairs) == 1 for pairs in [*control.values(), *single.values()])
     assert not {pairs[0] for pairs in control.values()} & {pairs[0] for pairs in single.values()}
 

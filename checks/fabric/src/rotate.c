@@ -69,7 +69,7 @@ static const char method[] =
     "             slow alone\n"
     "All are measured once before any is repeated. If a pair was slow alone in every repeat so far, the\n"
     "last one waits for confirm-pause: other traffic ends, a fault stays. In these phases rounds count\n"
-    "measurements; by default there are N/2 + 64 log2 N at most.\n"
+    "measurements; by default there are N/2 + 80 log2 N at most.\n"
     "\n"
     "A rank needs memory for two messages and for some numbers per node. The last lines give the\n"
     "time of all transfers (the slowest pair of each test) and the time that passed without pause.\n";
@@ -386,7 +386,7 @@ int main(int argc, char **argv)
          "a pair is suspect when it is by this share below what is expected", NULL},
         {"confirm-repeats", FC_COUNT, &plan.confirm_repeats, 1, 1000,
          "measurements of each suspect, each the best of the tests", NULL},
-        {"confirm-limit", FC_COUNT, &plan.confirm_limit, 0, 1000000, "most pairs to measure alone; 0: 8 log2 N + N/16",
+        {"confirm-limit", FC_COUNT, &plan.confirm_limit, 0, 1000000, "most pairs to measure alone; 0: 12 log2 N + N/16",
          NULL},
         {"confirm-pause", FC_COUNT, &plan.confirm_pause, 0, 3600,
          "seconds before the last repeat alone, if a pair was slow in all others", NULL},

@@ -95,7 +95,7 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
         slow = suspects.sift(found, listed, suspect_share, budget, measure, repeats=repeats)
         joined = zip(*((part.round, part.sender, part.receiver, part.MBps) for part in passes), strict=True)
         phases["together"] = Transfers(*map(np.concatenate, joined))
-        alone = suspects.choose_alone(found, slow, budget.alone)
+        alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
         left = budget.total - -(-used // repeats) - len(alone)
         few, more = (suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True))
         if alone:

@@ -78,7 +78,7 @@ def test_the_program_measures_the_same_again(golden, pattern):
     )
     assert (len(listed), len(found.senders), len(found.receivers), measured) == tuple(map(int, printed.groups()[:4]))
     assert together.round.max() + 1 == used and len(passes) > 1
-    alone = suspects.choose_alone(found, slow, budget.alone)
+    alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
     assert alone and pairs_of(output.phases["alone"]) == alone * repeats
     assert len(alone) == int(printed[5])
     left = budget.total - -(-used // repeats) - len(alone)
@@ -175,7 +175,7 @@ def test_what_was_fast_once_is_not_measured_again_beside_others():
     }
     assert passes == [pairs[k:] for k in range(4)]
     passes.clear()
-    few = suspects.Budget(together=99, alone=1, controls=8, total=108)
+    few = suspects.Budget(together=99, alone=1, of_others=0, controls=8, total=108)
     assert list(suspects.sift(found, pairs, 0.06, few, measure)) == [(7, 15)]
     assert len(passes) == 7
 
@@ -189,7 +189,7 @@ def test_a_pass_takes_no_more_than_half_of_the_rounds_that_are_left():
         passes.append(len(rounds))
         return {pair: 500.0 for pairs in rounds for pair in pairs}
 
-    slow = suspects.sift(found, pairs, 0.06, suspects.Budget(10, 4, 8, 22), measure)
+    slow = suspects.sift(found, pairs, 0.06, suspects.Budget(10, 4, 0, 8, 22), measure)
     assert passes == [20, 10, 5, 3, 1, 1] and list(slow) == pairs[:20]
 
 
@@ -303,10 +303,10 @@ def test_the_ends_of_a_slow_pair_have_controls_with_their_nearest():
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 7, 8, 16, 27, 128, 512, 2000, 16384])
 def test_the_rounds_beyond_the_scan_have_a_bound(ranks):
-    """N/2 + 64 log2 N, whatever is slow: here with every pair a suspect, and all of them slow again."""
+    """N/2 + 80 log2 N, whatever is slow: here with every pair a suspect, and all of them slow again."""
     budget = suspects.budget(ranks)
-    assert suspects.REPEATS * budget.total <= ranks / 2 + 64 * math.log2(ranks)
-    assert budget.together + budget.alone + budget.controls == budget.total
+    assert suspects.REPEATS * budget.total <= ranks / 2 + 80 * math.log2(ranks)
+    assert budget.together + budget.alone + budget.of_others + budget.controls == budget.total
     assert min(budget.together, budget.alone, budget.controls) > 0
 
 
@@ -342,11 +342,11 @@ def test_the_rounds_of_a_culprit_have_a_bound(fault, ranks):
         return dict(zip(map(tuple, again.tolist()), rates.tolist(), strict=True))
 
     slow = suspects.sift(found, suspects.listed(found, scan, ranks), 0.06, budget, measure)
-    alone = suspects.choose_alone(found, slow, budget.alone)
+    alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
     used = -(-together // suspects.REPEATS) + len(alone)
     controls = suspects.controls(found, scan, slow, alone, budget.total - used)
     beyond = together + suspects.REPEATS * (len(controls) + len(alone))
-    assert alone and beyond <= ranks / 2 + 64 * math.log2(ranks)
+    assert alone and beyond <= ranks / 2 + 80 * math.log2(ranks)
     if fault is slow_sender:
         assert beyond <= 256, "one node costs as much among many"
         assert {sender for sender, _ in alone} == {7} and len(alone) == min(ranks - 1, 12)

@@ -249,14 +249,15 @@ static int compare_gaps(const void *left, const void *right)
 
 /*
  * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of suspect nodes, up to
- * three quarters of the limit; of the others half that stand furthest above the one before them, and the rest evenly
+ * three quarters of the limit; of the others, for which there is more room, half that stand furthest above the one before them, and the rest evenly
  * spread; and more of suspect nodes if there is room. Pairs that share a link stand together at one half and one third,
  * a fault stands anywhere.
  */
 static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, int *of_nodes,
-                         struct gap *gaps, size_t limit, int *counts)
+                         struct gap *gaps, const struct budget *budget, int *counts)
 {
     const size_t count = verdict->slow;
+    const size_t limit = budget->alone;
     size_t others = 0;
     memcpy(slow, verdict->suspects, count * sizeof *slow);
     for (size_t i = 0; i < count; i++) {
@@ -272,7 +273,7 @@ static void choose_alone(const struct node *node, struct verdict *verdict, struc
     const int nodes = node->world->size;
     memset(counts, 0, 2 * (size_t)nodes * sizeof *counts);
     choose_of_nodes(verdict, slow, of_nodes, most, nodes, 0, quotas_first, counts);
-    const size_t wanted = fc_least(limit - verdict->alone, others);
+    const size_t wanted = fc_least(limit + budget->of_others - verdict->alone, others);
     qsort(gaps, others, sizeof *gaps, compare_gaps);
     for (size_t i = 0; i < wanted / 2; i++) {
         take(verdict, gaps[i].at);
@@ -616,7 +617,7 @@ static void confirm(struct node *node, struct verdict *verdict)
     controls.slow = fc_allocate_all(world, verdict->slow, sizeof *controls.slow);
     if (leads) {
         fc_find_single(node, verdict);
-        choose_alone(node, verdict, controls.slow, of_nodes, gaps, budget.alone, counts);
+        choose_alone(node, verdict, controls.slow, of_nodes, gaps, &budget, counts);
     }
     if (verdict->alone > 0) {
         const size_t repeats = node->plan->confirm_repeats;

@@ -368,14 +368,15 @@ static size_t log2_below(size_t value)
     return bits;
 }
 
-/* So that all is done in N/2 + 64 log2 N rounds, whatever is slow. */
+/* So that all is done in N/2 + 80 log2 N rounds, whatever is slow. */
 struct budget fc_find_budget(size_t nodes, size_t limit)
 {
     const size_t bits = log2_below(nodes);
     struct budget budget;
-    budget.all = (nodes / 2 + 64 * bits) / repeats_planned;
+    budget.all = (nodes / 2 + 80 * bits) / repeats_planned;
     budget.alone = limit > 0 ? limit : 8 * bits + nodes / 16;
-    const size_t rest = budget.all - (8 * bits + nodes / 16);
+    budget.of_others = limit > 0 ? 0 : 4 * bits;
+    const size_t rest = budget.all - (12 * bits + nodes / 16);
     budget.controls = fc_least(controls_kept, rest / 3);
     budget.together = rest - budget.controls;
     return budget;

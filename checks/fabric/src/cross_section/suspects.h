@@ -42,8 +42,9 @@ struct verdict {
 struct budget {
     size_t together; /* rounds */
     size_t alone;    /* pairs */
+    size_t of_others; /* pairs of nodes that are not suspect, beside these */
     size_t controls; /* pairs that there is room for in addition to both */
-    size_t all;      /* of the three together */
+    size_t all;      /* of all these together */
 };
 
 enum { as_sender, as_receiver }; /* sides of a pair */
@@ -57,7 +58,7 @@ void fc_share_levels(struct node *node, struct verdict *verdict, double *scratch
 /* Collective: gathers the suspects at rank 0, a bounded number from each rank. */
 void fc_gather_suspects(const struct node *node, struct verdict *verdict);
 
-/* Returns how much may be measured, so that all is done in N/2 + 64 log2 N rounds, whatever is slow. */
+/* Returns how much may be measured, so that all is done in N/2 + 80 log2 N rounds, whatever is slow. */
 struct budget fc_find_budget(size_t nodes, size_t limit);
 
 /* Returns whether a node is slow on a side. */

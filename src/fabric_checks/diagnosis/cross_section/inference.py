@@ -601,17 +601,23 @@ def _culprit(
         sure = -beyond > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
         expected = (own < -search.floor) & ~np.isnan(evidence.alone[pairs]) & ~by_others
         sure &= len(slow) >= LEAST_SLOW * int(expected.sum())
+        if part.kind in OF_NODES:
+            # Of the pairs that differ most, some have an end in common by chance: what a node gives none exceeds.
+            sure &= len(slow) >= min(FEWEST_PARTNERS, evidence.nodes - 2)
+            sure &= choice.since > 0 or float(np.nanmedian(search.bound[pairs] - search.levels(part, level) / 2)) <= 0
         partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
         # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
         became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS
         sure &= became or _has_neighbours(mapped, part, choice.since)
         if part.kind == "pair":
-            back = (evidence.sender == part.key[1]) & (evidence.receiver == part.key[0]) & ~np.isnan(evidence.alone)
-            back &= (evidence.alone < middle) & (not evidence.both_ways)
+            back = (evidence.sender == part.key[1]) & (evidence.receiver == part.key[0]) & (not evidence.both_ways)
             # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: it
             # was slow in the scan, too, or, if it is missing there, so was its other direction.
-            scanned = evidence.scan[slow[0]]
-            sure &= bool((evidence.scan[back] < middle).any() if np.isnan(scanned) else scanned < middle)
+            scanned, is_alone = evidence.scan[slow[0]], ~np.isnan(evidence.alone)
+            low_in_scan = evidence.scan < middle
+            low_in_scan &= np.where(is_alone, evidence.alone, np.fmax(mapped.rest, evidence.bound)) < middle
+            sure &= bool(low_in_scan[back].any() if np.isnan(scanned) else scanned < middle)
+            back &= is_alone & (evidence.alone < middle)
             best = float(evidence.alone[np.union1d(slow, np.flatnonzero(back))].max())
             sure &= low_each_time(evidence, best, with_reverse=bool(back.any())) < CHANCE
     else:
