@@ -151,6 +151,30 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(in_s
     assert sure == ({pair, pair[::-1]} if is_sure else set())
 
 
+@pytest.mark.parametrize(("beside_others", "is_sure"), [(-0.35, True), (-0.02, False)])
+def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_fast(beside_others, is_sure):
+    wiring, known = wired("fat tree 2", 32, "d-mod-k")
+    pair = 8, 21
+    output = run(Fabric(wiring, known, Noise(0.03), 5, pairs=dict.fromkeys((pair, pair[::-1]), 0.7)))
+    mapped = on_map(of_output(output), output.hosts, known)
+    found = mapped.evidence
+    there = int(np.flatnonzero((found.sender == pair[0]) & (found.receiver == pair[1]))[0])
+    alone, bound, repeats = found.alone.copy(), found.bound.copy(), found.repeats.copy()
+    alone[there], bound[there], repeats[there] = np.nan, beside_others, 0
+    mapped = replace(mapped, evidence=replace(found, alone=alone, bound=bound, repeats=repeats))
+    assert {each.part.key for each in explain(mapped)[0] if each.sure} == ({pair[::-1]} if is_sure else set())
+
+
+def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest_are(searched):
+    mapped, parts = searched
+    (choice,) = _Search(mapped, parts).best()
+    assert choice.part.kind == "node" and _culprit(mapped, choice, [choice]).sure
+    pairs = choice.part.pairs
+    bound = mapped.evidence.bound.copy()
+    bound[pairs] = 0.4 * choice.level
+    assert not _culprit(replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice, [choice]).sure
+
+
 @pytest.mark.parametrize(
     ("errors", "since", "expected"), [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)]
 )
