@@ -11,7 +11,7 @@ import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence
 from fabric_checks.diagnosis.cross_section.inference import CHANCE, LEAST_FAULT, least_loss
-from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes, top_of
+from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
@@ -90,18 +90,25 @@ def limits(
     partners = max(float(np.median(senders)), 1.0)
     threshold = -float(np.log1p(-suspect_share))
 
-    # Pairs are compared with the usual rate, or with a little less than the best of their nodes if that is more.
-    scanned = evidence.scan[~np.isnan(evidence.scan)]
-    best = min(0.0, top_of(scanned)[0]) if len(scanned) else 0.0
+    # Pairs are compared with the usual rate, or with a little less than what nodes have at their best if that is more.
+    ends = evidence.sender, evidence.receiver
+    usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in ends]
+    of_nodes = [float(np.nanmedian(side)) for side in usual if not np.isnan(side).all()]
+    best = min(0.0, max(of_nodes, default=0.0))
     # The usual rate is, as the program defines it, the median over rounds of their medians.
     seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
     medians = [np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])]
     shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), threshold - best)
 
+    # A node that looks slow by sharing explains that its pairs are; of nodes that are blamed no pair counts.
+    of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
+    below = np.fmax(*(np.nanmedian(side) - side[rank] for side, rank in zip(usual, ends, strict=True)))
+    below = np.where(below > threshold, below, 0.0)[~np.isnan(evidence.scan) & ~of_slow]
+    explained = float(np.quantile(below, _FOUND)) if len(below) else 0.0
+
     if noise.nodes > noise.most:  # not bounded by controls: it differs from run to run
         noise = replace(noise, nodes=_NEXT_SPREAD * noise.nodes)
         mapped = replace(mapped, evidence=replace(evidence, noise=noise))
-    of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
     slowest = by_chance(mapped, np.flatnonzero(of_slow))
 
     def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
@@ -116,8 +123,6 @@ def limits(
 
     # Nodes are compared with the best of other nodes. Where these share in most rounds, one that is slower by less than
     # what is shared looks like them.
-    usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in (evidence.sender, evidence.receiver)]
-    of_nodes = [float(np.nanmedian(side)) for side in usual if not np.isnan(side).all()]
     seen_of_node = OF_MEDIAN * noise.scan / np.sqrt(partners)
     of_node = named("sender", _PAIRS_OF_NODE, seen_of_node, -min([*of_nodes, 0.0]) if of_nodes else 0.0)
     if of_node is not None:
@@ -125,12 +130,12 @@ def limits(
         of_node = 1 - evidence.kinds[-1].share * (1 - of_node)
         # Where many nodes look slow by sharing, some are hardly measured alone: one as slow as these is not named.
         alone = ~np.isnan(evidence.alone)
-        ends = np.concatenate((evidence.sender[alone], evidence.receiver[alone]))
+        count = np.bincount(np.concatenate([side[alone] for side in ends]), minlength=evidence.ranks)
         level = np.fmax(*usual)
-        level[[*slow_nodes, *np.flatnonzero(np.bincount(ends, minlength=evidence.ranks) >= FEWEST_PAIRS)]] = 0.0
+        level[[*slow_nodes, *np.flatnonzero(count >= FEWEST_PAIRS)]] = 0.0
         lowest = float(np.nanmin([*level, 0.0]))
         of_node = max(of_node, 1 - float(np.exp(lowest - _CERTAIN * seen_of_node))) if lowest < -threshold else of_node
-    of_pair = named("pair", 1, noise.scan, shared)
+    of_pair = named("pair", 1, noise.scan, shared + explained)
     if together is not None and of_pair is not None:
         found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
         of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
