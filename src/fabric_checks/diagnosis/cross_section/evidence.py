@@ -160,11 +160,14 @@ def of_output(output: RotateOutput, of_kinds: tuple[tuple[Kind, ...], Array] | N
     columns = {name: np.where(within, np.nan, values - reference) for name, values in columns.items()}
 
     controlled, samples = _samples(control)
-    _, again = _samples(table.filter(pl.col("phase") == "alone"))
+    again_alone, again = _samples(table.filter(pl.col("phase") == "alone"))
     samples, again = noise.clipped(samples, repeat), noise.clipped(again, repeat)
     of_nodes = noise.node_spread(columns["scan"], sender, receiver, fastest)
-    reached = len(np.union1d(controlled // ranks, controlled % ranks)) / ranks
-    spread = noise.of_controls(samples, again, repeat, (fastest, seen), (of_nodes, reached))
+    by_controls, by_all = (
+        len(np.unique([each // ranks, each % ranks])) / ranks
+        for each in (controlled, np.union1d(controlled, again_alone))
+    )
+    spread = noise.of_controls(samples, again, repeat, (fastest, seen), (of_nodes, by_controls, by_all))
     if output.is_table and not repeat:
         spread = replace(spread, repeat=spread.scan)  # measured once: pairs differ by no more than measurements do
     position = np.searchsorted(pairs, table["pair"].to_numpy())

@@ -78,22 +78,27 @@ class Noise:
 
 
 def of_controls(
-    samples: list[Array], again: list[Array], repeat: float, top: tuple[float, int], nodes: tuple[float, float]
+    samples: list[Array], again: list[Array], repeat: float, top: tuple[float, int], nodes: tuple[float, float, float]
 ) -> Noise:
     """Return the noise of a run.
 
     :param samples: the rates of each control; :param again: of each suspect alone; :param repeat: of one measurement.
     :param top: the spread of the fastest pairs of the scan, and their number; :param nodes: of nodes, by the scan;
-        and the share of the nodes that controls begin or end at.
+        and the shares of the nodes that controls begin or end at, and controls or suspects alone.
     """
     fastest, seen = top
-    of_nodes, reached = nodes
+    of_nodes, reached, reached_alone = nodes
     freedom = max(sum(len(values) - 1 for values in (*samples, *again)), 1)
     by_chance = repeat * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / seen + _OF_SQUARES / freedom))
     of_top = float(np.sqrt(fastest**2 - repeat**2)) if repeat and fastest > by_chance else 0.0
     largest = _largest_spread(samples, repeat)
     if largest is not None and reached >= ENOUGH_CONTROLS:
         of_top, of_nodes = min(of_top, largest), min(of_nodes, largest)
+    elif reached_alone >= ENOUGH_CONTROLS:
+        # Most suspects are slow by sharing only, and healthy alone.
+        means = np.array([np.mean(values) for values in (*samples, *again)])
+        spread = OF_MAD * float(np.median(np.abs(means - np.median(means))))
+        of_nodes = min(of_nodes, spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(means))))
     of_most = _between(samples, robust=True)
     between = max(of_most, of_top)
     error = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(samples), 1))
