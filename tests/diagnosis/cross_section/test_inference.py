@@ -12,6 +12,7 @@ from fabric_checks.diagnosis.cross_section.inference import (
     _Choice,
     _culprit,
     _has_neighbours,
+    _is_of_kind,
     _low_in_scan,
     _Search,
     explain,
@@ -173,6 +174,18 @@ def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest
     bound = mapped.evidence.bound.copy()
     bound[pairs] = 0.4 * choice.level
     assert not _culprit(replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice, [choice]).sure
+
+
+@pytest.mark.parametrize(
+    ("rank", "share", "expected"),
+    [(0, 0.94, True), (0, 0.88, False), (0, 0.80, True), (1, 0.94, False), (1, 0.85, True)],
+)
+def test_a_node_as_fast_as_those_of_a_slower_kind_may_be_one_of_these(rank, share, expected):
+    """Kinds at 1, 0.94 and 0.80; rank 0 is of the first and rank 1 of the second."""
+    kinds = [SimpleNamespace(share=each) for each in (1.0, 0.94, 0.80)]
+    evidence = SimpleNamespace(kinds=kinds, of_kind=np.log([1.0, 0.94]))
+    node = SimpleNamespace(part=SimpleNamespace(key=(rank,)), share=share)
+    assert _is_of_kind(SimpleNamespace(evidence=evidence), node) is expected
 
 
 @pytest.mark.parametrize(

@@ -272,8 +272,19 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers)
         if culprit.sure:
             again = _culprit(mapped, choice, chosen, by_chance(mapped, np.concatenate(out)))
             sure = number + 1 if again is not None and again.sure else sure
-    unsure = {id(culprit) for _, culprit in nodes[sure:]}
+    unsure = {
+        id(culprit) for number, (_, culprit) in enumerate(nodes) if number >= sure or _is_of_kind(mapped, culprit)
+    }
     return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
+
+
+def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
+    """Return whether a slow node is as fast as nodes of a slower kind than its own: it may be one of these."""
+    evidence = mapped.evidence
+    own = float(evidence.of_kind[culprit.part.key[0]])
+    kinds = np.log([kind.share for kind in evidence.kinds])
+    apart = np.abs(own + np.log(culprit.share) - kinds[kinds < own - LEAST_SPREAD])
+    return bool((apart < 2 * LEAST_SPREAD).any())
 
 
 def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:

@@ -98,7 +98,7 @@ def of_controls(
         # Most suspects are slow by sharing only, and healthy alone.
         means = np.array([np.mean(values) for values in (*samples, *again)])
         spread = OF_MAD * float(np.median(np.abs(means - np.median(means))))
-        of_nodes = min(of_nodes, spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(means))))
+        of_nodes = min(of_nodes, float(spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(means)))))
     of_most = _between(samples, robust=True)
     between = max(of_most, of_top)
     error = OF_MEDIAN * np.hypot(OF_BEST * repeat / 2, between) / np.sqrt(max(len(samples), 1))
