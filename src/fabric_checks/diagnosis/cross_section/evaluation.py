@@ -137,7 +137,7 @@ class Report:
         found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed]
         if self.ways is not None:
             found.append(leaves.note(self.ways))
-        return [*found, self.limits.note()]
+        return [*found, self.limits.note(beside=bool(findings.faults(self.findings)))]
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:

@@ -52,20 +52,20 @@ class Limits:
         """Whether a node slower by a tenth would have been named."""
         return self.node is not None and self.node <= A_TENTH
 
-    def note(self) -> dict[str, Any]:
-        """Return the shares as plain data for a record."""
-        return {"kind": "limits", **asdict(self), "saw_a_tenth": self.saw_a_tenth, "text": self.text}
+    def note(self, *, beside: bool = False) -> dict[str, Any]:
+        """Return the shares as plain data for a record; :param beside: whether faults are named, which hide others."""
+        return {"kind": "limits", **asdict(self), "saw_a_tenth": self.saw_a_tenth, "text": self.text(beside=beside)}
 
     def metrics(self) -> dict[str, float]:
         """Return the shares in percent as the check declares them; 100 where none would have been named."""
         return {f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in asdict(self).items()}
 
-    @property
-    def text(self) -> str:
-        """The same in words."""
+    def text(self, *, beside: bool = False) -> str:
+        """Return the same in words."""
         losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
         known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
-        text = f"the smallest lasting faults that this run would have named: {known or 'none can be told here'}"
+        these = " beside what is slow" if beside else ""
+        text = f"the smallest lasting faults that this run would have named{these}: {known or 'none can be told here'}"
         if not self.saw_a_tenth:
             text += "; it would not have seen a node slower by a tenth"
         return text
