@@ -29,6 +29,8 @@ NEAR, FAR = 4, 8
 #: Of the places so many parts belong to suspect nodes before the other pairs.
 QUOTAS = ((1, 1), (2, 1), (2, 2), (4, 2), (6, 2))
 OF_SINGLE, KIND = QUOTAS[:3], 3
+#: The second pair of a node is its fastest one.
+FASTEST_FIRST = (2, 1)
 OF_NODES = (3, 4)
 #: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
@@ -344,6 +346,7 @@ def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> 
 
     At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower kind, would
     fill the list and hide another. A pair of two suspect nodes does not show which of them is slow, and comes later.
+    The second of a node is its fastest one: the slowest ones may be slow for what is slow at their other end.
 
     :param slow: with the number of suspect nodes of each; :param first: pairs of which some come before the others.
     """
@@ -354,7 +357,8 @@ def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> 
     passes = [(first, *each) for each in OF_SINGLE] + [(slow, *each) for each in QUOTAS]
     for these, quota, most in passes:
         later = []
-        for sender, receiver in left:
+        step = -1 if (quota, most) == FASTEST_FIRST else 1
+        for sender, receiver in left[::step]:
             is_free = (
                 (sender, receiver) in these
                 and slow[sender, receiver] <= most
@@ -367,7 +371,7 @@ def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> 
                 received[receiver] += 1
             else:
                 later.append((sender, receiver))
-        left = later
+        left = later[::step]
     return chosen
 
 

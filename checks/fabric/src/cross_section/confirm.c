@@ -197,18 +197,21 @@ static void take(struct verdict *verdict, struct suspect *at)
  * How many pairs of a suspect node are measured alone: at first only one that it sends or receives, then two, and so
  * on: a very slow node, or many of a slower kind, would fill the list and hide another. What has one such node comes
  * before what has two: which of two it was, a pair does not show. Nodes unlike all others come first: of a slower kind
- * there may be as many as there is room for. What the last quota allows comes after the pairs of other nodes.
+ * there may be as many as there is room for. What the last quota allows comes after the pairs of other nodes. The
+ * second pair of a node is its fastest one: the slowest ones may be slow for what is slow at their other end.
  */
 static const struct quota {
     int of_a_node;
     int most_suspects;
     bool of_single;
-} quotas[] = {{1, 1, true},  {2, 1, true},  {2, 2, true},  {1, 1, false},      {2, 1, false},
-              {2, 2, false}, {4, 2, false}, {6, 2, false}, {INT_MAX, 2, false}};
+    bool fastest_first;
+} quotas[] = {{1, 1, true, false},  {2, 1, true, true},   {2, 2, true, false},
+              {1, 1, false, false}, {2, 1, false, true},  {2, 2, false, false},
+              {4, 2, false, false}, {6, 2, false, false}, {INT_MAX, 2, false, false}};
 enum { quotas_all = sizeof quotas / sizeof quotas[0], quotas_first = quotas_all - 1 };
 
 /*
- * Rank 0: chooses among the slow suspects of suspect nodes, the slowest first, for some of the quotas.
+ * Rank 0: chooses among the slow suspects of suspect nodes for some of the quotas, the slowest first unless one says.
  * `counts`: how many are chosen of each sender, and after all of them of each receiver.
  */
 static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const int *of_nodes, size_t limit, int nodes,
@@ -216,7 +219,8 @@ static void choose_of_nodes(struct verdict *verdict, struct suspect *slow, const
 {
     int *const received = counts + nodes;
     for (size_t pass = first; pass < end; pass++) {
-        for (size_t i = 0; i < verdict->slow && verdict->alone < limit; i++) {
+        for (size_t turn = 0; turn < verdict->slow && verdict->alone < limit; turn++) {
+            const size_t i = quotas[pass].fastest_first ? verdict->slow - 1 - turn : turn;
             struct suspect *const at = &slow[i];
             const int most = quotas[pass].of_a_node;
             if (quotas[pass].of_single && !verdict->single[at->sender][as_sender] &&
