@@ -614,7 +614,8 @@ def _culprit(
         sure &= len(slow) >= LEAST_SLOW * int(expected.sum())
         if part.kind in OF_NODES:
             # Of the pairs that differ most, some have an end in common by chance: what a node gives none exceeds.
-            sure &= int((shown < middle).sum()) >= min(FEWEST_PARTNERS, evidence.nodes - 2)
+            below = (shown < middle) | (search.bound[pairs] < middle)
+            sure &= int(below.sum()) >= min(FEWEST_PARTNERS, evidence.nodes - 2)
             sure &= choice.since > 0 or float(np.nanmedian(search.bound[pairs] - search.levels(part, level) / 2)) <= 0
         partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
         # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
