@@ -37,8 +37,9 @@ OF_SHARING = np.array([1.3, 1.3, 0.8])
 OF_HASH = 0.15
 #: The chance with which healthy switches differ by more than what then counts as differences of their design.
 _BY_CHANCE = 0.05
-#: Standard errors by which a loss has to exceed the bound so that 95 of 100 are found.
-_FOUND = 1.645
+#: Standard errors by which a loss has to exceed the bound so that 95 of 100 are found; with hashed routes what a lost
+#: cable takes differs twice as much as healthy switches do.
+_FOUND, _OF_LOST = 1.645, 2.0
 #: A switch that lost less than this share of what another lost may only be in its way, where flows keep their cables.
 _ALIKE = 0.6
 _FRACTIONS = {1 / 8: "an eighth", 1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds"}
@@ -116,7 +117,8 @@ class Ways:
     def smallest(self) -> float:
         """The loss, as a share, that would have been named of any switch in 95 of 100 runs."""
         _, error = self.losses()
-        return max(LEAST_LOSS, float(1 - np.exp(-(self.errors_of_chance + _FOUND) * error[:, 2].max())))
+        found = _FOUND * (_OF_LOST if self.routing == HASHED else 1.0)
+        return max(LEAST_LOSS, float(1 - np.exp(-(self.errors_of_chance + found) * error[:, 2].max())))
 
 
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
