@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Count how often a leaf is named that lost a quarter of its uplinks, where no pair depends on one cable.
 
-    OPENBLAS_NUM_THREADS=1 python -m lab.faults.leaves hashed --nodes 16 --trials 100 --first-seed 4710000
+    OPENBLAS_NUM_THREADS=1 python -m lab.faults.leaves hashed --nodes 16 --trials 200 --first-seed 4710000
 
 Each seed draws a leaf and its dead cables, and is tried healthy, too. The last columns are what `OF_SHARING` and
 `OF_HASH` of the analysis stand on: the spread of healthy leaves, out and in together, over what the nodes of each
