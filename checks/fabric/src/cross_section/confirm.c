@@ -253,9 +253,9 @@ static int compare_gaps(const void *left, const void *right)
 
 /*
  * Rank 0: chooses what is measured alone, out of the slow suspects, the slowest first: pairs of suspect nodes, up to
- * three quarters of the limit; of the others, for which there is more room, half that stand furthest above the one before them, and the rest evenly
- * spread; and more of suspect nodes if there is room. Pairs that share a link stand together at one half and one third,
- * a fault stands anywhere.
+ * three quarters of the limit; of the other pairs, which have places of their own as well, half that stand furthest
+ * above the one before them, and the rest evenly spread; and more of suspect nodes if there is room. Pairs that share a
+ * link stand together at one half and one third, a fault stands anywhere.
  */
 static void choose_alone(const struct node *node, struct verdict *verdict, struct suspect *slow, int *of_nodes,
                          struct gap *gaps, const struct budget *budget, int *counts)

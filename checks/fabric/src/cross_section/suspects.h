@@ -40,11 +40,11 @@ struct verdict {
 
 /* In measurements of a round or of a pair, each of which is repeated. */
 struct budget {
-    size_t together; /* rounds */
-    size_t alone;    /* pairs */
-    size_t of_others; /* pairs of nodes that are not suspect, beside these */
-    size_t controls; /* pairs that there is room for in addition to both */
-    size_t all;      /* of all these together */
+    size_t together;  /* rounds */
+    size_t alone;     /* pairs */
+    size_t of_others; /* further pairs, none of whose nodes is suspect */
+    size_t controls;  /* pairs that there is room for in addition */
+    size_t all;       /* the sum of these */
 };
 
 enum { as_sender, as_receiver }; /* sides of a pair */

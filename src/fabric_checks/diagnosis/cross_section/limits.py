@@ -53,7 +53,10 @@ class Limits:
         return self.node is not None and self.node <= A_TENTH
 
     def note(self, *, beside: bool = False) -> dict[str, Any]:
-        """Return the shares as plain data for a record; :param beside: whether faults are named, which hide others."""
+        """Return the shares as plain data for a record.
+
+        :param beside: whether faults are named: these may hide others, so that it is said of further ones.
+        """
         return {"kind": "limits", **asdict(self), "saw_a_tenth": self.saw_a_tenth, "text": self.text(beside=beside)}
 
     def metrics(self) -> dict[str, float]:
@@ -64,8 +67,8 @@ class Limits:
         """Return the same in words."""
         losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
         known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
-        these = " beside what is slow" if beside else ""
-        text = f"the smallest lasting faults that this run would have named{these}: {known or 'none can be told here'}"
+        faults = "further lasting faults" if beside else "lasting faults"
+        text = f"the smallest {faults} that this run would have named: {known or 'none can be told here'}"
         if not self.saw_a_tenth:
             text += "; it would not have seen a node slower by a tenth"
         return text
