@@ -135,13 +135,19 @@ def test_what_became_slow_is_a_node_if_all_its_pairs_alone_are_slow(pairs, expec
     assert found is None or (not found.sure and found.share == pytest.approx(np.exp(-0.7)))
 
 
-@pytest.mark.parametrize(("in_scan", "is_sure"), [(-0.35, True), (-0.02, False)])
-def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(in_scan, is_sure):
-    """The scan has one direction of a pair that is slow both ways; traffic of others may begin after it."""
+@pytest.fixture
+def slow_pair():
+    """A pair that is slow both ways, and a run on its fabric; the scan has one of its directions."""
     wiring, known = wired("fat tree 2", 32, "d-mod-k")
     pair = 8, 21
     output = run(Fabric(wiring, known, Noise(0.03), 5, pairs=dict.fromkeys((pair, pair[::-1]), 0.7)))
-    mapped = on_map(of_output(output), output.hosts, known)
+    return pair, on_map(of_output(output), output.hosts, known)
+
+
+@pytest.mark.parametrize(("in_scan", "is_sure"), [(-0.35, True), (-0.02, False)])
+def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(slow_pair, in_scan, is_sure):
+    """The scan has one direction of a pair that is slow both ways; traffic of others may begin after it."""
+    pair, mapped = slow_pair
     found = mapped.evidence
     there, back = (int(np.flatnonzero((found.sender == a) & (found.receiver == b))[0]) for a, b in (pair, pair[::-1]))
     assert np.isnan(found.scan[back]) and not np.isnan(found.scan[there])
@@ -153,11 +159,8 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(in_s
 
 
 @pytest.mark.parametrize(("beside_others", "is_sure"), [(-0.35, True), (-0.02, False)])
-def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_fast(beside_others, is_sure):
-    wiring, known = wired("fat tree 2", 32, "d-mod-k")
-    pair = 8, 21
-    output = run(Fabric(wiring, known, Noise(0.03), 5, pairs=dict.fromkeys((pair, pair[::-1]), 0.7)))
-    mapped = on_map(of_output(output), output.hosts, known)
+def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_fast(slow_pair, beside_others, is_sure):
+    pair, mapped = slow_pair
     found = mapped.evidence
     there = int(np.flatnonzero((found.sender == pair[0]) & (found.receiver == pair[1]))[0])
     alone, bound, repeats = found.alone.copy(), found.bound.copy(), found.repeats.copy()
