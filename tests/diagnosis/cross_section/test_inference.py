@@ -191,6 +191,14 @@ def test_a_node_as_fast_as_those_of_a_slower_kind_may_be_one_of_these(rank, shar
     assert _is_of_kind(SimpleNamespace(evidence=evidence), node) is expected
 
 
+def test_a_slow_node_that_may_be_of_a_slower_kind_is_not_certain(searched):
+    mapped, parts = searched
+    (choice,) = _Search(mapped, parts).best()
+    kinds = tuple(SimpleNamespace(share=share) for share in (1.0, float(np.exp(choice.level))))
+    of_kinds = replace(mapped, evidence=replace(mapped.evidence, kinds=kinds))
+    assert [[each.sure for each in explain(one)[0]] for one in (mapped, of_kinds)] == [[True], [False]]
+
+
 @pytest.mark.parametrize(
     ("errors", "since", "expected"), [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)]
 )
