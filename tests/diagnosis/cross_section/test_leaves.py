@@ -129,3 +129,11 @@ def test_switches_that_differ_by_design_make_a_loss_less_certain():
     uneven = replace(ways, share=ways.share + np.linspace(0, 0.5, len(ways.share))[:, None])
     assert uneven.smallest > 3 * ways.smallest
     assert leaves.lost(uneven, report_of("adaptive").mapped, report_of("adaptive").output.hosts, []) == []
+
+
+def test_what_switches_differ_by_counts_only_beyond_chance():
+    ways = replace(report_of("adaptive").ways, error=np.full(3, 0.03))
+    alike = replace(ways, share=np.zeros_like(ways.share))
+    some = np.array([-1.5, -1, -0.7, 0, 0, 0.7, 1, 1.5])[:, None] * 0.028
+    by_chance, by_design = (replace(alike, share=alike.share + times * some) for times in (1, 4))
+    assert by_chance.smallest == alike.smallest < by_design.smallest

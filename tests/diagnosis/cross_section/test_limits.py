@@ -77,3 +77,15 @@ def test_a_cable_is_claimed_only_if_its_pairs_would_stay_slow_beside_others():
     report = evaluation.of_run(measured, known=known)
     stays_slow = -np.log1p(-0.06) + 1.645 * report.mapped.evidence.noise.scan
     assert -np.log1p(-report.limits.cable) > 0.99 * stays_slow
+
+
+def test_nodes_that_look_slow_by_sharing_explain_that_their_pairs_are():
+    measured, known = output("fat tree 2", 32, "d-mod-k")
+    mapped = on_map(of_output(measured), measured.hosts, known)
+    found = mapped.evidence
+    scan = np.where(np.isin(found.sender, (3, 9)) & ~np.isnan(found.scan), np.log(0.6), found.scan)
+    shared = replace(mapped, evidence=replace(found, scan=scan))
+    alone, some = (limits(each, 0.06, measured.phases["together"]).pair for each in (mapped, shared))
+    assert alone < 0.3 < 0.4 < some
+    blamed = limits(shared, 0.06, measured.phases["together"], slow_nodes=[3, 9]).pair
+    assert blamed < 0.3
