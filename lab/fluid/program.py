@@ -84,7 +84,8 @@ def leaf_rounds(groups: Sequence[int]) -> list[list[tuple[int, int]]]:
     for turn in range(min(max(nodes // 8, 3), 8) if count >= 2 else 0):
         halves: tuple[list[int], list[int]] = ([], [])
         for _, group, rank in sorted(seats):
-            side = (group + count - turn % count) % count // (count // 2)
+            place = group if turn % 3 < 2 else group // 2 + group % 2 * ((count + 1) // 2)
+            side = (place - turn) % count // (count // 2)
             if side < 2:
                 halves[side].append(rank)
         active = min(len(halves[0]), len(halves[1]))

@@ -136,10 +136,18 @@ static void add_flow(struct leaves *leaves, int sender, int receiver)
     receives->partner[receives->count++] = sender;
 }
 
+/* The place of a group in the circle of a turn: in every third one the even groups stand before the odd ones. */
+static int place_of_group(const struct leaves *leaves, int group, int turn)
+{
+    const int place = turn % 3 != 2 ? group : group / 2 + (group % 2 == 0 ? 0 : (leaves->count + 1) / 2);
+    return (place + leaves->count - turn % leaves->count) % leaves->count;
+}
+
 /*
  * Sets the flows of a round. Of the groups, which stand in a circle, one half sends to the next half, and in the next
- * round these to them; then it is the turn of the groups that begin one further. Every rank of the smaller half has as
- * many partners as the other one has ranks, flows_most at most, and nobody has more.
+ * round these to them; then it is the turn of the groups that begin one further. With the other circle of every third
+ * turn four groups are divided in all three ways. Every rank of the smaller half has as many partners as the other one
+ * has ranks, flows_most at most, and nobody has more.
  */
 static void set_flows(struct leaves *leaves, int nodes, int round)
 {
@@ -150,7 +158,7 @@ static void set_flows(struct leaves *leaves, int nodes, int round)
         leaves->flows[rank] = (struct fc_flows){.count = 0};
     }
     for (int i = 0; i < leaves->seated; i++) {
-        const int side = (leaves->seats[i].group + leaves->count - turn % leaves->count) % leaves->count / half;
+        const int side = place_of_group(leaves, leaves->seats[i].group, turn) / half;
         if (side < 2) {
             leaves->halves[side * nodes + counts[side]++] = leaves->seats[i].rank;
         }
