@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from fabric_checks.parsers import rotate
-from lab.fluid import flows
+from lab.fluid import flows, scoring
 from lab.fluid.fabric import Level, fat_tree
 from lab.fluid.machine import Machine
+from lab.fluid.scenarios import Fault, Scenario
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,31 @@ def test_output_is_read_by_the_parser(routing):
     fabric.levels.append(Level(fabric.host(3), 0.5, begin_at=0.5))
     output = rotate.parse(Machine(fabric, np.random.default_rng(1)).run(5))
     assert len(output.hosts) == 10 and set(output.phases["alone"].sender) | set(output.phases["alone"].receiver)
+
+
+def slow_pairs(*sizes):
+    """Return a scenario with pairs of two nodes that are slow by so much, and one with a slow node as well."""
+    fabric, faults = fat_tree(8, 4, 2), []
+    for place, size in enumerate(sizes):
+        links = frozenset([fabric.pair(place, place + 4), fabric.pair(place + 4, place)])
+        names = frozenset([fabric.names[place], fabric.names[place + 4]])
+        faults.append(Fault("pair", names, size, links))
+    return Scenario(fabric, faults=faults)
+
+
+@pytest.mark.parametrize(("of_node", "is_hidden"), [(0.2, False), (0.3, True), (0.4, True)])
+def test_pair_behind_a_slower_node_is_hidden(of_node, is_hidden):
+    at = slow_pairs(0.3, 0.3)
+    assert not at.is_hidden(0)
+    at.add(Fault("node", frozenset([at.fabric.names[4]]), of_node, frozenset(at.fabric.host(4))))
+    assert at.is_hidden(0) == is_hidden and not at.is_hidden(1) and not at.is_hidden(2)
+
+
+@pytest.mark.parametrize(("listed", "is_named"), [("cn0001 and cn0005 (0.70)", True), ("cn0001 and cn0006", False)])
+def test_pairs_that_one_finding_lists_are_named_among_others(listed, is_named):
+    at = slow_pairs(0.3)
+    names = sorted(at.faults[0].names)
+    listed = listed.replace("cn0001", names[0]).replace("cn0005", names[1])
+    note = {"kind": "group", "fault": True, "text": "4 paths run at 0.70", "part": "4 paths", "details": [listed]}
+    found = scoring.score({"notes": [note], "metrics": {}}, 1, at)
+    assert (found.among, found.alone) == (is_named, False)

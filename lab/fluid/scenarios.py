@@ -62,6 +62,15 @@ class Scenario:
         path, _ = self.fabric.paths([(sender, receiver)], np.zeros(1, dtype=np.int64))
         return {number for number, fault in enumerate(self.faults) if fault.links & set(path.ravel().tolist())}
 
+    def is_hidden(self, number: int) -> bool:
+        """Return whether a slow pair is as slow without its fault, for what is wrong with another part on its way."""
+        fault = self.faults[number]
+        if fault.kind != "pair":
+            return False
+        one, other = sorted(map(self.fabric.names.index, fault.names))
+        ways = [self.slows(one, other), self.slows(other, one)]
+        return all(any(self.faults[each].size >= fault.size for each in way - {number}) for way in ways)
+
 
 Add = Callable[[Random, Scenario], None]
 

@@ -59,7 +59,8 @@ def _names(note: Mapping[str, Any]) -> tuple[set[str], set[str]]:
     part = str(note.get("part", ""))
     named = set(_NAME.findall(part)) or set(_NAME.findall(" ".join(map(str, note.get("hosts", ())))))
     named = named or set(_NAME.findall(str(note.get("text", "")).split(":")[0]))
-    rest = " ".join([part, *map(str, note.get("hosts", ())), json.dumps(note.get("others", []))])
+    listed = note.get("details", ()) if note.get("kind") == "group" else ()
+    rest = " ".join([part, *map(str, [*note.get("hosts", ()), *listed]), json.dumps(note.get("others", []))])
     return named, named | set(_NAME.findall(rest))
 
 
@@ -82,7 +83,8 @@ def score(run: Mapping[str, Any], status: int, at: Scenario) -> Score:
         whole = len(members.get(i, set()) & fault.names) >= 0.8 * len(fault.names)
         if fault.kind == "group" and (whole or _is_described(fault, notes, at.fabric.nodes)):
             alone.add(i)
-    seen = set(range(len(faults)))
+    seen = {i for i in range(len(faults)) if not at.is_hidden(i)}
+    alone, among = alone & seen, among & seen
     described = " ".join(str(note.get("text", "")) for note in notes if note.get("kind") not in _VALUES)
     observed = {i for i in seen if faults[i].names <= set(_NAME.findall(described))}
     claimed = limits(run)

@@ -2,6 +2,7 @@
 """The right culprit on fabrics whose faults are known, and none on healthy ones."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -133,6 +134,16 @@ def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender,
     words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 0.50"]
     for text, beginning in zip(texts, words, strict=True):
         assert text.startswith(f"{beginning} of the rate of others, ")
+
+
+def test_more_than_three_slow_pairs_are_one_finding_that_lists_them():
+    slow = {(1, 20): 0.7, (5, 29): 0.6, (9, 25): 0.5, (14, 18): 0.65}
+    output = run(Fabric(32, 0.01, 1, pairs=slow | {pair[::-1]: share for pair, share in slow.items()}))
+    (group,) = found(output)
+    assert group.kind == "group" and group.is_fault and "8 paths" in group.text
+    listed = re.findall(r"(n\d+) and (n\d+) \((0\.\d\d)\)", group.details[0])
+    assert [(int(one[1:]), int(other[1:])) for one, other, _ in listed] == sorted(slow, key=slow.get)
+    assert [float(share) for *_, share in listed] == pytest.approx(sorted(slow.values()), rel=0.05)
 
 
 def test_a_run_without_confirmation_has_no_findings():

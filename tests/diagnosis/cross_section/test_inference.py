@@ -158,14 +158,29 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(slow
     assert sure == ({pair, pair[::-1]} if is_sure else set())
 
 
-@pytest.mark.parametrize(("beside_others", "is_sure"), [(-0.35, True), (-0.02, False)])
-def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_fast(slow_pair, beside_others, is_sure):
+@pytest.mark.parametrize(
+    ("beside_others", "expected", "rest", "is_sure"),
+    [
+        (-0.35, 0.0, -0.35, True),
+        (-0.02, 0.0, -0.35, False),
+        (-0.35, 0.0, -0.02, False),
+        # It shared a cable in the scan with another one: that it had half of it shows nothing of its own.
+        (-0.35, np.log(0.5), 0.0, True),
+        (-0.02, np.log(0.5), 0.0, False),
+    ],
+)
+def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_fast(
+    slow_pair, beside_others, expected, rest, is_sure
+):
     pair, mapped = slow_pair
     found = mapped.evidence
     there = int(np.flatnonzero((found.sender == pair[0]) & (found.receiver == pair[1]))[0])
     alone, bound, repeats = found.alone.copy(), found.bound.copy(), found.repeats.copy()
     alone[there], bound[there], repeats[there] = np.nan, beside_others, 0
-    mapped = replace(mapped, evidence=replace(found, alone=alone, bound=bound, repeats=repeats))
+    all_expected, all_rest = mapped.expected.copy(), mapped.rest.copy()
+    all_expected[there], all_rest[there] = expected, rest
+    found = replace(found, alone=alone, bound=bound, repeats=repeats)
+    mapped = replace(mapped, evidence=found, expected=all_expected, rest=all_rest)
     assert {each.part.key for each in explain(mapped)[0] if each.sure} == ({pair[::-1]} if is_sure else set())
 
 

@@ -51,8 +51,9 @@ OF_ALL = 0.93
 LEAST_OF_LINK = 0.6
 #: So many pairs have to be fast before others are called slow.
 FEWEST_FAST = 2
-#: The most single slow pairs that are listed one by one, the most nodes of a kind, and the most suspects.
-MOST_PAIRS, MOST_OF_KIND, MOST_SUSPECTS = 3, 3, 5
+#: The most single slow pairs that are findings of their own, that are listed in one, the most nodes of a kind, and the
+#: most suspects.
+MOST_PAIRS, MOST_LISTED, MOST_OF_KIND, MOST_SUSPECTS = 3, 8, 3, 5
 
 
 @dataclass(frozen=True)
@@ -264,11 +265,20 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
     senders = sorted({each.ranks[0] for each in pairs})
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
-    ends = " to ".join(_range(hosts, ranks) for ranks in (senders, receivers))
+    sides = " to ".join(_range(hosts, ranks) for ranks in (senders, receivers))
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
-    part = f"{len(pairs)} paths, {ends},"
+    part = f"{len(pairs)} paths, {sides},"
     text = f"{part} run at {share:.2f} of the rate of others, measured alone"
-    details = ("none of their nodes is slow with every partner; a cable or a switch may be common to them", look)
+    least: dict[tuple[int, ...], float] = {}
+    for each in sorted(pairs, key=lambda pair: pair.share):
+        least.setdefault(tuple(sorted(each.ranks)), each.share)
+    slow = [f"{name_of(hosts, one)} and {name_of(hosts, other)} ({each:.2f})" for (one, other), each in least.items()]
+    listed = f"between {names_text(slow, MOST_LISTED)}"
+    details = (
+        listed,
+        "none of their nodes is slow with every partner; a cable or a switch may be common to them",
+        look,
+    )
     return Finding("group", (), (), share, True, text, part.strip(","), "", len(pairs), look=look, details=details)
 
 
