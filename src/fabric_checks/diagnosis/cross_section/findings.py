@@ -265,9 +265,10 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
     senders = sorted({each.ranks[0] for each in pairs})
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
-    sides = " to ".join(_range(hosts, ranks) for ranks in (senders, receivers))
+    sides = f"from {_range(hosts, senders)} to {_range(hosts, receivers)}"
+    sides = f"among {_range(hosts, senders)}" if senders == receivers else sides
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
-    part = f"{len(pairs)} paths, {sides},"
+    part = f"{len(pairs)} paths {sides},"
     text = f"{part} run at {share:.2f} of the rate of others, measured alone"
     least: dict[tuple[int, ...], float] = {}
     for each in sorted(pairs, key=lambda pair: pair.share):
