@@ -4,10 +4,11 @@
 import numpy as np
 import pytest
 
-from fabric_checks.parsers import rotate
+from fabric_checks.parsers import rotate, rotate_patterns
 from lab.fluid import flows, scoring
 from lab.fluid.fabric import Level, fat_tree
 from lab.fluid.machine import Machine
+from lab.fluid.program import leaf_rounds
 from lab.fluid.scenarios import Fault, Scenario
 
 
@@ -39,8 +40,14 @@ def test_output_is_read_by_the_parser(routing):
     assert len(output.hosts) == 10 and set(output.phases["alone"].sender) | set(output.phases["alone"].receiver)
 
 
+@pytest.mark.parametrize("groups", [[rank // 4 for rank in range(16)], [rank % 5 for rank in range(32)], [0, -1, 1, 2]])
+def test_flows_of_groups_are_those_of_the_parser(groups):
+    flows = [(number, *flow) for number, round_ in enumerate(leaf_rounds(groups)) for flow in round_]
+    assert sorted(flows) == sorted(rotate_patterns.leaf_flows(groups)) != []
+
+
 def slow_pairs(*sizes):
-    """Return a scenario with pairs of two nodes that are slow by so much, and one with a slow node as well."""
+    """Return a scenario with a pair of two leaves for each size, the share that it loses."""
     fabric, faults = fat_tree(8, 4, 2), []
     for place, size in enumerate(sizes):
         links = frozenset([fabric.pair(place, place + 4), fabric.pair(place + 4, place)])
@@ -57,11 +64,10 @@ def test_pair_behind_a_slower_node_is_hidden(of_node, is_hidden):
     assert at.is_hidden(0) == is_hidden and not at.is_hidden(1) and not at.is_hidden(2)
 
 
-@pytest.mark.parametrize(("listed", "is_named"), [("cn0001 and cn0005 (0.70)", True), ("cn0001 and cn0006", False)])
-def test_pairs_that_one_finding_lists_are_named_among_others(listed, is_named):
+@pytest.mark.parametrize(("other", "is_named"), [(4, True), (5, False)])
+def test_pairs_that_one_finding_lists_are_named_among_others(other, is_named):
     at = slow_pairs(0.3)
-    names = sorted(at.faults[0].names)
-    listed = listed.replace("cn0001", names[0]).replace("cn0005", names[1])
+    listed = f"{at.fabric.names[0]} and {at.fabric.names[other]} (0.70)"
     note = {"kind": "group", "fault": True, "text": "4 paths run at 0.70", "part": "4 paths", "details": [listed]}
     found = scoring.score({"notes": [note], "metrics": {}}, 1, at)
     assert (found.among, found.alone) == (is_named, False)

@@ -62,10 +62,10 @@ def leaf_flows(groups: Sequence[int]) -> list[tuple[int, int, int]]:
 
     Of the groups, which stand in a circle, one half sends to the next half, and in the next round these to them; then
     it is the turn of the groups that begin one further, N/8 times, three times at least and eight times at most. In
-    every third turn the even groups stand before the odd ones: so four are divided in all three ways, and what a hash
-    sends by one cable differs more. Of an odd number of groups one is left out. The ranks of a half are the first of
-    each group, then the second of each, and so on; those that have no counterpart in the other half are left out. Each
-    has as many partners as there are, at most eight.
+    every third turn the even groups stand before the odd ones: so four are divided in all three ways, and more of the
+    flows that a hash may send by one cable run at once. Of an odd number of groups one is left out. The ranks of a half
+    are the first of each group, then the second of each, and so on; those that have no counterpart in the other half
+    are left out. Each has as many partners as there are, at most eight.
 
     :param groups: the group of each rank, numbered by their lowest ranks, -1 for none.
     """

@@ -140,11 +140,8 @@ def test_more_than_three_slow_pairs_are_one_finding_that_lists_them():
     slow = {(1, 20): 0.7, (5, 29): 0.6, (9, 25): 0.5, (14, 18): 0.65}
     output = run(Fabric(32, 0.01, 1, pairs=slow | {pair[::-1]: share for pair, share in slow.items()}))
     (group,) = found(output)
-    assert (
-        group.kind == "group"
-        and group.is_fault
-        and group.text.startswith("8 paths among n1, n5, n9, n14, n18 and 3 more, run")
-    )
+    assert group.kind == "group" and group.is_fault
+    assert group.text.startswith("8 paths among n1, n5, n9, n14, n18 and 3 more, run")
     listed = re.findall(r"(n\d+) and (n\d+) \((0\.\d\d)\)", group.details[0])
     assert [(int(one[1:]), int(other[1:])) for one, other, _ in listed] == sorted(slow, key=slow.get)
     assert [float(share) for *_, share in listed] == pytest.approx(sorted(slow.values()), rel=0.05)

@@ -265,22 +265,21 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
     senders = sorted({each.ranks[0] for each in pairs})
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
-    sides = f"from {_range(hosts, senders)} to {_range(hosts, receivers)}"
-    sides = f"among {_range(hosts, senders)}" if senders == receivers else sides
+    ends = _range(hosts, senders)
+    ends = f"among {ends}" if senders == receivers else f"from {ends} to {_range(hosts, receivers)}"
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
-    part = f"{len(pairs)} paths {sides},"
-    text = f"{part} run at {share:.2f} of the rate of others, measured alone"
+    part = f"{len(pairs)} paths {ends}"
+    text = f"{part}, run at {share:.2f} of the rate of others, measured alone"
     least: dict[tuple[int, ...], float] = {}
     for each in sorted(pairs, key=lambda pair: pair.share):
         least.setdefault(tuple(sorted(each.ranks)), each.share)
     slow = [f"{name_of(hosts, one)} and {name_of(hosts, other)} ({each:.2f})" for (one, other), each in least.items()]
-    listed = f"between {names_text(slow, MOST_LISTED)}"
     details = (
-        listed,
+        f"between {names_text(slow, MOST_LISTED)}",
         "none of their nodes is slow with every partner; a cable or a switch may be common to them",
         look,
     )
-    return Finding("group", (), (), share, True, text, part.strip(","), "", len(pairs), look=look, details=details)
+    return Finding("group", (), (), share, True, text, part, "", len(pairs), look=look, details=details)
 
 
 def _range(hosts: tuple[str, ...], ranks: list[int]) -> str:

@@ -627,7 +627,7 @@ def _culprit(
             # was slow in the scan, too, or, if it is missing there, so was its other direction.
             scanned, is_alone = evidence.scan[slow[0]], ~np.isnan(evidence.alone)
             low_in_scan = evidence.scan < middle
-            # What it shared a cable to that rate or less with shows nothing of its own.
+            # Where sharing alone explains a low rate of the scan, that rate says nothing of the pair itself.
             own_scan = np.where(mapped.expected > middle, mapped.rest, np.nan)
             low_in_scan &= np.where(is_alone, evidence.alone, np.fmax(own_scan, evidence.bound)) < middle
             sure &= bool(low_in_scan[back].any() if np.isnan(scanned) else scanned < middle)
