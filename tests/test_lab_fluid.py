@@ -71,3 +71,12 @@ def test_pairs_that_one_finding_lists_are_named_among_others(other, is_named):
     note = {"kind": "group", "fault": True, "text": "4 paths run at 0.70", "part": "4 paths", "details": [listed]}
     found = scoring.score({"notes": [note], "metrics": {}}, 1, at)
     assert (found.among, found.alone) == (is_named, False)
+
+
+@pytest.mark.parametrize(("of_node", "is_right"), [(0.2, False), (0.4, True)])
+def test_a_pair_that_a_slower_node_hides_need_not_be_named(of_node, is_right):
+    at = slow_pairs(0.3)
+    node = at.fabric.names[4]
+    at.add(Fault("node", frozenset([node]), of_node, frozenset(at.fabric.host(4))))
+    note = {"kind": "node", "fault": True, "text": f"node {node} is slow", "part": f"node {node}", "hosts": [node]}
+    assert scoring.score({"notes": [note], "metrics": {}}, 1, at).alone == is_right

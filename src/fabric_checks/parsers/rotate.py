@@ -255,8 +255,8 @@ def _require_leaf(leaf: Transfers, groups: tuple[int, ...]) -> None:
     expected = rotate_patterns.leaf_flows(groups)
     if list(zip(leaf.round.tolist(), leaf.sender.tolist(), leaf.receiver.tolist(), strict=True)) != expected:
         raise OutputError(
-            f"phase leaf has {len(leaf)} flows that are not those of its groups, which are {len(expected)}; if an earlier "
-            "version of the program wrote it, measure again"
+            f"phase leaf has {len(leaf)} flows that are not those of its groups, which are {len(expected)}; if an "
+            "earlier version of the program wrote it, measure again"
         )
 
 
