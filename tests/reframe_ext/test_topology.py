@@ -62,7 +62,7 @@ def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
     ("answer", "text"),
     [
         (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; update it"),
-        (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: not a list of nodes: 'n[0-15'"),
+        (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: not a list of 1 to 200000 nodes: 'n[0-15'"),
         (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: not a line of Slurm's topology"),
         (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is listed twice"),
     ],

@@ -193,7 +193,7 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
     else:
         between = rows.with_columns(pair=ends[0] * ranks + ends[1], phase=pl.lit("alone")).filter(~pl.col("within"))
         scan = between.filter(pl.col("repeat") == 0).with_columns(phase=pl.lit("scan"))
-        of_kind = kinds.of_rates(pl.concat((scan, between)).select("pair", "rate", "phase"), ranks)[1]
+        of_kind = kinds.of_rates(pl.concat((scan, between)).select("pair", "rate", "phase"), ranks)
         rate = rate - np.minimum(*(of_kind[side] for side in ends))
         usual = float(np.median(rate))
     off = np.abs(rate - usual)

@@ -27,12 +27,6 @@ def test_a_drift_is_seen_and_noise_is_not():
     )
 
 
-def test_two_hosts_are_named_and_many_are_a_range():
-    hosts = ("a", "b", "c")
-    assert findings._range(hosts, [0, 1]) == "a, b"
-    assert findings._range(hosts, [0, 1, 2]) == "3 of the nodes from a to c"
-
-
 def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
     """Beside each other the pairs of this cluster waited for cores; those that were measured alone did not."""
     report = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin"))

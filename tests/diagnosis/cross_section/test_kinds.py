@@ -135,6 +135,12 @@ def rows(phase, rates):
     )
 
 
+def kinds_of(table, ranks, **how):
+    """Return the kinds of nodes of a table, and of each rank the logarithm of its kind's share."""
+    own = kinds.of_rates(table, ranks, **how)
+    return kinds.of_shares(own), own
+
+
 def scan_of(slow, shared, rate=0.6):
     """Return a scan of all pairs: those of slow nodes at a rate, of shared ones all but four; others at 0.95."""
     wobble = np.random.default_rng(1).normal(1, 0.01, (32, 32))
@@ -152,30 +158,30 @@ def test_the_level_of_a_kind_is_that_of_its_pairs_alone_where_links_are_shared()
     scan = rows("scan", scan_of(slow, set()))
     alone = rows("alone", {(one, (one + 1) % 32): 0.6 for one in slow})
     control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
-    of_scan, _ = kinds.of_rates(scan, 32)
-    of_alone, of_kind = kinds.of_rates(pl.concat([scan, alone, control]), 32)
+    of_scan, _ = kinds_of(scan, 32)
+    of_alone, of_kind = kinds_of(pl.concat([scan, alone, control]), 32)
     assert [len(each.ranks) for each in of_scan] == [len(each.ranks) for each in of_alone] == [16, 16]
     assert of_scan[1].share == pytest.approx(0.6 / 0.95, rel=0.02)
     assert of_alone[1].share == pytest.approx(0.6) and np.exp(of_kind[20]) == pytest.approx(0.6)
     as_fast = rows("alone", {(one, (one + 1) % 32): 0.98 for one in slow})
-    found, of_kind = kinds.of_rates(pl.concat([scan, as_fast, control]), 32)
+    found, of_kind = kinds_of(pl.concat([scan, as_fast, control]), 32)
     assert len(found) == 1 and not of_kind.any(), "it is the links that are shared"
-    few, _ = kinds.of_rates(pl.concat([scan, alone.head(5), control]), 32)
+    few, _ = kinds_of(pl.concat([scan, alone.head(5), control]), 32)
     assert few[1].share == pytest.approx(of_scan[1].share, rel=0.01), "pairs of a few nodes do not speak for a kind"
     slower = rows("control", {(0, 20): 0.58, (21, 5): 0.58, (25, 26): 0.58})
-    of_controls, _ = kinds.of_rates(pl.concat([scan, alone, control, slower]), 32)
+    of_controls, _ = kinds_of(pl.concat([scan, alone, control, slower]), 32)
     assert of_controls[1].share == pytest.approx(0.58)
 
 
 def test_a_node_that_was_seen_faster_is_none_of_a_slow_kind():
     """Most of its pairs share links; of two it is as fast as the fast kind."""
     slow = set(range(20, 32))
-    found, _ = kinds.of_rates(rows("scan", scan_of(slow, {10})), 32)
+    found, _ = kinds_of(rows("scan", scan_of(slow, {10})), 32)
     assert [len(each.ranks) for each in found] == [20, 12] and 10 in found[0].ranks
 
 
 def test_a_group_of_which_many_were_seen_faster_is_no_kind():
-    found, _ = kinds.of_rates(rows("scan", scan_of({30, 31}, set(range(20, 30)))), 32)
+    found, _ = kinds_of(rows("scan", scan_of({30, 31}, set(range(20, 30)))), 32)
     assert len(found) == 1
 
 
@@ -183,7 +189,7 @@ def test_nodes_of_which_two_pairs_are_as_fast_as_others_are_no_kind():
     """Where most pairs share links, few of a node have one for themselves."""
     scan = scan_of(set(range(20, 32)), set(), rate=0.85)
     free = {pair: 0.95 for one in range(20, 32) for pair in ((one, 0), (1, one))}
-    assert [len(kinds.of_rates(rows("scan", scan | each), 32)[0]) for each in ({}, free)] == [2, 1]
+    assert [len(kinds_of(rows("scan", scan | each), 32)[0]) for each in ({}, free)] == [2, 1]
 
 
 def test_kinds_that_are_a_tenth_apart_do_not_count_as_noise():
@@ -197,25 +203,25 @@ def test_kinds_that_are_a_tenth_apart_do_not_count_as_noise():
         for other in range(32)
         if one != other
     }
-    found, _ = kinds.of_rates(rows("scan", scan), 32)
+    found, _ = kinds_of(rows("scan", scan), 32)
     assert len(found) == 2 and len(set(found[1].ranks) ^ set(range(1, 32, 2))) <= 2
 
 
 def test_a_node_of_a_single_pair_has_no_level_and_is_of_the_fastest_kind():
     scan = {pair: rate for pair, rate in scan_of(set(range(20, 31)), set()).items() if 31 not in pair}
-    found, _ = kinds.of_rates(rows("scan", scan | {(0, 31): 0.95}), 32)
+    found, _ = kinds_of(rows("scan", scan | {(0, 31): 0.95}), 32)
     assert [len(each.ranks) for each in found] == [21, 11] and 31 in found[0].ranks
 
 
 def test_kinds_within_the_noise_of_repeats_are_one():
     scan = rows("scan", scan_of(set(range(20, 32)), set(), rate=0.85))
-    assert [len(kinds.of_rates(scan, 32, repeat=repeat)[0]) for repeat in (0.0, 0.2)] == [2, 1]
+    assert [len(kinds_of(scan, 32, repeat=repeat)[0]) for repeat in (0.0, 0.2)] == [2, 1]
 
 
 def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
     scan = scan_of(set(range(20, 32)) | {10}, set())
     alone = rows("alone", {(0, 10): 0.95})
-    found = [kinds.of_rates(table, 32)[0] for table in (rows("scan", scan), pl.concat([rows("scan", scan), alone]))]
+    found = [kinds_of(table, 32)[0] for table in (rows("scan", scan), pl.concat([rows("scan", scan), alone]))]
     assert [(len(each), 10 in each[0].ranks) for each in found] == [(2, False), (2, True)]
 
 
@@ -235,7 +241,7 @@ def test_what_is_slow_alone_with_one_node_only_is_no_kind(own, count):
     with_it = {(28, other): 0.8 for other in (*range(8, 28), 30)} | {(other, 28): 0.8 for other in (16, 20, 24)}
     alone = rows("alone", with_it | {(other, 1): rate for other, rate in own.items()})
     control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
-    found, of_kind = kinds.of_rates(pl.concat([scan, alone, control]), 32)
+    found, of_kind = kinds_of(pl.concat([scan, alone, control]), 32)
     assert len(found) == count and of_kind.any() == (count > 1)
 
 
@@ -243,7 +249,7 @@ def test_what_is_slow_alone_with_the_gpus_of_one_node_only_is_no_kind():
     scan = rows("scan", scan_of(set(range(16, 32)), set(), rate=0.85))
     alone = rows("alone", {(28 + other % 4, other): 0.8 for other in range(8, 28)})
     control = rows("control", {(0, 4): 1.0, (1, 5): 1.0, (2, 6): 1.0})
-    assert len(kinds.of_rates(pl.concat([scan, alone, control]), 32, rails=4)[0]) == 1
+    assert len(kinds_of(pl.concat([scan, alone, control]), 32, rails=4)[0]) == 1
 
 
 def test_an_eighth_of_the_nodes_are_a_kind_at_the_rate_of_their_pairs_alone():
@@ -257,7 +263,7 @@ def test_nodes_that_were_not_measured_with_each_other_are_no_kind():
     """A shared uplink may be what is slow."""
     scan = scan_of({3, 11, 19, 27}, set(), rate=0.6)
     apart = {pair: rate for pair, rate in scan.items() if not {*pair} <= {3, 11, 19, 27}}
-    assert [len(kinds.of_rates(rows("scan", each), 32)[0]) for each in (scan, apart)] == [2, 1]
+    assert [len(kinds_of(rows("scan", each), 32)[0]) for each in (scan, apart)] == [2, 1]
 
 
 @pytest.mark.parametrize(("levels", "count"), [((0.6, 0.6, 0.61, 0.6), 2), ((0.6, 0.607, 0.613, 0.62), 1)])
@@ -267,7 +273,7 @@ def test_a_few_slow_nodes_are_a_kind_only_if_they_are_alike(levels, count):
     pairs = [(one, other) for one in range(32) for other in range(32) if one != other]
     chance = np.random.default_rng(1).normal(0, 0.02, len(pairs))
     scan = {pair: min(level[list(pair)]) * np.exp(each) for pair, each in zip(pairs, chance, strict=True)}
-    assert len(kinds.of_rates(rows("scan", scan), 32)[0]) == count
+    assert len(kinds_of(rows("scan", scan), 32)[0]) == count
 
 
 @pytest.mark.parametrize(
@@ -284,17 +290,15 @@ def test_blamed_nodes_that_are_as_slow_as_a_kind_or_as_many_others_are_of_it(bef
     of_kind = np.zeros(32)
     of_kind[list(before)] = np.log(list(before.values()))
     found = kinds.with_blamed(of_kind, {rank: float(np.log(share)) for rank, share in blamed.items()})
-    assert (found is None) is (after is None)
-    if found:
-        (fast, slow), levels = found
-        assert set(slow.ranks) == after and set(fast.ranks) == set(range(32)) - after
-        assert np.exp(levels[list(after)]) == pytest.approx(slow.share) and fast.share == 1
+    assert (found == of_kind).all() == (after is None)
+    if after:
+        fast, slow = kinds.of_shares(found)
+        assert set(slow.ranks) == after and set(fast.ranks) == set(range(32)) - after and fast.share == 1
 
 
 def test_an_eighth_of_the_nodes_that_only_their_pairs_alone_show_are_a_kind(monkeypatch):
     slower = dict.fromkeys((4, 12, 20, 28), 0.88)
-    one = kinds.of_rates
-    monkeypatch.setattr(kinds, "of_rates", lambda *given: ((kinds.Kind(tuple(range(32)), 1.0),), one(*given)[1] * 0))
+    monkeypatch.setattr(kinds, "of_rates", lambda table, ranks, *given: np.zeros(ranks))
     hidden = report(slower)
     assert [each.ranks for each in hidden.mapped.evidence.kinds][1] == (4, 12, 20, 28) and not hidden.has_faults
     assert len(of(hidden, "kinds")) == 1

@@ -119,10 +119,9 @@ def _come_and_go(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[
         sends = parts[pair[low], 0] == number
         ends = np.unique(np.column_stack((evidence.sender, evidence.receiver))[pair[low]])
         if len(ends) > FEWEST_PARTNERS:
-            both = min(sends.sum(), (~sends).sum()) * 4 >= len(low)
-            side = "both" if both else "sending" if sends.mean() > 0.5 else "receiving"
             share, times = float(np.exp(np.median(lowest[low]))), when[low]
-            found.append(Change(number, side, share, int(times.min()), int(times.max()), len(low), len(own), usual))
+            span = int(times.min()), int(times.max())
+            found.append(Change(number, _side(sends), share, *span, len(low), len(own), usual))
     return found
 
 
@@ -181,11 +180,10 @@ def _change(number: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Chan
     :param rows: their times, rates, and which are low, in the order of time.
     """
     when, rate, low = rows
-    of_sides = {"sending": sends, "receiving": ~sends}
-    side = max(of_sides, key=lambda each: int(low[of_sides[each]].sum()))
-    both = min(low[mask].sum() for mask in of_sides.values()) * len(of_sides) ** 2 >= low.sum()
-    began = [low[mask] & ~np.append(False, low[mask][:-1]) for name, mask in of_sides.items() if both or name == side]
-    own = np.flatnonzero(np.ones(len(low), dtype=bool) if both else of_sides[side])
+    side, of_sides = _side(sends[low]), {"sending": sends, "receiving": ~sends}
+    masks = list(of_sides.values()) if side == "both" else [of_sides[side]]
+    began = [low[mask] & ~np.append(False, low[mask][:-1]) for mask in masks]
+    own = np.flatnonzero(np.any(masks, axis=0))
     when, rate, low = when[own], rate[own], low[own]
     lows = np.flatnonzero(low)
     first, last = int(lows[0]), int(lows[-1])
@@ -194,4 +192,10 @@ def _change(number: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Chan
     if not ended and min(int(each.sum()) for each in began) < 2:
         return None
     share = float(np.exp(np.median(rate[low])))
-    return Change(number, "both" if both else side, share, int(when[first]), int(when[last]), len(lows), len(inside))
+    return Change(number, side, share, int(when[first]), int(when[last]), len(lows), len(inside))
+
+
+def _side(sends: Mask) -> str:
+    """Return the side on which a part is slow; :param sends: in which of its low measurements it was the sender."""
+    share = sends.mean()
+    return "both" if 1 / 4 <= share <= 3 / 4 else "sending" if share > 3 / 4 else "receiving"

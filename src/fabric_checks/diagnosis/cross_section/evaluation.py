@@ -169,8 +169,8 @@ def of_run(
     of_kind = mapped.evidence.of_kind
     nodes = [each for each in findings.faults(found) if each.kind == "node" and len(each.ranks) == 1]
     blamed = {each.ranks[0]: float(of_kind[each.ranks[0]] + np.log(each.share)) for each in nodes}
-    of_kinds = kinds.with_blamed(of_kind, blamed) if mapped.evidence.rails == 1 else None
-    if of_kinds is not None:
+    of_kinds = kinds.with_blamed(of_kind, blamed)
+    if mapped.evidence.rails == 1 and (of_kinds != of_kind).any():
         mapped = parts.on_map(evidence.of_output(output, of_kinds), mapped.nodes, known)
         found = findings.find(output, mapped)
     doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)

@@ -120,8 +120,8 @@ class Evidence:
         return noise.OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))
 
 
-def of_output(output: RotateOutput, of_kinds: tuple[tuple[Kind, ...], Array] | None = None) -> Evidence:
-    """Return the evidence of a run; :param of_kinds: the kinds of its nodes, if they are known, as `kinds.of_rates`."""
+def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
+    """Return the evidence of a run; :param of_kind: the kinds of its nodes, if they are known, as `kinds.of_rates`."""
     ranks = len(output.hosts)
     # No network is between two ranks of one host, unless there is but one and it is what is measured.
     _, host = np.unique(output.nodes or output.hosts, return_inverse=True)
@@ -131,7 +131,8 @@ def of_output(output: RotateOutput, of_kinds: tuple[tuple[Kind, ...], Array] | N
     row_within = (host[pair_of_row // ranks] == host[pair_of_row % ranks]) & (hosts > 1)
     measured = [_samples(table.filter(pl.col("phase") == phase))[1] for phase in ("control", "alone")]
     repeat = noise.of_repeats([*measured[0], *measured[1]])
-    found, of_kind = of_kinds or kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat)
+    if of_kind is None:
+        of_kind = kinds.of_rates(table.filter(~row_within), ranks, output.rails, repeat)
     by_kind = np.minimum(of_kind[pair_of_row // ranks], of_kind[pair_of_row % ranks])
     table = table.with_columns(rate=pl.col("rate") - by_kind)
     by_pair = (
@@ -196,7 +197,7 @@ def of_output(output: RotateOutput, of_kinds: tuple[tuple[Kind, ...], Array] | N
         ranks,
         hosts if hosts > 1 else ranks,
         tuple(zip(np.searchsorted(pairs, controlled).tolist(), samples, strict=True)),
-        found,
+        kinds.of_shares(of_kind),
         of_kind,
         host.astype(np.int64),
         output.both_ways,

@@ -265,8 +265,8 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
     senders = sorted({each.ranks[0] for each in pairs})
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
-    ends = _range(hosts, senders)
-    ends = f"among {ends}" if senders == receivers else f"from {ends} to {_range(hosts, receivers)}"
+    ends, to = (names_text([name_of(hosts, rank) for rank in each], words.MOST_NAMES) for each in (senders, receivers))
+    ends = f"among {ends}" if senders == receivers else f"from {ends} to {to}"
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
     part = f"{len(pairs)} paths {ends}"
     text = f"{part}, run at {share:.2f} of the rate of others, measured alone"
@@ -280,14 +280,6 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
         look,
     )
     return Finding("group", (), (), share, True, text, part, "", len(pairs), look=look, details=details)
-
-
-def _range(hosts: tuple[str, ...], ranks: list[int]) -> str:
-    """Return ranks in words: as a range if most of them are consecutive."""
-    first, last = ranks[0], ranks[-1]
-    if len(ranks) > 2 and last - first + 1 <= 2 * len(ranks):
-        return f"{len(ranks)} of the nodes from {name_of(hosts, first)} to {name_of(hosts, last)}"
-    return names_text([name_of(hosts, rank) for rank in ranks], words.MOST_NAMES)
 
 
 def _unexplained(mapped: MappedEvidence, output: RotateOutput, blamed: Numbers, unsure: Numbers) -> list[Finding]:

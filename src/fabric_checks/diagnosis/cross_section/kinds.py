@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.stats import median_abs_deviation
 
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_level, levels_of_nodes, top_of
 
@@ -45,8 +46,14 @@ class Kind:
     share: float
 
 
-def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> tuple[tuple[Kind, ...], Array]:
-    """Return the kinds of nodes, the fastest first, and of each rank the logarithm of its kind's share.
+def of_shares(own: Array) -> tuple[Kind, ...]:
+    """Return the kinds of nodes, the fastest first; :param own: of each rank the logarithm of its kind's share."""
+    shares = np.unique(own)[::-1]
+    return tuple(Kind(tuple(np.flatnonzero(own == share).tolist()), float(np.exp(share))) for share in shares)
+
+
+def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.0) -> Array:
+    """Return the kinds of nodes: of each rank the logarithm of its kind's share of the fastest kind's rate.
 
     A node that is slower than its kind belongs to the next faster one.
 
@@ -54,7 +61,6 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
     :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
     """
-    one = (Kind(tuple(range(ranks)), 1.0),), np.zeros(ranks)
     alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
     scanned = pl.col("rate").filter(pl.col("phase") == "scan").median()
     pairs = table.group_by("pair").agg(
@@ -67,7 +73,7 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     pairs = pairs.filter(pl.col("rate").is_not_null()).sort("pair")
     pair, rate, scan = (pairs[name].to_numpy() for name in ("pair", "rate", "scan"))
     if len(pair) < 2 * ranks:
-        return one
+        return np.zeros(ranks)
     sender, receiver = pair // ranks, pair % ranks
     # A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One may be
     # disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by itself.
@@ -102,12 +108,12 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
         exceeds = any((best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
         # Where most pairs share links, the third and fourth may do so as well.
         by_one, by_several = (np.median(each[of_kinds[0]]) - np.median(each[group]) for each in (seen, level))
-        of_kind = OF_MAD * float(np.median(np.abs(level[group] - np.median(level[group]))))
+        of_kind = median_abs_deviation(level[group], scale="normal")
         most = MOST_SPREAD if of_all or len(group) > FEW * rails else MOST_SPREAD_OF_FEW
         if within.any() and not exceeds and (of_all or by_one > by_several / 2) and of_kind <= most * error:
             of_kinds.append(group)
     if len(of_kinds) < 2:
-        return one
+        return np.zeros(ranks)
     centres = np.array([float(np.median(level[group])) for group in of_kinds])
     # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
     known = np.where(np.isnan(level), centres[0], level)
@@ -118,12 +124,12 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     return _by_rates_alone(pairs, number, centres - centres[0], rails)
 
 
-def with_blamed(own: Array, blamed: Mapping[int, float]) -> tuple[tuple[Kind, ...], Array] | None:
+def with_blamed(own: Array, blamed: Mapping[int, float]) -> Array:
     """Return the kinds with nodes that are blamed but as slow as a slower kind, or as so many others that they are one.
 
-    A scan in which links are shared may not show them; their pairs alone do. None if there are no such nodes.
+    A scan in which links are shared may not show them; their pairs alone do.
 
-    :param own: of each rank the logarithm of its kind's share.
+    :param own: of each rank the logarithm of its kind's share; returned likewise.
     :param blamed: of each node that is blamed the logarithm of its share of the rate of the fastest kind.
     """
     of_kind, shares = own.copy(), np.unique(own)
@@ -134,16 +140,11 @@ def with_blamed(own: Array, blamed: Mapping[int, float]) -> tuple[tuple[Kind, ..
     group = max(groups, key=len, default=[])
     if len(shares) == 1 and len(group) >= max(FEWEST_OF_KIND, LEAST_SHARE * len(of_kind)):
         of_kind[group] = np.median([blamed[rank] for rank in group])
-    if (of_kind == own).all():
-        return None
-    found = ((np.flatnonzero(of_kind == share), float(np.exp(share))) for share in np.unique(of_kind)[::-1])
-    return tuple(Kind(tuple(ranks.tolist()), share) for ranks, share in found), of_kind
+    return of_kind
 
 
-def _by_rates_alone(
-    pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int
-) -> tuple[tuple[Kind, ...], Array]:
-    """Return the kinds and shares of :func:`of_rates`, with shares by pairs measured alone where there are enough.
+def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Array, rails: int) -> Array:
+    """Return the shares of :func:`of_rates`, by pairs measured alone where there are enough.
 
     :param pairs: a row for each pair; :param number: of each rank the number of its kind by the scan.
     :param shares: of each kind the logarithm of its share by the scan.
@@ -156,10 +157,7 @@ def _by_rates_alone(
     shares = np.where(is_known & is_known[0], shown, shares)
     # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are enough.
     number = np.where((shown[number] > -LEAST_APART) | np.isinf(alone[number]), 0, number)
-    found = tuple(
-        Kind(tuple(np.flatnonzero(number == each).tolist()), float(np.exp(shares[each]))) for each in np.unique(number)
-    )
-    return found, shares[number]
+    return np.asarray(shares[number])
 
 
 def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> tuple[float, bool]:

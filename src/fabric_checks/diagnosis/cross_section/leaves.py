@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from scipy.special import chdtri, stdtrit
+from scipy.stats import median_abs_deviation
 
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
@@ -103,7 +104,7 @@ class Ways:
         for group in range(len(self.share)):
             others = np.delete(self.share, group, axis=0)
             middle = np.median(others, axis=0)
-            apart = 1.4826 * np.median(np.abs(others - middle), axis=0)
+            apart = median_abs_deviation(others, axis=0, scale="normal")
             loss[group] = middle - self.share[group]
             error[group] = np.maximum(self.error, apart / by_chance) * np.sqrt(1 + OF_MEDIAN**2 / len(others))
         return loss, error

@@ -31,8 +31,6 @@ _ALL = 0.99
 _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
 #: A pair is named only if it is measured alone, which has to be as likely as this.
 _FOUND = 0.95
-#: A night that would miss a fault of this share has a note of it.
-A_TENTH = 0.10
 
 
 @dataclass(frozen=True)
@@ -47,17 +45,12 @@ class Limits:
     pair: float | None
     cable: float | None
 
-    @property
-    def saw_a_tenth(self) -> bool:
-        """Whether a node slower by a tenth would have been named."""
-        return self.node is not None and self.node <= A_TENTH
-
     def note(self, *, beside: bool = False) -> dict[str, Any]:
         """Return the shares as plain data for a record.
 
         :param beside: whether faults are named: these may hide others, so that it is said of further ones.
         """
-        return {"kind": "limits", **asdict(self), "saw_a_tenth": self.saw_a_tenth, "text": self.text(beside=beside)}
+        return {"kind": "limits", **asdict(self), "text": self.text(beside=beside)}
 
     def metrics(self) -> dict[str, float]:
         """Return the shares in percent as the check declares them; 100 where none would have been named."""
@@ -68,10 +61,7 @@ class Limits:
         losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
         known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
         faults = "further lasting faults" if beside else "lasting faults"
-        text = f"the smallest {faults} that this run would have named: {known or 'none can be told here'}"
-        if not self.saw_a_tenth:
-            text += "; it would not have seen a node slower by a tenth"
-        return text
+        return f"the smallest {faults} that this run would have named: {known or 'none can be told here'}"
 
 
 def limits(

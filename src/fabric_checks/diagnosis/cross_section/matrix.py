@@ -52,9 +52,9 @@ def of_output(output: RotateOutput) -> PairMatrix:
 
     :raises OutputError: if it has more than :data:`MOST_PAIRS` pairs, measured or not.
     """
-    scan, ranks = output.scan, len(output.hosts)
-    senders, row = _present(scan.sender, ranks)
-    receivers, column = _present(scan.receiver, ranks)
+    scan = output.scan
+    senders, row = np.unique(scan.sender.astype(np.int64), return_inverse=True)
+    receivers, column = np.unique(scan.receiver.astype(np.int64), return_inverse=True)
     if len(senders) * len(receivers) > MOST_PAIRS:
         raise OutputError(
             f"{len(senders)} senders and {len(receivers)} receivers make more pairs than the {MOST_PAIRS} that can be "
@@ -62,16 +62,6 @@ def of_output(output: RotateOutput) -> PairMatrix:
         )
     cell = row * len(receivers) + column
     values = np.full(len(senders) * len(receivers), np.nan)
-    if (np.bincount(cell) <= 1).all():
-        values[cell] = scan.MBps
-    else:
-        table = pl.DataFrame({"cell": cell, "rate": scan.MBps}).group_by("cell").agg(pl.col("rate").median())
-        values[table["cell"].to_numpy()] = table["rate"].to_numpy()
+    table = pl.DataFrame({"cell": cell, "rate": scan.MBps}).group_by("cell").agg(pl.col("rate").median())
+    values[table["cell"].to_numpy()] = table["rate"].to_numpy()
     return PairMatrix(senders, receivers, values.reshape(len(senders), len(receivers)), output.hosts)
-
-
-def _present(rank: NDArray[np.int32], ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ranks that occur, and the position of each element's rank among them."""
-    present = np.zeros(ranks, dtype=bool)
-    present[rank] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[rank]

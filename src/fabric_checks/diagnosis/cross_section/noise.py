@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtri
+from scipy.stats import f_oneway, median_abs_deviation
 
 Array = NDArray[np.float64]
 
@@ -96,8 +97,8 @@ def of_controls(
         of_top, of_nodes = min(of_top, largest), min(of_nodes, largest)
     elif reached_alone >= ENOUGH_CONTROLS:
         # Most suspects are slow by sharing only, and healthy alone.
-        means = np.array([np.mean(values) for values in (*samples, *again)])
-        spread = OF_MAD * float(np.median(np.abs(means - np.median(means))))
+        means = [np.mean(values) for values in (*samples, *again)]
+        spread = median_abs_deviation(means, scale="normal")
         of_nodes = min(of_nodes, float(spread * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / len(means)))))
     of_most = _between(samples, robust=True)
     between = max(of_most, of_top)
@@ -237,18 +238,16 @@ def _between(samples: list[Array], *, robust: bool = False) -> float:
 
     :param robust: bound it by the spread of most samples: a few may be slow, which is not the spread of healthy ones.
     """
-    from scipy.stats import f_oneway  # noqa: PLC0415  (slow to import)
-
     several = [values for values in samples if len(values) > 1]
     if len(several) < 3 or not any(np.ptp(values) for values in several):
         return 0.0
     if f_oneway(*several).pvalue >= CHANCE:
         return 0.0
     of_mean = np.mean([np.var(values, ddof=1) / len(values) for values in several])
-    means = np.array([np.mean(values) for values in several])
+    means = [np.mean(values) for values in several]
     spread = float(np.std(means, ddof=1))
     if robust:
-        spread = min(spread, OF_MAD * float(np.median(np.abs(means - np.median(means)))))
+        spread = min(spread, float(median_abs_deviation(means, scale="normal")))
     return float(np.sqrt(max(0.0, spread**2 - of_mean)))
 
 

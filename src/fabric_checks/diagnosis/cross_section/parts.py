@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import median_abs_deviation
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
@@ -166,7 +167,7 @@ def _rest(beyond: Array) -> tuple[Array, float]:
     if len(there) < FEWEST_CORRECTED:
         return np.full(len(beyond), np.nan), np.nan
     middle = float(np.median(there))
-    spread = 1.4826 * float(np.median(np.abs(there - middle)))
+    spread = float(median_abs_deviation(there, scale="normal"))
     off = np.abs(there - middle) > max(4 * spread, 0.06)
     if spread > MOST_REST or off.mean() > MOST_OFF:
         return np.full(len(beyond), np.nan), np.nan

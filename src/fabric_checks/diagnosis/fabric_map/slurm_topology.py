@@ -7,8 +7,8 @@ Both give the switch or block of each node, and not the cables.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import product
+
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.diagnosis.fabric_map.model import FabricMap, of_switches
@@ -18,38 +18,27 @@ from fabric_checks.parsers.plain import cleaned
 MOST_NODES = 200_000
 
 _WORD = re.compile(r"([A-Za-z]+)=(\S*)")
-_NAME = re.compile(r"[A-Za-z0-9_.:-]*")
-_RANGES = re.compile(r"\[([0-9,-]*)\]")
+#: What Slurm prints, and nothing else that ClusterShell understands: operators, groups, steps.
+_LIST = re.compile(r"[A-Za-z0-9_.:,\[\]-]+")
+_RANGE = re.compile(r"(?<=[\[,])([0-9]{1,9})-([0-9]{1,9})(?=[\],])")
 
 
 def hostlist(text: str, line: int | None = None) -> list[str]:
-    """Return the names of a list in Slurm's notation.
+    """Return the names of a list in Slurm's notation, in the order of their numbers.
 
-    >>> hostlist("n[08-10],login1,r[1-2]n[0,3]")
-    ['n08', 'n09', 'n10', 'login1', 'r1n0', 'r1n3', 'r2n0', 'r2n3']
+    >>> hostlist("n[08-10],r[1-2]n[0,3]")
+    ['n08', 'n09', 'n10', 'r1n0', 'r1n3', 'r2n0', 'r2n3']
 
     :raises OutputError: if it is malformed, or stands for more than :data:`MOST_NODES`.
     """
-    names: list[str] = []
-    for item in re.split(r",(?![^\[]*\])", text):
-        parts = _RANGES.split(item)
-        if not item or not all(_NAME.fullmatch(plain) for plain in parts[::2]):
-            raise OutputError(f"not a list of nodes: {quoted(text)}", line)
-        ranges = [list(_numbers(inside, text, line)) for inside in parts[1::2]]
-        for chosen in product(*ranges):
-            names.append("".join(a + b for a, b in zip(parts[::2], (*chosen, ""), strict=True)))
-            if len(names) > MOST_NODES:
-                raise OutputError(f"more than {MOST_NODES} nodes: {quoted(text)}", line)
-    return names
-
-
-def _numbers(inside: str, text: str, line: int | None) -> Iterator[str]:
-    for part in inside.split(","):
-        match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if match is None or last < first or last - first >= MOST_NODES:
-            raise OutputError(f"not a list of nodes: {quoted(text)}", line)
-        yield from (f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
+    is_wide = any(int(last) - int(first) >= MOST_NODES for first, last in _RANGE.findall(text))
+    try:
+        nodes = NodeSet(text, resolver=RESOLVER_NOGROUP) if _LIST.fullmatch(text) and not is_wide else NodeSet()
+    except NodeSetException:
+        nodes = NodeSet()
+    if not 0 < len(nodes) <= MOST_NODES:
+        raise OutputError(f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}", line)
+    return list(nodes)
 
 
 def is_topology(text: str) -> bool:

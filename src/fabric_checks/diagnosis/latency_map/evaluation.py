@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import median_abs_deviation
 
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.latency_map import groups
@@ -44,8 +46,6 @@ OF_LEAST = 1.4
 OF_EFFECT = 1.05
 #: Standard errors by which a fault has to exceed the least one so that more than 95 of 100 are found.
 CERTAIN = 2.5
-#: The standard deviation of a normal distribution over its median absolute deviation.
-MAD = 1.4826
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     typical = _center(measurements, np.nanmedian)
     rest = np.abs(np.log(measurements / typical))
     # The deviations from the median of four values are smaller than those from their true level: by 1.4, simulated.
-    noise = 1.4 * MAD * float(np.median(rest[~np.isnan(rest)]))
+    noise = 1.4 * OF_MAD * float(np.median(rest[~np.isnan(rest)]))
     if noise > MOST_NOISE:
         text = (
             f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
@@ -419,21 +419,18 @@ def _expected(latency_us: Array, group: Numbers) -> Array:
     expected[same] = usual[0]
     # A node without a group is one switch away, and no more: what exceeds a hop is its own.
     expected[~same] = np.nanmin([usual[1], (1 + HOP_SHARE) * usual[0]])
-    for one, other, block in _blocks(group):
-        if (~np.isnan(latency_us[block])).any():
-            expected[block] = np.nanmedian(latency_us[block])
-            expected[np.ix_(other, one)] = expected[block].T
+    large = _large(group)
+    for one in large:
+        for other in large:
+            block = np.ix_(group == one, group == other)
+            if (~np.isnan(latency_us[block])).any():
+                expected[block] = np.nanmedian(latency_us[block])
     return expected
 
 
-def _blocks(group: Numbers) -> Iterator[tuple[Numbers, Numbers, Any]]:
-    """Yield the nodes of each two groups that are large enough for an expectation of their own, and their pairs."""
-    members = [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
-    # Groups of one or two nodes would be their own expectation.
-    large = [each for each in members if len(each) >= groups.FEWEST_OF_KIND]
-    for at, one in enumerate(large):
-        for other in large[at:]:
-            yield one, other, np.ix_(one, other)
+def _large(group: Numbers) -> Numbers:
+    """Return the groups that have an expectation of their own: one or two nodes would be it themselves."""
+    return np.flatnonzero(np.bincount(group) >= groups.FEWEST_OF_KIND)
 
 
 def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
@@ -441,23 +438,20 @@ def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
 
     The expectations of pairs have it in them, so it is no part of the effects of single nodes.
     """
-    rest = latency_us - effect[:, None] - effect[None, :]
-    blocks = list(_blocks(group))
-    if not blocks:
-        return np.zeros(len(group))
-    large = sorted({int(group[one[0]]) for one, _, _ in blocks})
-    between = np.full((len(large), len(large)), np.nan)
-    for one, other, block in blocks:
-        at = large.index(int(group[one[0]])), large.index(int(group[other[0]]))
-        between[at] = between[at[::-1]] = np.nanmedian(rest[block])
-    own = _polished(between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us)))
-    return np.array([own[large.index(number)] if number in large else 0.0 for number in group.tolist()])
+    rest, large = latency_us - effect[:, None] - effect[None, :], _large(group)
+    own = np.zeros(int(group.max()) + 1)
+    if len(large):
+        between = np.array(
+            [[np.nanmedian(rest[np.ix_(group == one, group == other)]) for other in large] for one in large]
+        )
+        own[large] = _polished(between - np.nanmedian(between), 1e-4 * float(np.nanmedian(latency_us)))
+    return np.asarray(own[group])
 
 
 def _deviation(values: Array) -> float:
-    """Return a robust standard deviation, that of the healthy values."""
+    """Return a robust standard deviation, that of the healthy values; 0 without any."""
     values = values[~np.isnan(values)]
-    return MAD * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+    return float(median_abs_deviation(values, scale="normal")) if len(values) else 0.0
 
 
 def _finding(
