@@ -11,7 +11,7 @@ IDLE = "run it while nobody else does, as in a reservation"
 
 
 def limits(**losses):
-    return {"kind": "limits", "text": "the smallest faults ...", "saw_a_tenth": False} | losses
+    return {"kind": "limits", "text": "the smallest faults ..."} | losses
 
 
 def blind(of_cases, nodes=8):

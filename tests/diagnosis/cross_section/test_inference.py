@@ -25,18 +25,6 @@ from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 
 
-class _BySides(_Search):
-    """A search that comes upon the sides of a node before it comes upon the node."""
-
-    def next(self, chosen):
-        sides = _Search(self.mapped, [part for part in self.parts if part.kind != "node"])
-        return sides.next(chosen)
-
-    def __init__(self, mapped, parts):
-        super().__init__(mapped, parts)
-        self.mapped = mapped
-
-
 @pytest.fixture
 def searched(golden):
     """Return the evidence and the parts of a run in which one node of eight is slow."""
@@ -47,30 +35,6 @@ def searched(golden):
 
 def kinds(chosen):
     return [each.part.kind for each in chosen]
-
-
-def test_both_sides_of_a_node_are_the_node(searched):
-    """One by one neither side is exchanged for the node: with the other it explains no more, and costs more."""
-    search = _Search(*searched)
-    (node,) = search.best()
-    assert node.part.kind == "node"
-    sides = _BySides(*searched)
-    one = sides.next([])
-    other = sides.next([one])
-    assert sorted(kinds([one, other])) == ["receiver", "sender"]
-    assert search.next([one]).part.kind == other.part.kind
-    (joined,) = _BySides(*searched).best()
-    assert (joined.part.kind, joined.part.key) == ("node", node.part.key)
-    assert joined.level == node.level
-    assert not {"sender", "receiver"} & {part.kind for part in joined.others}
-
-
-def test_sides_of_two_nodes_stay_two(searched):
-    mapped, _ = searched
-    search = _Search(mapped, candidates(mapped, np.arange(len(mapped.evidence.sender))))
-    sides = {(part.kind, *part.key): part for part in search.parts}
-    two = [_Choice(sides["sender", 0], np.log(0.5)), _Choice(sides["receiver", 1], np.log(0.5))]
-    assert search.joined(two) == two
 
 
 @pytest.fixture(scope="module")

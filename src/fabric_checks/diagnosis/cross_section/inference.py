@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -511,16 +510,16 @@ class _Search:
         fast |= self.alone[pairs] > (level / 2 if choice.since else level + CONTRADICTION * self.of_alone[pairs])
         return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
 
-    def fits(self, chosen: Sequence[_Choice]) -> list[_Choice]:
-        """Return the parts that gain something on top of the chosen ones, the largest gain first."""
-        level = self.predicted(chosen)
-        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
-        return sorted(fits, key=lambda fit: -fit.gain)
-
     def next(self, chosen: Sequence[_Choice]) -> _Choice | None:
         """Return the part that gains most on top of the chosen ones, with those that gain as much."""
-        fits = self.fits(chosen)
-        return _compared(fits[0], fits[1:]) if fits else None
+        level = self.predicted(chosen)
+        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
+        if not fits:
+            return None
+        best, *others = sorted(fits, key=lambda fit: -fit.gain)
+        near = [fit.part for fit in others if fit.gain > best.gain - AS_GOOD]
+        near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
+        return replace(best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any()))
 
     def best(self) -> list[_Choice]:
         """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
@@ -542,40 +541,7 @@ class _Search:
                     chosen = [*rest[:number], again, *chosen[number + 1 :]]
             if not changed:
                 break
-        return self.joined(chosen)
-
-    def joined(self, chosen: list[_Choice]) -> list[_Choice]:
-        """Return a set with one part instead of its two sides where that explains more.
-
-        Exchanges one at a time cannot find it: next to one side, the whole part costs more than the missing side.
-        """
-        for one, other in combinations(chosen, 2):
-            both = np.union1d(one.part.pairs, other.part.pairs)
-            wholes = [part for part in self.parts if np.array_equal(part.pairs, both)]
-            if not wholes:
-                continue
-            rest = [each for each in chosen if each is not one and each is not other]
-            fits = self.fits(rest)
-            whole = next((fit for fit in fits if any(fit.part is part for part in wholes)), None)
-            if whole is not None and whole.gain > self.gain(rest, (one, other), both):
-                # A side alone explains less than both do.
-                others = [fit for fit in fits if not np.isin(fit.part.pairs, both).all()]
-                return self.joined([*rest, _compared(whole, others)])
         return chosen
-
-    def gain(self, chosen: Sequence[_Choice], more: Sequence[_Choice], pairs: Numbers) -> float:
-        """Return the gain of more parts on top of the chosen ones; ``pairs`` are all that pass through them."""
-        before, after = (self.predicted(each)[:, pairs] for each in (chosen, [*chosen, *more]))
-        saved = self.cost(pairs, before).sum() - self.cost(pairs, after).sum()
-        return float(saved) - sum(each.part.price for each in more)
-
-
-def _compared(best: _Choice, fits: Sequence[_Choice]) -> _Choice:
-    """Return a choice with the other parts that gain as much."""
-    own = best.part.kind, best.part.key
-    near = [fit for fit in fits if fit.gain > best.gain - AS_GOOD and (fit.part.kind, fit.part.key) != own]
-    near = [fit for fit in near if np.isin(fit.part.pairs, best.part.pairs).any()]
-    return replace(best, others=tuple(fit.part for fit in near))
 
 
 def _culprit(
