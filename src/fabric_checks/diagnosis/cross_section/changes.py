@@ -142,10 +142,20 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
     pair, when, rates = series.pair[usable], series.when[usable], rate[usable]
     found = []
     for number, own, _ in _conspicuous(parts[pair], rates < limit, LEAST_LOW_SHARE, CHANCE):
-        in_time = own[np.argsort(when[own], kind="stable")]
-        rows = when[in_time], rates[in_time], rates[in_time] < limit
-        change = _change(number, parts[pair[in_time], 0] == number, rows)
-        found += [change] if change else []
+        at = own[np.argsort(when[own], kind="stable")]
+        sends, low = parts[pair[at], 0] == number, rates[at] < limit
+        side = _side(sends[low])
+        masks = {"both": [sends, ~sends], "sending": [sends], "receiving": [~sends]}[side]
+        began = min(np.count_nonzero(low[mask] & ~np.append(False, low[mask][:-1])) for mask in masks)
+        mask = np.any(masks, axis=0)
+        at, low = at[mask], low[mask]
+        lows = np.flatnonzero(low)
+        inside = low[lows[0] : lows[-1] + 1]
+        ended = inside.mean() >= MOST_OF_TIME and len(low) - lows[-1] - 1 >= FEWEST_AFTER
+        # Else it may be slow at the end, or only on some paths.
+        if ended or began > 1:
+            share, times = float(np.exp(np.median(rates[at[low]]))), when[at[low]]
+            found.append(Change(number, side, share, int(times[0]), int(times[-1]), len(lows), len(inside)))
     return found
 
 
@@ -171,28 +181,6 @@ def _conspicuous(
         own = np.flatnonzero(left & (parts == number).any(axis=1))
         yield number, own, float(share[number])
         left[own] = False
-
-
-def _change(number: int, sends: Mask, rows: tuple[Numbers, Array, Mask]) -> Change | None:
-    """Return when a part was slow; None if it may be slow at the end, or only on some paths.
-
-    :param sends: in which measurements it was the sender.
-    :param rows: their times, rates, and which are low, in the order of time.
-    """
-    when, rate, low = rows
-    side, of_sides = _side(sends[low]), {"sending": sends, "receiving": ~sends}
-    masks = list(of_sides.values()) if side == "both" else [of_sides[side]]
-    began = [low[mask] & ~np.append(False, low[mask][:-1]) for mask in masks]
-    own = np.flatnonzero(np.any(masks, axis=0))
-    when, rate, low = when[own], rate[own], low[own]
-    lows = np.flatnonzero(low)
-    first, last = int(lows[0]), int(lows[-1])
-    inside = low[first : last + 1]
-    ended = inside.mean() >= MOST_OF_TIME and len(low) - last - 1 >= FEWEST_AFTER
-    if not ended and min(int(each.sum()) for each in began) < 2:
-        return None
-    share = float(np.exp(np.median(rate[low])))
-    return Change(number, side, share, int(when[first]), int(when[last]), len(lows), len(inside))
 
 
 def _side(sends: Mask) -> str:

@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 from fabric_checks.diagnosis.cross_section import noise as spreads
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, levels_of_nodes
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates, part_of
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates, of_ranks
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 
 #: Smaller losses are not reported, however certain.
@@ -170,7 +170,7 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             every &= losses_of_nodes(evidence, of_turn, ends)[0] >= bar / 2
         few = len(np.unique(evidence.host[slow])) <= max(MOST_NODES, evidence.nodes // 16)
         for rank in slow.tolist():
-            part = _of_ends(kind, (rank,), ends)
+            part = of_ranks(kind, (rank,), ends)
             # With partners of a slower kind a node is as slow as these.
             own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
             below = own[evidence.alone[own] < -loss[rank] / 2]
@@ -178,12 +178,12 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
-    whole = [_joined(each, _of_ends("node", (rank,), both)) for rank, each in found.items()]
+    whole = [_joined(each, of_ranks("node", (rank,), both)) for rank, each in found.items()]
     for host in np.unique(evidence.host) if evidence.nodes < evidence.ranks else ():
         own_ranks = np.flatnonzero(evidence.host == host)
         devices = [each for each in whole if each.part.key[0] in own_ranks]
         if len(devices) == len(own_ranks) > 1:
-            host_part = _of_ends("host", tuple(own_ranks.tolist()), both)
+            host_part = of_ranks("host", tuple(own_ranks.tolist()), both)
             whole = [each for each in whole if each.part.key[0] not in own_ranks] + [_joined(devices, host_part)]
     return tuple(sorted(whole, key=lambda each: each.share))
 
@@ -237,11 +237,6 @@ def _sides(evidence: Evidence) -> dict[str, Sequence[Numbers]]:
     if evidence.both_ways:
         return {"node": (evidence.sender, evidence.receiver)}
     return {"sender": (evidence.sender,), "receiver": (evidence.receiver,)}
-
-
-def _of_ends(kind: str, key: tuple[int, ...], ends: Sequence[Numbers]) -> Part:
-    """Return the part of all pairs of some ranks."""
-    return part_of(kind, key, np.any([np.isin(side, key) for side in ends], axis=0))
 
 
 def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
@@ -300,17 +295,15 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     rank = int(counts.argmax())
     if (counts == counts[rank]).sum() > 1:
         return None  # the two ends of pairs are as likely
-    sides = {"sender": evidence.sender == rank, "receiver": evidence.receiver == rank}
-    sides = {kind: side for kind, side in sides.items() if side[slow].any()}
-    mask = np.any(list(sides.values()), axis=0)
-    alone = mask & ~np.isnan(evidence.alone)
-    own = slow[mask[slow]]
-    if len(own) < FEWEST_PAIRS or len(own) < (1 - MOST_SLOW_BEFORE) * alone.sum():
+    sides = {"sender": evidence.sender, "receiver": evidence.receiver}
+    sides = {kind: side for kind, side in sides.items() if (side[slow] == rank).any()}
+    part = of_ranks("node" if len(sides) > 1 else next(iter(sides)), (rank,), list(sides.values()))
+    own, alone = np.intersect1d(slow, part.pairs), ~np.isnan(evidence.alone[part.pairs])
+    if len(own) < max(FEWEST_PAIRS, (1 - MOST_SLOW_BEFORE) * alone.sum()):
         return None
     level = float(np.median(evidence.alone[own]))
-    if not (evidence.scan[mask] > level / 2).any():
+    if not (evidence.scan[part.pairs] > level / 2).any():
         return None
-    part = part_of("node" if len(sides) > 1 else next(iter(sides)), (rank,), mask)
     return Culprit(part, (), float(np.exp(level)), own, own[:0], evidence.rounds[0], sure=False)
 
 
@@ -526,20 +519,12 @@ class _Search:
         chosen: list[_Choice] = []
         while len(chosen) < MOST_PARTS and (choice := self.next(chosen)) is not None:
             chosen.append(choice)
-        if len(chosen) < 2:
-            return chosen
-        for _ in range(3):
-            changed = False
-            for number in range(len(chosen) - 1, -1, -1):
-                rest = chosen[:number] + chosen[number + 1 :]
-                again = self.next(rest)
-                if again is None:
-                    chosen, changed = rest, True
-                elif again.part is not chosen[number].part:
-                    chosen, changed = [*rest, again], True
-                else:
-                    chosen = [*rest[:number], again, *chosen[number + 1 :]]
-            if not changed:
+        for _ in range(3 if len(chosen) > 1 else 0):
+            before = [id(each.part) for each in chosen]
+            for number in reversed(range(len(chosen))):
+                again = self.next(chosen[:number] + chosen[number + 1 :])
+                chosen[number : number + 1] = [again] if again else []
+            if [id(each.part) for each in chosen] == before:
                 break
         return chosen
 

@@ -164,14 +164,12 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
 def _rest(beyond: Array) -> tuple[Array, float]:
     """Return the rates beyond the expectation, and their spread; NaN where the expectation does not fit."""
     there = beyond[~np.isnan(beyond)]
-    if len(there) < FEWEST_CORRECTED:
-        return np.full(len(beyond), np.nan), np.nan
-    middle = float(np.median(there))
-    spread = float(median_abs_deviation(there, scale="normal"))
-    off = np.abs(there - middle) > max(4 * spread, 0.06)
-    if spread > MOST_REST or off.mean() > MOST_OFF:
-        return np.full(len(beyond), np.nan), np.nan
-    return beyond - middle, max(spread, LEAST_SPREAD)
+    if len(there) >= FEWEST_CORRECTED:
+        middle, spread = float(np.median(there)), float(median_abs_deviation(there, scale="normal"))
+        off = np.abs(there - middle) > max(4 * spread, 0.06)
+        if spread <= MOST_REST and off.mean() <= MOST_OFF:
+            return beyond - middle, max(spread, LEAST_SPREAD)
+    return np.full(len(beyond), np.nan), np.nan
 
 
 def candidates(mapped: MappedEvidence, slow: Numbers) -> list[Part]:
@@ -195,6 +193,11 @@ def part_of(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Pa
     return Part(kind, key, PRICE[kind] + OF_CHOICE * choices, pairs, np.zeros(len(pairs)))
 
 
+def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:
+    """Return the part of all pairs that have some ranks at one of their ends; :param sides: these ends."""
+    return part_of(kind, key, np.any([np.isin(side, key) for side in sides], axis=0))
+
+
 def _through(kind: str, key: tuple[int, ...], mapped: MappedEvidence, which: Mask) -> Part:
     """Return a part that is made of arcs; ``which``: pairs x arcs of their routes."""
     ways = which.reshape(len(which), 1 + mapped.evidence.both_ways, -1).any(axis=2).mean(axis=1)
@@ -216,7 +219,7 @@ def _nodes(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
         yield Part("pair", ends, PRICE["pair"], both, np.zeros(len(both)))
     for kind, sides in {"sender": (sender,), "receiver": (receiver,), "node": (sender, receiver)}.items():
         for rank in np.unique([side[slow] for side in sides]):
-            yield part_of(kind, (int(rank),), np.any([side == rank for side in sides], axis=0))
+            yield of_ranks(kind, (int(rank),), sides)
 
 
 def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
@@ -228,10 +231,9 @@ def _devices(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     groups |= {"rail": np.arange(evidence.ranks) % evidence.rails} if evidence.rails > 1 else {}
     for kind, group in groups.items():
         for number in np.union1d(group[sender[slow]], group[receiver[slow]]):
-            ranks = np.flatnonzero(group == number)
+            ranks = np.flatnonzero(group == number).tolist()
             if len(ranks) > 1:
-                mask = (group[sender] == number) | (group[receiver] == number)
-                yield part_of(kind, tuple(ranks.tolist()), mask)
+                yield of_ranks(kind, tuple(ranks), (sender, receiver))
 
 
 def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
