@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.diagnosis.cross_section import changes, evaluation
 from lab.faults.fabric import Fabric, History, Noise, wired
 from lab.faults.program import run
 from lab.faults.trials import Trial, outcome
@@ -15,9 +15,9 @@ from lab.faults.trials import Trial, outcome
 RANK = 6
 
 
-def findings(history, *, nodes=32, seed=1, known=True, share=0.7):
+def findings(history, *, nodes=32, seed=1, known=True, share=0.7, table="d-mod-k"):
     """Return what is found where a node is slow for a part of the run."""
-    wiring, of_fabric = wired("fat tree 2", nodes, "d-mod-k")
+    wiring, of_fabric = wired("fat tree 2", nodes, table)
     faults = {"senders": {RANK: share}, "receivers": {RANK: share}}
     output = run(Fabric(wiring, of_fabric, Noise(0.03), seed, **faults, history=history))
     return [each for each in evaluation.of_run(output, known=of_fabric if known else None).findings if each.hosts]
@@ -68,6 +68,25 @@ def test_a_node_that_was_slow_is_an_observation():
 def test_half_the_rate_for_a_time_is_sharing_unless_the_routes_are_known():
     past = History(begin=3, end=12)
     assert findings(past, known=False, share=0.5) == [] and len(findings(past, known=False, share=0.75)) == 1
+
+
+@pytest.mark.parametrize("table", ["d-mod-k", "random"])
+def test_what_shared_a_link_does_not_hide_that_a_node_was_slow(table):
+    """Few of its measurements are low, but all from the first of them to the last that shared nothing."""
+    found = findings(History(begin=4, end=11), share=0.5, table=table)
+    (finding,) = [each for each in found if each.kind == "past"]
+    assert finding.hosts == ("n06",) and not any(each.is_fault for each in found)
+    assert re.match(r"at 0\.5\d of the rate of others from round [4-6] to (9|10|11) of", finding.details[0])
+
+
+def test_low_measurements_in_one_span_are_fewer_by_chance():
+    when = np.repeat(np.arange(20), 10)
+    parts = np.tile(np.arange(10), 20)[:, None]
+    of_three = np.flatnonzero(parts[:, 0] == 3)
+    for times, found in ((range(8, 12), [3]), (range(0, 20, 5), [])):
+        low = np.zeros(200, dtype=bool)
+        low[of_three[list(times)]] = True
+        assert [number for number, *_ in changes._conspicuous(parts, low, when, 0.02)] == found
 
 
 def test_a_node_that_comes_and_goes_is_an_observation():

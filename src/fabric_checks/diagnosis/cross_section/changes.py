@@ -24,9 +24,9 @@ from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 LOW_ERRORS, LEAST_LOW = 4.0, 0.08
 #: No fewer measurements are low by chance than this share: one in a hundred of heavy tails, and others' traffic.
 LEAST_LOW_SHARE = 0.02
-#: The chance that any healthy node of a run has as many low measurements, and the fewest of them; others' traffic makes
-#: nodes slow for a time, but seldom within many measurements.
-CHANCE, CHANCE_WITHIN, FEWEST_LOW = 1e-4, 1e-3, 4
+#: The chance that any healthy node of a run has as many low measurements, or as many in as short a time, and the fewest
+#: of them.
+CHANCE, FEWEST_LOW = 1e-3, 4
 #: Where more of the scan is low, pairs share links that nothing is known of.
 MOST_LOW = 0.25
 #: Where sharing is not known, what is as low as two pairs on one link says nothing.
@@ -114,7 +114,7 @@ def _come_and_go(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[
     usable = ~np.isnan(series.rate) & ~np.isin(series.pair, blamed) & (series.alone | ~np.isnan(series.dip))
     pair, when, lowest = series.pair[usable], series.when[usable], _losses(evidence)[usable]
     found = []
-    for number, own, usual in _conspicuous(parts[pair], ~np.isnan(lowest), 0.0, CHANCE_WITHIN):
+    for number, own, usual in _conspicuous(parts[pair], ~np.isnan(lowest), when, 0.0):
         low = own[~np.isnan(lowest[own])]
         sends = parts[pair[low], 0] == number
         ends = np.unique(np.column_stack((evidence.sender, evidence.receiver))[pair[low]])
@@ -140,10 +140,12 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
     if not mapped.corrected:
         usable &= rate > SHARED
     pair, when, rates = series.pair[usable], series.when[usable], rate[usable]
-    found = []
-    for number, own, _ in _conspicuous(parts[pair], rates < limit, LEAST_LOW_SHARE, CHANCE):
+    of_each, found = parts[pair], list[Change]()
+    # What shared a link was slow whatever its nodes did.
+    of_each[in_scan[usable] & (mapped.expected[pair] < SHARED), :2] = -1
+    for number, own, _ in _conspicuous(of_each, rates < limit, when, LEAST_LOW_SHARE):
         at = own[np.argsort(when[own], kind="stable")]
-        sends, low = parts[pair[at], 0] == number, rates[at] < limit
+        sends, low = of_each[at, 0] == number, rates[at] < limit
         side = _side(sends[low])
         masks = {"both": [sends, ~sends], "sending": [sends], "receiving": [~sends]}[side]
         began = min(np.count_nonzero(low[mask] & ~np.append(False, low[mask][:-1])) for mask in masks)
@@ -159,10 +161,10 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
     return found
 
 
-def _conspicuous(
-    parts: Parts, low: Mask, least_share: float, most_chance: float
-) -> Iterator[tuple[int, Numbers, float]]:
+def _conspicuous(parts: Parts, low: Mask, when: Numbers, least_share: float) -> Iterator[tuple[int, Numbers, float]]:
     """Yield the parts with too many low measurements, the least likely first, each without those of the ones before.
+
+    Too many of all, or of those from the first to the last low one: any such span of a part might have been it.
 
     :param parts: of each measurement; :param least_share: of measurements that are low by chance, 0 for that of all
         others. :returns: number, positions of its measurements, and the share that is low by chance.
@@ -170,13 +172,19 @@ def _conspicuous(
     left = np.ones(len(parts), dtype=bool)
     size = int(parts.max(initial=-1)) + 1
     for _ in range(size // 4):
-        counts, lows = (np.bincount(parts[each][parts[each] >= 0], minlength=size) for each in (left, left & low))
+        of, at = np.where(left[:, None], parts, -1), np.broadcast_to(when[:, None], parts.shape)
+        first, last = np.full(size + 1, np.inf), np.full(size + 1, -np.inf)
+        np.minimum.at(first, of[low], at[low])
+        np.maximum.at(last, of[low], at[low])
+        of_low, within = np.where(low[:, None], of, -1), np.where((at >= first[of]) & (at <= last[of]), of, -1)
+        counts, lows, inside = (np.bincount(each[each >= 0], minlength=size) for each in (of, of_low, within))
         of_others = ((left & low).sum() - lows + 1) / np.maximum(left.sum() - counts, 1)
         least = np.full_like(of_others, least_share) if least_share else of_others
         share = np.maximum(least, np.median(lows[counts > 0] / counts[counts > 0]) if counts.any() else 0.0)
-        chance: Array = np.asarray(size * binom.sf(lows - 1, counts, share))
+        of_span = counts * (counts + 1) / 2 * binom.sf(lows - 1, inside, share)
+        chance: Array = np.asarray(size * np.minimum(binom.sf(lows - 1, counts, share), of_span))
         number = int(np.argmin(np.where(lows >= FEWEST_LOW, chance, np.inf)))
-        if lows[number] < FEWEST_LOW or chance[number] > most_chance:
+        if lows[number] < FEWEST_LOW or chance[number] > CHANCE:
             return
         own = np.flatnonzero(left & (parts == number).any(axis=1))
         yield number, own, float(share[number])
