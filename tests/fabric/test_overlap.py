@@ -114,9 +114,11 @@ def skip_if_busy(case):
 
 
 def measured(program, case, transfers):
-    """Return the availability of each transfer: the median of the runs that other processes did not disturb.
+    """Return the availability of each transfer, and what is expected, both in percent.
 
-    A method that is wrong is wrong on an idle machine too; what other processes do to a run can be seen in its values.
+    It is the median of the runs that other processes did not disturb. A method that is wrong is wrong on an idle
+    machine too; what other processes do to a run can be seen in its values. What the calls of MPI take beyond the known
+    time is seen without work, and is not available: on a slow machine it is several percent of a collective.
     """
     arguments = () if program.program == "overlap" else ("--operation", "iallreduce")
     found = {transfer: [] for transfer in transfers}
@@ -126,11 +128,12 @@ def measured(program, case, transfers):
         output = with_oracle(program, case, *arguments)
         for transfer, values in found.items():
             if is_undisturbed(output, transfer):
-                values.append(output.by_size(f"{transfer}_availability_percent")[SIZE_B])
-        medians = {transfer: statistics.median(values) for transfer, values in found.items() if values}
-        if len(medians) == len(found) and all(
-            abs(value - case.availability_percent) <= POINTS for value in medians.values()
-        ):
+                columns = (f"{transfer}_{name}" for name in ("availability_percent", "nominal_us"))
+                values.append([output.by_size(column)[SIZE_B] for column in columns])
+            if values:
+                value, nominal_us = (statistics.median(each) for each in zip(*values, strict=True))
+                medians[transfer] = value, case.availability_percent * min(DELAY_US / nominal_us, 1)
+        if len(medians) == len(found) and all(abs(value - right) <= POINTS for value, right in medians.values()):
             break
     else:
         skip_if_busy(case)
@@ -145,12 +148,12 @@ def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed, report_
     for case in CASES:
         found = measured(shimmed["overlap"], case, ["isend", "irecv"])
         found |= measured(shimmed["collective_overlap"], case, ["iallreduce"])
-        isend, irecv, iallreduce = (found[name] for name in ("isend", "irecv", "iallreduce"))
+        isend, irecv, iallreduce = (found[name][0] for name in ("isend", "irecv", "iallreduce"))
         lines.append(f"{case.name:38} {case.availability_percent:8.1f} {isend:8.1f} {irecv:8.1f} {iallreduce:10.1f}")
         wrong += [
-            f"{case.name}: {name} {value:.1f} instead of {case.availability_percent}"
-            for name, value in found.items()
-            if abs(value - case.availability_percent) > POINTS
+            f"{case.name}: {name} {value:.1f} instead of {right:.1f}"
+            for name, (value, right) in found.items()
+            if abs(value - right) > POINTS
         ]
     report_table(f"{mpi}: host availability, percent, when transfers take {DELAY_US} us", lines)
     assert not wrong
