@@ -21,7 +21,24 @@ def test_trees_and_blocks_give_the_switch_of_each_node():
     assert slurm_topology.parse(BLOCKS).switches == ("b1", "b2")
 
 
-@pytest.mark.parametrize("text", ["n[1-", "n[2-1]", "n[a]", "n 1", "n[0-9][0-9][0-9][0-9][0-9][0-9]", ",", "n[]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n[1-",
+        "n[2-1]",
+        "n[a]",
+        "n 1",
+        "n[0-9][0-9][0-9][0-9][0-9][0-9]",
+        ",",
+        "n[]",
+        "n[0-99999999999]",
+        "n[0-199999]a[0-1]",
+    ],
+)
 def test_a_malformed_list_of_nodes_is_refused(text):
     with pytest.raises(OutputError):
         slurm_topology.hostlist(text)
+
+
+def test_a_name_may_end_in_a_long_number():
+    assert slurm_topology.hostlist("i-12345678901,n[1-2]") == ["i-12345678901", "n1", "n2"]

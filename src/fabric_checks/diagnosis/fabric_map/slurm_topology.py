@@ -18,9 +18,10 @@ from fabric_checks.parsers.plain import cleaned
 MOST_NODES = 200_000
 
 _WORD = re.compile(r"([A-Za-z]+)=(\S*)")
-#: What Slurm prints, and nothing else that ClusterShell understands: operators, groups, steps.
-_LIST = re.compile(r"[A-Za-z0-9_.:,\[\]-]+")
-_RANGE = re.compile(r"(?<=[\[,])([0-9]{1,9})-([0-9]{1,9})(?=[\],])")
+#: What Slurm prints, and nothing else that ClusterShell understands: operators, groups, steps; nor longer
+#: numbers than ranges have, and names.
+_LIST = re.compile(r"(?!.*\[[^\]]*[0-9]{10}|.*[0-9]{64})[A-Za-z0-9_.:,\[\]-]+")
+_RANGE = re.compile(r"(?<=[\[,])([0-9]+)-([0-9]+)(?=[\],])")
 
 
 def hostlist(text: str, line: int | None = None) -> list[str]:
@@ -31,9 +32,9 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
 
     :raises OutputError: if it is malformed, or stands for more than :data:`MOST_NODES`.
     """
-    is_wide = any(int(last) - int(first) >= MOST_NODES for first, last in _RANGE.findall(text))
+    is_list = _LIST.fullmatch(text) and all(int(last) - int(first) < MOST_NODES for first, last in _RANGE.findall(text))
     try:
-        nodes = NodeSet(text, resolver=RESOLVER_NOGROUP) if _LIST.fullmatch(text) and not is_wide else NodeSet()
+        nodes = NodeSet(text, resolver=RESOLVER_NOGROUP) if is_list else NodeSet()
     except NodeSetException:
         nodes = NodeSet()
     if not 0 < len(nodes) <= MOST_NODES:
