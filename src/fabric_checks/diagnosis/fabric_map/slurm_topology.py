@@ -38,7 +38,7 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
     except NodeSetException:
         nodes = NodeSet()
     if not 0 < len(nodes) <= MOST_NODES:
-        raise OutputError(f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}", line)
+        raise OutputError(f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}; give it as Slurm prints it", line)
     return list(nodes)
 
 
