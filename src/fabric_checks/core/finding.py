@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Define a finding: what is wrong, how sure that is, and where. Every reader uses this one definition.
+
+Whoever makes a finding sets its severity, and the severity decides everything behind it: the exit status, what is under
+*What to look at*, what a night counts. Texts are for people; no reader parses them, and none judges again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Severity(str, Enum):
+    """How sure it is that something is wrong."""
+
+    #: Something is wrong for certain.
+    FAULT = "fault"
+    #: Something looks wrong, and chance or something else may be the cause.
+    SUSPECT = "suspect"
+    #: A fact about the machine or the run; nothing is wrong.
+    NOTE = "note"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that a run shows.
+
+    :param kind: a word of whoever makes it, such as ``sender``, ``cable`` or ``port``.
+    :param severity: how sure it is that something is wrong.
+    :param text: one sentence, the cause first.
+    :param part: the name of the part that is concerned, such as ``node n3``; empty without one.
+    :param hosts: the hosts that are concerned.
+    :param size: the loss, where it is a number: a share of the bandwidth, or microseconds for a ``size_unit`` of
+        ``us``; None without one.
+    :param size_unit: ``share`` or ``us``.
+    :param key: its identity over runs and nights; by default kind and part, or kind and hosts. Where a part can have
+        several faults of a kind it ends with what tells them apart, such as the name of a counter.
+    :param advice: what to do next; :param details: further lines.
+    :param data: more members of this kind, as JSON has them.
+    """
+
+    kind: str
+    severity: Severity
+    text: str
+    part: str = ""
+    hosts: tuple[str, ...] = ()
+    size: float | None = None
+    size_unit: str = "share"
+    key: str = ""
+    advice: str = ""
+    details: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            object.__setattr__(self, "key", f"{self.kind} {self.part or ' '.join(sorted(self.hosts))}".strip())
+
+    @property
+    def is_fault(self) -> bool:
+        """Tell whether something is wrong for certain."""
+        return self.severity is Severity.FAULT
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data for a record; what is empty is left out."""
+        plain = {
+            "kind": self.kind,
+            "severity": self.severity.value,
+            "text": self.text,
+            "part": self.part,
+            "hosts": list(self.hosts),
+            "size": self.size,
+            "size_unit": self.size_unit if self.size is not None else "",
+            "key": self.key,
+            "advice": self.advice,
+            "details": list(self.details),
+            "data": dict(self.data),
+        }
+        return {name: value for name, value in plain.items() if value not in ("", None, [], {})}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Finding:
+        """Return the finding that :meth:`as_dict` gave.
+
+        :raises KeyError, TypeError, ValueError: if a member is missing, or of another type.
+        """
+        return cls(
+            kind=str(data["kind"]),
+            severity=Severity(data["severity"]),
+            text=str(data["text"]),
+            part=str(data.get("part", "")),
+            hosts=_texts(data.get("hosts", ())),
+            size=None if data.get("size") is None else float(data["size"]),
+            size_unit=str(data.get("size_unit", "share")),
+            key=str(data.get("key", "")),
+            advice=str(data.get("advice", "")),
+            details=_texts(data.get("details", ())),
+            data=dict(data.get("data", {})),
+        )
+
+
+def _texts(values: Sequence[Any]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"{values!r} is no list")
+    return tuple(map(str, values))

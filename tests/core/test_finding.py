@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A finding: its identity, its severity, and its form in a record."""
+
+import json
+
+import pytest
+
+from fabric_checks.core.finding import Finding, Severity
+
+
+def finding(**fields):
+    return Finding(**{"kind": "port", "severity": Severity.FAULT, "text": "symbol_error grew by 900"} | fields)
+
+
+def test_identity_does_not_depend_on_the_text():
+    one = finding(hosts=("n1",), key="port n1/mlx5_0 symbol_error")
+    other = finding(hosts=("n1",), key="port n1/mlx5_0 symbol_error", text="symbol_error: 12 more")
+    assert one.key == other.key
+
+
+def test_without_a_key_of_its_own_it_is_kind_and_part_or_else_kind_and_hosts_in_any_order():
+    assert finding(part="node n3", hosts=("n3",)).key == "port node n3"
+    assert finding(hosts=("n2", "n1")).key == finding(hosts=("n1", "n2")).key == "port n1 n2"
+    assert finding().key == "port"
+
+
+@pytest.mark.parametrize("severity", list(Severity))
+def test_a_record_has_all_of_it(severity):
+    whole = finding(severity=severity, hosts=("n1",), size=2.5, size_unit="us", advice="look", details=("a", "b"))
+    assert Finding.of(json.loads(json.dumps(whole.as_dict()))) == whole
+    assert whole.is_fault == (severity is Severity.FAULT)
+
+
+@pytest.mark.parametrize("change", [{"severity": "bad"}, {"hosts": "n1"}, {"size": "much"}, {"data": 3}, {"details": 1}])
+def test_what_is_no_finding_is_refused(change):
+    with pytest.raises((TypeError, ValueError)):
+        Finding.of(finding().as_dict() | change)
+
+
+@pytest.mark.parametrize("name", ["kind", "severity", "text"])
+def test_what_lacks_a_member_is_refused(name):
+    data = finding().as_dict()
+    del data[name]
+    with pytest.raises(KeyError):
+        Finding.of(data)
