@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sys
+import threading
 
 import pytest
 from rich.table import Table
@@ -118,3 +119,23 @@ def test_standard_output_that_cannot_be_written_is_named(monkeypatch, raw):
 def test_standard_error_that_cannot_be_written_hides_no_result(monkeypatch, raw):
     monkeypatch.setattr(sys, "stderr", raw)
     console.error("x")
+
+
+def test_what_takes_a_while_is_shown_to_a_terminal_without_a_thread(monkeypatch):
+    raw = io.StringIO()
+    monkeypatch.setattr(raw, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", raw)
+    monkeypatch.setenv("TERM", "xterm")
+    before = threading.enumerate()
+    with console.doing("reading .."):
+        assert raw.getvalue() == "reading ..\r" and threading.enumerate() == before
+    assert raw.getvalue() == "reading ..\r\x1b[K"
+
+
+def test_whoever_drops_a_stream_does_not_wait_for_the_lock_of_the_real_one(monkeypatch):
+    raw = io.StringIO()
+    flushed = []
+    monkeypatch.setattr(raw, "flush", lambda: flushed.append(True))
+    stream = console.Stream(raw, "x")
+    del stream
+    assert not flushed and not raw.closed

@@ -45,7 +45,7 @@ def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
         raise click.UsageError(f"{folder} is a file, and an archive is a folder; name another one")
     if any(name.endswith(".jsonl") for _, _, names in files.walk(folder) for name in names):
         raise click.UsageError(f"{folder} has results, and an archive has a folder of its own; name that behind it")
-    with console.rich_console(console.err()).status("adding records .."):
+    with console.doing("adding records .."):
         outcome = archiving.add(results, folder)
     if as_json:
         written = [str(path) for path in outcome.files]

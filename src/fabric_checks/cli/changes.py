@@ -44,7 +44,7 @@ def command(
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")
     loaded = choosing.load(sources, FIELDS, compact=True)
-    with console.rich_console(console.err()).status("searching .."):
+    with console.doing("searching .."):
         found = find_changes(loaded.frame, since=since.replace(tzinfo=timezone.utc) if since else None)
     objections = []
     for gate in gates:

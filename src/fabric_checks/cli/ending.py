@@ -47,7 +47,7 @@ def write_report(folder: Path, found: runs.Session) -> str:
         return "none: nothing was measured"
     path = report_of(folder, found.name)
     try:
-        with console.rich_console(console.err()).status("writing the report .."):
+        with console.doing("writing the report .."):
             retention.write_report(folder, systems[0], path)
     except (FabricError, OSError) as error:
         return f"not written: {error}"

@@ -123,7 +123,7 @@ def check_command(system: str | None, *, as_json: bool) -> None:
         cases.of_system(system, ())  # refuses a system that does not exist with those that do
     try:
         file = reference_file.load(path)
-        with console.rich_console(console.err()).status("loading the checks .."):
+        with console.doing("loading the checks .."):
             catalogue = cases.of_system(system, audit.index_items(file))
         faults = audit.of_file(file, catalogue.checks, [case for case in catalogue.cases if case.file == system])
     except ReferenceError as error:

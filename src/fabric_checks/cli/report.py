@@ -53,7 +53,7 @@ def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bo
         raise click.UsageError(f"{output.parent}: there is no such folder; make it, or name another one with -o")
     chosen = [parse(text) for text in sources] or [default()]
     unread: list[str] = []
-    with console.rich_console(console.err()).status("writing the report .."):
+    with console.doing("writing the report .."):
         opened = [line for source in chosen for line in _open(source, unread)]
         text, results = report(chosen, title, opened=opened, over_time=over_time, published=published)
         files.write_text(output, text)

@@ -90,7 +90,7 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], 
             line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
         )
         assert process.stdout is not None and process.stderr is not None
-        aside = threading.Thread(target=_pass_on, args=(process.stderr, errors), daemon=True)
+        aside = threading.Thread(target=_pass_on, args=(process.stderr, errors))
         aside.start()
         meanwhile()
         for text in process.stdout:

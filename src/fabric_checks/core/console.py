@@ -121,6 +121,13 @@ class Stream(io.TextIOBase):
         if self.raw is not None:
             self._try(lambda raw: raw.flush())
 
+    def close(self) -> None:
+        """Leave the stream open and unflushed, as it belongs to the process.
+
+        Python closes a stream with its last reference, which may be that of a thread of Rich: it would wait for the
+        lock of standard error, and if the process ends while it holds that, Python aborts with status 134.
+        """
+
     def _try(self, step: Callable[[TextIO], object]) -> None:
         if self._fault is not None:
             raise self._fault  # again, if a caller has caught it
@@ -184,6 +191,22 @@ def print(*lines: str, to: Stream | None = None) -> None:
 def error(*lines: str) -> None:
     """Print lines to standard error."""
     print(*lines, to=err())
+
+
+@contextmanager
+def doing(text: str) -> Iterator[None]:
+    """Show on standard error what takes a while, if that is a terminal, until the block ends."""
+    stream = Stream(err().raw, None, styled=True)
+    if not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield
+        return
+    stream.write(f"{one_line(text)}\r")  # what is printed meanwhile takes its place
+    stream.flush()
+    try:
+        yield
+    finally:
+        stream.write("\x1b[K")
+        stream.flush()
 
 
 def warn(faults: Iterable[str]) -> None:
