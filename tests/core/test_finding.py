@@ -31,7 +31,9 @@ def test_a_record_has_all_of_it(severity):
     assert whole.is_fault == (severity is Severity.FAULT)
 
 
-@pytest.mark.parametrize("change", [{"severity": "bad"}, {"hosts": "n1"}, {"size": "much"}, {"data": 3}, {"details": 1}])
+@pytest.mark.parametrize(
+    "change", [{"severity": "bad"}, {"hosts": "n1"}, {"size": "much"}, {"data": 3}, {"details": 1}]
+)
 def test_what_is_no_finding_is_refused(change):
     with pytest.raises((TypeError, ValueError)):
         Finding.of(finding().as_dict() | change)
