@@ -55,6 +55,7 @@ class Finding:
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        """Take kind and part, or else its hosts, for the key if there is none."""
         if not self.key:
             object.__setattr__(self, "key", f"{self.kind} {self.part or ' '.join(sorted(self.hosts))}".strip())
 
