@@ -355,6 +355,18 @@ def test_reframe_that_does_not_start_has_the_last_word(tmp_path):
     assert "no run called" not in done.stdout + done.stderr
 
 
+VET = re.findall(r"^    (ci/run --mode vet .*?)(?: +#.*)?$", (ROOT / "docs/vet.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", [*VET, "ci/run --mode vet --budget=8 --drain-share 5% --metrics=x --only n1 --json"])
+def test_the_options_of_a_vet_reach_it(line, tmp_path):
+    """Here it ends with its first question, whether jobs can be given their nodes."""
+    command, *words = line.replace("--system yours", "").split()
+    env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
+    done = subprocess.run([ROOT / command, *words, "--system", "local"], env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "jobs cannot be given their nodes" in done.stderr, done.stderr
+
+
 def test_a_wrong_configuration_is_one_line(tmp_path):
     """An unknown MPI in FABRIC_MPI, and two environments of one name, of which ReFrame would take one silently."""
     config = tmp_path / "config"

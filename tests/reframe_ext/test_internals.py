@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each part of the door to ReFrame's inside: fails where ReFrame has changed what it stands on."""
 
+import contextlib
 import copy
 import inspect
 import logging
@@ -242,6 +243,27 @@ def test_cases_that_are_only_looked_at_share_a_folder(tmp_path):
         internals.set_up(case)
         assert (case.check.stagedir, case.check.outputdir) == (str(shared), str(shared))
     assert not list(shared.iterdir())
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_folder_is_kept_where_the_results_are_behind_a_link(tmp_path, follow):
+    """Where the first one fails, ReFrame copies such folders rightly, and the function can go."""
+    (tmp_path / "checks.py").write_text(CHECKS)
+    (tmp_path / "large/disk").mkdir(parents=True)
+    (tmp_path / "results").symlink_to("large/disk")
+    cases, _ = internals.load_cases(tmp_path)
+    check = cases[0].check
+    internals.set_up(cases[0])
+    check._stagedir, check._outputdir = (str(tmp_path / "results" / name) for name in ("stage", "output"))
+    (tmp_path / "results/stage/ports/n1").mkdir(parents=True)
+    (tmp_path / "results/output").mkdir()
+    check.keep_files = ["ports*"]
+    check._copy_job_files = lambda *_: None
+    if follow:
+        internals.follow_links_to_stage(check)
+    with contextlib.suppress(OSError):
+        check.cleanup()
+    assert (tmp_path / "large/disk/output/ports/n1").is_dir() == follow
 
 
 SELECT = """

@@ -86,6 +86,7 @@ def test_a_case_whose_records_are_not_written_fails_once(tmp_path):
             return False
 
     check = Check.__new__(Check)
+    check.stagedir = str(tmp_path)
     handler = PerflogHandler(tmp_path)
     handler.emit(logging.makeLogRecord(attributes(__rfm_check__=check)))
     check.require_records()

@@ -39,6 +39,7 @@ __all__ = [
     "TestCase",
     "check_of",
     "drop_first_log",
+    "follow_links_to_stage",
     "end_pbs_job",
     "job_script",
     "load_cases",
@@ -416,6 +417,15 @@ def look_in(check: RegressionTest, folder: Path) -> None:
     Why: ReFrame decides where it is, and a check's own methods read its files from there.
     """
     check._stagedir = str(folder)
+
+
+def follow_links_to_stage(check: RegressionTest) -> None:
+    """Let the cleanup of a check find its stage folder without links, as where `.fabric` is a link to a large disk.
+
+    Why: ReFrame takes the path of a folder that it keeps relative to the stage folder from the working directory, which
+    has no links: it copies the folder to somewhere above the output folder, or into itself.
+    """
+    check._stagedir = os.path.realpath(check.stagedir)
 
 
 def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:

@@ -19,7 +19,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
-from fabric_checks.reframe_ext import asking
+from fabric_checks.reframe_ext import asking, internals
 
 # Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
@@ -269,6 +269,7 @@ class RecordMixin(RegressionTestPlugin):
 
         :raises LoggingError: with the file and the cause.
         """
+        internals.follow_links_to_stage(self)
         if self.unwritten:
             why, self.unwritten = self.unwritten, ""
             raise LoggingError(why)
