@@ -4,6 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.core import families
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric, curve, points, powers_of_two
 from fabric_checks.parsers import notification
 from fabric_checks.reframe_ext.mixins import layouts
@@ -54,7 +55,7 @@ class Notification(OwnProgram):
     def measure(self, text):
         self.output = notification.parse(text, self.sizes_B)
         verdict = f"blocking wait {self.output.blocking_wait}: {self.output.reason}"
-        self.facts.findings = [{"kind": "blocking wait", "text": verdict}]
+        self._add_findings(Finding(kind="blocking wait", severity=Severity.NOTE, text=verdict))
         values = {f"{way}_cpu_share": share for way, share in (self.output.cpu_percent or {}).items()}
         for way in notification.WAYS:
             values |= points(f"{way}_time", self.output.times_us(way))

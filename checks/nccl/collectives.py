@@ -9,6 +9,7 @@ from reframe.core.builtins import parameter, run_before
 from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
 from fabric_checks.reframe_ext.mixins import ProgramMixin
@@ -136,12 +137,12 @@ if kinds_here():  # elsewhere nothing of this is loaded
             if len(ranks) < self.num_tasks:
                 count = f"{len(ranks)} of {self.num_tasks} ranks"
                 text = f"the log of NCCL (NCCL_DEBUG) has {count}: its network is not proven"
-                found = [{"kind": "gpu", "hosts": [], "fault": False, "text": text}]
+                found = [Finding(kind="gpu", severity=Severity.NOTE, text=text, key="gpu log")]
             else:
                 found = gpu_paths.findings(ranks)
                 gpus = {rank: of.address for rank, of in ranks.items()}
                 found += pcie.far_ranks(self._nodes()[0], self.ranks, self.names_of("fabric"), gpus)
-            self._add_findings({each["text"]: each for each in found})
+            self._add_findings(*found)
             if why := gpu_paths.disproof(ranks, self.names_of("fabric")):
                 raise SanityError(why)
 

@@ -5,6 +5,7 @@ from reframe.core.builtins import parameter, run_before
 
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
@@ -140,11 +141,11 @@ class OsuConcurrentLatency(OsuPointToPoint):
         own = {rank.rank: len(rank.cores) for rank in self.ranks if len(rank.cores) == 1}
         crowded = sorted(own if self.benchmark == "latency_mp" else own.keys() & {1})
         if crowded:
-            text_ = (
+            why = (
                 f"rank {crowded[0]} is bound to one core, on which two threads or processes took turns: the values "
                 "measure that, not the network; bind ranks to more cores"
             )
-            self._add_findings({text_: {"kind": "binding", "hosts": [], "fault": False, "text": text_}})
+            self._add_findings(Finding(kind="binding", severity=Severity.SUSPECT, text=why))
         return super().measure(text)
 
 

@@ -37,5 +37,5 @@ def nodes(count=4, **changed):
 
 def texts(findings):
     """Return the texts of findings, which have to be one line each."""
-    assert all(found["text"].isprintable() for found in findings)
-    return [found["text"] for found in findings]
+    assert all(found.text.isprintable() for found in findings)
+    return [found.text for found in findings]

@@ -17,16 +17,16 @@ def clean(count=3):
 
 def test_a_finding_names_host_port_counter_limit_and_source():
     (found,) = port_errors([*clean(), erring(symbol_error=1200)])
-    assert found["text"] == (
+    assert found.text == (
         "node n3: symbol_error of mlx5_0:1 grew by 1200 in 10.0 s, 120 a second: the limit is 120 an hour"
     )
-    assert (found["hosts"], found["port"], found["counter"], found["confirmed"]) == (
-        ["n3"],
+    assert (found.hosts, found.data["port"], found.data["counter"], found.is_fault) == (
+        ("n3",),
         "mlx5_0:1",
         "symbol_error",
         True,
     )
-    assert "NVSentinel" in found["source"]
+    assert "NVSentinel" in found.data["source"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_limits_are_rates(counter, quiet, found):
 
 def test_a_counter_without_a_limit_is_held_to_the_others_and_blames_nobody():
     (found,) = port_errors([*clean(), erring(port_xmit_wait=5000)])
-    assert not found["confirmed"]
+    assert not found.is_fault
     assert texts([found]) == [
         "node n3: port_xmit_wait of mlx5_0:1 grew by 5000; on the other nodes the median is 5, the maximum 5"
     ]

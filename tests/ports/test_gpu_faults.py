@@ -91,8 +91,8 @@ def test_a_fault_is_named_every_time_and_nobody_else(fault):
         nodes = [healthy(each, seed) for each in HOSTS if each != host]
         nodes.append(of_node(parse(file_text(host, generator, **files))))
         found, disproof = said(nccl.log(HOSTS, 8, **log), nodes)
-        blamed = {name for each in found if each["fault"] for name in each["hosts"]}
-        texts = [each["text"] for each in found]
+        blamed = {name for each in found if each.is_fault for name in each.hosts}
+        texts = [each.text for each in found]
         # Ranks in order are far from GPUs in reverse, too.
         assert blamed == {host} and any(text.format(gpu=gpu, other=gpu ^ 1) in each for each in texts), (seed, texts)
         assert (disproof or "").startswith("NCCL went over TCP (Socket) on node " + host) == (fault == "sockets")

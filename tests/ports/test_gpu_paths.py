@@ -13,7 +13,7 @@ SELECTED = "NET/OFI Selected Provider is {} (found 4 nics)\n"
 
 
 def texts(**how):
-    return [each["text"] for each in gpu_paths.findings(ways(**how))]
+    return [each.text for each in gpu_paths.findings(ways(**how))]
 
 
 def at(host, gpu, value, usual):
@@ -43,9 +43,9 @@ def test_one_adapter_for_all_gpus_of_all_nodes_is_no_finding():
 )
 def test_a_gpu_unlike_the_others_is_named_with_its_host(host, gpu, how, value, usual, text):
     found = gpu_paths.findings(ways(**{how: at(host, gpu, value, usual)}))
-    assert {tuple(each["hosts"]) for each in found} == {(host,)}
+    assert {tuple(each.hosts) for each in found} == {(host,)}
     wanted = f"node {host}: GPU {gpu} {text.format(gpu=gpu)}"
-    assert any(each["text"].startswith(wanted) for each in found), found
+    assert any(each.text.startswith(wanted) for each in found), found
 
 
 def test_gpus_in_reverse_are_one_finding_of_their_host():
@@ -87,4 +87,4 @@ def test_a_provider_on_tcp_fails_the_case_also_below_another(provider, is_tcp):
 
 def test_no_gpudirect_anywhere_is_an_observation():
     (found,) = gpu_paths.findings(ways(direct=False))
-    assert not found["fault"] and "no GPU goes by GPUDirect RDMA" in found["text"]
+    assert not found.is_fault and "no GPU goes by GPUDirect RDMA" in found.text

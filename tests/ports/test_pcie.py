@@ -100,14 +100,14 @@ def judged_node(made):
 )
 def test_a_host_unlike_the_others_is_named(how, text):
     named = found(pcie.job(n3=how))
-    assert {tuple(each["hosts"]) for each in named} == {("n3",)} and all(each["fault"] for each in named)
+    assert {tuple(each.hosts) for each in named} == {("n3",)} and all(each.is_fault for each in named)
     assert any(each.startswith(f"node n3: {text}") for each in texts(named)), texts(named)
 
 
 def test_a_host_that_lost_a_device_hides_no_other():
     lost, absent = {"before": {}, "gpus": [0, 1, 2, 3, 4, 6, 7]}, {"gpus": [1, 2, 3, 4, 5, 6, 7]}
     named = found(pcie.job(n3=lost, n5=absent))
-    assert {host for each in named for host in each["hosts"]} == {"n3", "n5"}
+    assert {host for each in named for host in each.hosts} == {"n3", "n5"}
 
 
 def test_two_gpus_that_share_an_adapter_on_one_host_are_named():
@@ -135,12 +135,12 @@ def test_a_snapshot_that_was_cut_says_nothing_of_what_is_missing():
 @pytest.mark.parametrize("count", [1, 2])
 def test_without_a_majority_nobody_is_blamed(count):
     nodes = pcie.job(count, n1={"at": lambda rail: 7 - rail, "share": {3: 0.5}})
-    assert [each for each in found(nodes) if each["fault"]] == []
+    assert [each for each in found(nodes) if each.is_fault] == []
 
 
 def test_a_rail_at_half_on_all_nodes_is_an_observation():
     (named,) = found(pcie.job(**{f"n{at}": {"share": {2: 0.5}} for at in range(1, 9)}))
-    assert not named["fault"] and named["text"] == (
+    assert not named.is_fault and named.text == (
         "nodes n1, n2, n3, n4 and 4 more: mlx5_2:1, the rail of GPU 2, carried 50 % of what each rail of the other "
         "GPUs did"
     )
@@ -164,7 +164,7 @@ def test_ranks_far_from_their_gpus_on_one_host_are_named():
     (text,) = texts(judged.far_ranks(pcie.job(), places, IB, gpus))
     assert text.startswith("node n6: rank 40 runs at NUMA node 1, its GPU 0000:1b:00.0 is at NUMA node 0; near on most")
     (seen,) = judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, number: 7 - number), IB, gpus)
-    assert not seen["fault"] and seen["text"].startswith("on all nodes ranks run far from their GPUs: on n1 rank 0 ")
+    assert not seen.is_fault and seen.text.startswith("on all nodes ranks run far from their GPUs: on n1 rank 0 ")
     assert judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, _number: "0-15"), IB, gpus) == []
 
 

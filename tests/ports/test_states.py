@@ -32,15 +32,15 @@ def test_a_port_that_differs_from_most_is_named(about, text):
     usual = {"pcie": "16.0 GT/s x16", "numa": 0}
     job = [node(f"n{i}", verbs(**usual)) for i in (1, 2, 4)] + [node("n3", verbs(**usual | about))]
     (found,) = port_outliers(job)
-    assert found["text"] == f"node n3: {what} of mlx5_0:1 is {own}, on the other nodes {most}"
-    assert found["hosts"] == ["n3"] and found["confirmed"]
+    assert found.text == f"node n3: {what} of mlx5_0:1 is {own}, on the other nodes {most}"
+    assert found.hosts == ("n3",) and found.is_fault
 
 
 def test_values_without_a_majority_blame_nobody():
     (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500)), node("n3", verbs(mtu=9000))])
-    assert found["text"] == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096; n3: 9000"
+    assert found.text == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096; n3: 9000"
     (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500))])
-    assert found["text"] == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found["confirmed"]
+    assert found.text == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found.is_fault
 
 
 def test_ports_that_carry_nothing_of_their_own_are_left_out():
@@ -51,7 +51,7 @@ def test_ports_that_carry_nothing_of_their_own_are_left_out():
 def test_a_link_below_the_rate_of_the_systems_file():
     job = [node("n1", verbs()), node("n2", verbs(rate_MBps=12500.0))]
     (found,) = slow_links(job, 25000.0, lambda each: each.name.startswith("mlx5"))
-    assert found["text"] == "node n2: mlx5_0:1 runs at 100 Gbit/s (4X); the system's file says 25000 MB/s"
+    assert found.text == "node n2: mlx5_0:1 runs at 100 Gbit/s (4X); the system's file says 25000 MB/s"
     assert slow_links(job, None, lambda _: True) == [] == slow_links(job, 25000.0, lambda _: False)
 
 
@@ -66,10 +66,10 @@ def test_hosts_that_are_set_otherwise():
         "node n3: governor is powersave, on the other nodes performance",
         "node n4: binding is none, on the other nodes 1 CPU",
     ]
-    assert all(each["kind"] == "host" and each["confirmed"] for each in found)
+    assert all(each.kind == "host" and each.is_fault for each in found)
 
 
 def test_a_high_load_blames_nobody():
     (found,) = host_outliers([*nodes(3), node("n4", load=9.0)], {})
-    assert found["text"] == "node n4: the load before the case is 9; the median is 0.1" and not found["confirmed"]
+    assert found.text == "node n4: the load before the case is 9; the median is 0.1" and not found.is_fault
     assert host_outliers([node("n1"), node("n2", load=9.0)], {}) == []

@@ -35,13 +35,13 @@ def test_segments_that_a_busy_machine_sends_again_are_not_lost():
     # Segments that are not taken back are lost, but 12 packets of 45 segments are 12 events, and 2 are 2.
     lost = late | {"TCPDSACKRecvSegs": 22}
     assert lost_segments(nodes(n1=near, n2=lost, n3=quiet, n4=other)) == []
-    assert only(n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555})["hosts"]
+    assert only(n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555}).hosts
 
 
 def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
     found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
-    assert found["hosts"] == ["n3"] and found["confirmed"]
-    assert found["text"] == (
+    assert found.hosts == ("n3",) and found.is_fault
+    assert found.text == (
         "node n3: segments that it sends were lost: up to 1 % of the TCP segments of a node; 1000 were retransmitted, "
         "most by n3; missed mostly by n4 (TCPOFOQueue 910)"
     )
@@ -68,25 +68,25 @@ LOSSY, OTHER = {"RetransSegs": 900, "TCPOFOQueue": 310}, {"RetransSegs": 300, "T
 )
 def test_the_way_of_lost_segments_is_named(changed, text):
     found = only(**changed)
-    assert found["hosts"] == ["n3"] and found["text"].startswith(text)
-    assert found["counter"] == ("InCsumErrors" if "checksum" in text else "RetransSegs")
+    assert found.hosts == ("n3",) and found.text.startswith(text)
+    assert found.data["counter"] == ("InCsumErrors" if "checksum" in text else "RetransSegs")
 
 
 def test_between_two_hosts_both_are_named():
     found = only(2, n1={"RetransSegs": 1000}, n2={"TCPOFOQueue": 300})
-    assert found["hosts"] == ["n1", "n2"] and found["text"].startswith("between n1 and n2: segments were lost")
+    assert found.hosts == ("n1", "n2") and found.text.startswith("between n1 and n2: segments were lost")
 
 
 def test_what_is_lost_between_two_of_many_hosts_blames_nobody():
     """As where the queue of one overflows: a link that loses has other partners, too."""
     found = only(n1={"RetransSegs": 271, "TCPOFOQueue": 60}, n4={"TCPOFOQueue": 460}, n2={"TCPOFOQueue": 171})
-    assert found["hosts"] == ["n1", "n4"] and not found["confirmed"]
+    assert found.hosts == ("n1", "n4") and not found.is_fault
 
 
 def test_loss_everywhere_blames_nobody():
     busy = {"RetransSegs": 1000, "TCPOFOQueue": 300}
     found = only(n1=busy, n2=busy, n3=busy, n4=busy)
-    assert found["hosts"] == [] and not found["confirmed"] and "no host stands out" in found["text"]
+    assert found.hosts == () and not found.is_fault and "no host stands out" in found.text
 
 
 @pytest.mark.parametrize("count", [3, 4, 8, 64])

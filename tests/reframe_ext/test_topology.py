@@ -70,14 +70,14 @@ def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
 def test_what_is_broken_or_lacks_all_nodes_is_not_used_and_is_one_line(tmp_path, answer, text):
     known, (note,) = Check(tmp_path, answer=answer).known_fabric(HOSTS)
     assert known is None
-    assert note["kind"] == "topology" and not note["fault"]
+    assert note["kind"] == "topology" and note["severity"] == "note"
     assert note["text"].startswith("the topology is not used: ") and text in note["text"]
     assert "\n" not in note["text"] and "\x1b" not in note["text"]
 
 
 def test_a_topology_that_lacks_nodes_is_used_for_the_others_and_says_which_it_lacks(tmp_path):
     known, (note,) = Check(tmp_path, answer=SLURM.replace("n[0-15]", "n[0-12],n15")).known_fabric(HOSTS)
-    assert known.switches == ("leaf1", "leaf2") and not note["fault"]
+    assert known.switches == ("leaf1", "leaf2") and note["severity"] == "note"
     lacks = "Slurm's topology lacks 2 of the job's 32 nodes: n13, n14; update it"
     assert note["text"] == f"the topology is used for the other nodes: {lacks}"
 

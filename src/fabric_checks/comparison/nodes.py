@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 from scipy.special import betaincinv
 
+from fabric_checks.records.findings import parsed
 from fabric_checks.records.record import case_name, is_success
 
 #: The fields of records that this needs.
@@ -83,12 +84,12 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
     found: dict[tuple[str, str], Node] = {}
     for row in frame.unique(_RUN, keep="last", maintain_order=True).iter_rows(named=True):
         names = _data(row, "nodelist") or []
-        findings = [each for each in _data(row, "findings") or [] if each.get("fault") and each.get("hosts")]
+        findings = [each for each in parsed(_data(row, "findings") or ()) if each.is_fault and each.hosts]
         bad = not is_success(row["case_result"])
         ports = (_data(row, "ports") or {}).get("nodes", {})
         for name in names:
             node = found.setdefault((row["system"], name), Node(row["system"], name, row["time"], row["time"]))
-            _add(node, row, [each["text"] for each in findings if each["hosts"] == [name]], bad and not findings)
+            _add(node, row, [each.text for each in findings if each.hosts == (name,)], bad and not findings)
             _add_ports(node, ports.get(name, {}))
     by_system: dict[str, list[Node]] = {}
     for node in found.values():

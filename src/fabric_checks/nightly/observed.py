@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
+from fabric_checks.core.finding import Finding as CoreFinding
 from fabric_checks.core.text import count_text, first_of, names_text, sentence, value_text
 from fabric_checks.nightly import sight
 from fabric_checks.nightly.model import Finding, Night
 from fabric_checks.records import runs
+from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, case_name, is_success, never_began
 from fabric_checks.records.runs import Case, Session
 
@@ -149,36 +150,26 @@ def observed(night: Night, session: Session) -> Night:
     )
 
 
-def _loss(found: Mapping[str, Any]) -> float | None:
-    """Return the loss of a part: the share that is missing, or microseconds of latency; None without a number."""
-    if found.get("excess_us") is not None:
-        return max(float(found["excess_us"]), 0.0) or None
-    return None if found.get("share") is None else max(1 - float(found["share"]), 0.0)
-
-
-def _sign(found: Mapping[str, Any], what: str) -> tuple[str, float]:
-    """Return the sign of a slow part, see :class:`Finding`; :param what: the name of the part."""
-    kind = found.get("kind")
-    if kind in PORTS:
-        # Numbers of errors differ from night to night: without them, only another counter or port is another sign.
-        return f"{kind} {what}: {_without_numbers(found['text'])}", 0.0
-    return f"{kind} {what}{'' if found.get('excess_us') is None else ', us'}", _loss(found) or 0.0
+def _sign(found: CoreFinding) -> tuple[str, float]:
+    """Return the sign of a slow part, see :class:`Finding`."""
+    in_us = found.size is not None and found.size_unit == "us"
+    return f"{found.key}{', us' if in_us else ''}", found.size or 0.0
 
 
 #: What the analysis of a case is certain of, with the name of the case.
-_Seen = tuple[str, Mapping[str, Any]]
+_Seen = tuple[str, CoreFinding]
 
 
 def _blamed(by_case: Mapping[str, Sequence[Record]]) -> list[Finding]:
     """Return a finding for each node, path, cable and switch that the analysis of some case is certain of."""
     seen: dict[tuple[tuple[str, ...], str], list[_Seen]] = {}  # by hosts and, where there are none, by part
     for name, records in by_case.items():
-        for found in records[0]["findings"] or ():
-            if found.get("fault"):
-                hosts = tuple(sorted(set(found.get("hosts") or ())))
-                part = "" if hosts else str(found.get("part") or found["text"])
+        for found in findings_of(records[0]):
+            if found.is_fault:
+                hosts = tuple(sorted(set(found.hosts)))
+                part = "" if hosts else found.part or found.key
                 seen.setdefault((hosts, part), []).append((name, found))
-    signs = {key: [_sign(found, key[1] or " ".join(key[0])) for _, found in of_key] for key, of_key in seen.items()}
+    signs = {key: [_sign(found) for _, found in of_key] for key, of_key in seen.items()}
     for key in [(hosts, part) for hosts, part in seen if len(hosts) > 1]:
         # A path to a node that is slow itself is one of its symptoms.
         ends = [((host,), "") for host in key[0] if ((host,), "") in seen]
@@ -193,7 +184,7 @@ def _fault(hosts: tuple[str, ...], part: str, seen: Sequence[_Seen], signs: Iter
     """Return one finding of all that is seen on some hosts or a part: the slow paths, and the errors of their ports."""
     subject = part or _subject(hosts)
     slow, of_ports = (
-        list(dict.fromkeys(found["text"] for _, found in seen if (found.get("kind") in PORTS) == is_of_ports))
+        list(dict.fromkeys(found.text for _, found in seen if (found.kind in PORTS) == is_of_ports))
         for is_of_ports in (False, True)
     )
     first = (slow or of_ports)[0]
@@ -202,13 +193,13 @@ def _fault(hosts: tuple[str, ...], part: str, seen: Sequence[_Seen], signs: Iter
     title, rest = _cut(first if is_named else f"{subject} is slow: {first}")
     alone = [] if slow else ["no slow path was found with it"]
     more = [f"more: fabric-checks show --node {hosts[0]}"] if of_ports and len(hosts) == 1 else []
-    texts = dict.fromkeys((*slow, *(text for _, found in seen for text in found.get("details") or ()), *of_ports))
+    texts = dict.fromkeys((*slow, *(text for _, found in seen for text in found.details), *of_ports))
     texts.pop(first, None)
     cases = list(dict.fromkeys(case for case, _ in seen))
     sizes: dict[str, float | None] = {}
-    for kind in {str(found.get("kind")) for _, found in seen}:
+    for kind in {found.kind for _, found in seen}:
         if sight.is_limited(kind):
-            losses = [_loss(found) for _, found in seen if found.get("kind") == kind]
+            losses = [found.size for _, found in seen if found.kind == kind]
             sizes[kind] = min((loss for loss in losses if loss is not None), default=None)
     return Finding(
         title=title,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.ports.changes import NodeChange, PortChange
 from fabric_checks.ports.outliers import finding
 
@@ -56,9 +56,9 @@ ERRORS = re.compile(r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|r
 TIMES_OTHERS, AT_LEAST, FEWEST_OTHERS = 10, 100, 3
 
 
-def port_errors(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
+def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return a finding for each counter of a port that grew above its limit, or far more than on the other nodes."""
-    found: list[dict[str, Any]] = []
+    found: list[Finding] = []
     for node in nodes:
         for name, change in sorted(node.ports.items()):
             for counter, growth in sorted(change.grown.items()):
@@ -69,7 +69,7 @@ def port_errors(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
     return found
 
 
-def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[dict[str, Any]]:
+def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[Finding]:
     limit = LIMITS[counter]
     if limit.per_s:
         from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and needed where a counter grew)
@@ -82,6 +82,7 @@ def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[d
         [node.node],
         f"node {node.node}: {counter} of {name} grew by {growth} in {node.seconds:.1f} s, {rate:.3g} a second: "
         f"{'the limit is ' if limit.per_s else ''}{limit.text}",
+        f"{name} {counter}",
         port=name,
         counter=counter,
         growth=growth,
@@ -89,9 +90,7 @@ def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[d
     )
 
 
-def _outlier(
-    nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int
-) -> Iterator[dict[str, Any]]:
+def _outlier(nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int) -> Iterator[Finding]:
     others = [
         change.grown.get(counter, 0)
         for other in nodes
@@ -103,7 +102,8 @@ def _outlier(
             [node.node],
             f"node {node.node}: {counter} of {name} grew by {growth}; on the other nodes the median is "
             f"{median(others):.0f}, the maximum {max(others)}",
-            confirmed=False,
+            f"{name} {counter}",
+            severity=Severity.SUSPECT,
             port=name,
             counter=counter,
             growth=growth,

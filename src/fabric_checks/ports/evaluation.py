@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import errors, pcie, states, tcp, transport
 from fabric_checks.ports.changes import NodeChange
@@ -18,12 +19,12 @@ from fabric_checks.ports.outliers import finding, nodes_text
 class Evaluation:
     """The evaluation of a case.
 
-    :param findings: objects with kind, hosts, confirmed and text. :param disproof: why the case fails, or None.
+    :param findings: what the ports and hosts show. :param disproof: why the case fails, or None.
     :param values: of the metrics :data:`.transport.OF_RAILS`, if there are rails.
     :param record: the part of its record: see :func:`record_of`.
     """
 
-    findings: list[dict[str, Any]]
+    findings: list[Finding]
     disproof: str | None
     values: dict[str, float]
     record: dict[str, Any]
@@ -109,11 +110,12 @@ def record_of(
     } | ({"gpus": {host: {str(at): list(of[at]) for at in of} for host, of in near.items()}} if near else {})
 
 
-def _unknown(unknown: Mapping[str, str]) -> list[dict[str, Any]]:
+def _unknown(unknown: Mapping[str, str]) -> list[Finding]:
     reasons: dict[str, list[str]] = {}
     for node, why in unknown.items():
         reasons.setdefault(why, []).append(node)
-    return [
-        finding("wire", hosts, f"{nodes_text(hosts)}: nothing is known about the ports: {why}", confirmed=False)
-        for why, hosts in reasons.items()
-    ]
+    found = []
+    for why, hosts in reasons.items():
+        text = f"{nodes_text(hosts)}: nothing is known about the ports: {why}"
+        found.append(finding("wire", hosts, text, "unknown", severity=Severity.NOTE))
+    return found

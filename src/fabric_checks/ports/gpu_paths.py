@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.parsers.nccl_debug import SOCKET, RankNetwork
 from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike
@@ -33,7 +33,7 @@ def disproof(ranks: Mapping[int, RankNetwork], fabric: Sequence[str]) -> str | N
     )
 
 
-def findings(ranks: Mapping[int, RankNetwork]) -> list[dict[str, Any]]:
+def findings(ranks: Mapping[int, RankNetwork]) -> list[Finding]:
     """Return what stands out: hosts unlike the others, and adapters that GPUs share while others idle.
 
     :param ranks: by rank; those that send to no other node tell nothing about adapters.
@@ -65,7 +65,7 @@ def _direct(of: RankNetwork) -> str:
 
 def _unlike(
     hosts: Mapping[str, Mapping[int, RankNetwork]], value_of: Callable[[RankNetwork], str], verb: str, of_what: str
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same number."""
     values = {
         host: {device: value for device, way in of.items() if (value := value_of(way))} for host, of in hosts.items()
@@ -75,11 +75,11 @@ def _unlike(
         device, (value, most) = next(iter(other.items()))
         more = f" ({count_text(len(other), 'GPU')} of {len(hosts[host])} differ)" if len(other) > 1 else ""
         text = f"node {host}: GPU {device} {verb.format(value)}, on most nodes it {verb.format(most)}{more}"
-        found.append(finding("gpu", [host], text, about=of_what))
+        found.append(finding("gpu", [host], text, of_what))
     return found
 
 
-def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[dict[str, Any]]:
+def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
     """Return a finding for GPUs that share an adapter, while other GPUs of the node have one alone."""
     found: dict[str, list[str]] = {}
     for host, of in sorted(hosts.items()):
@@ -94,15 +94,15 @@ def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[dict[str, An
                 f"GPUs {names_text([str(each) for each in users[name]], MOST_SHOWN)} share {name}", []
             ).append(host)
     return [
-        finding("gpu", named, f"{nodes_text(named)}: {what}, while others have an adapter alone", about="of adapters")
+        finding("gpu", named, f"{nodes_text(named)}: {what}, while others have an adapter alone", "shared adapters")
         for what, named in found.items()
     ]
 
 
-def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[dict[str, Any]]:
+def _not_direct(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
     """Return an observation if no GPU of any node reaches its adapter directly."""
     ways = [of.direct for each in hosts.values() for of in each.values() if of.direct is not None]
     if not ways or any(ways):
         return []
     text = "no GPU goes by GPUDirect RDMA: all bytes between nodes go through the host's memory"
-    return [finding("gpu", sorted(hosts), text, confirmed=False)]
+    return [finding("gpu", sorted(hosts), text, "GPUDirect", severity=Severity.SUSPECT)]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 
 Value = TypeVar("Value")
@@ -14,13 +15,26 @@ Value = TypeVar("Value")
 MOST_SHOWN = 4
 
 
-def finding(kind: str, hosts: Sequence[str], text: str, *, confirmed: bool = True, **more: Any) -> dict[str, Any]:
-    """Return a finding as a record has it.
+def finding(
+    kind: str,
+    hosts: Sequence[str],
+    text: str,
+    about: str = "",
+    *,
+    severity: Severity = Severity.FAULT,
+    advice: str = "",
+    **data: Any,
+) -> Finding:
+    """Return a finding about hosts.
 
-    :param kind: ``port``, ``rail``, ``host`` or ``wire``. :param hosts: the nodes that are to blame, or are involved.
-    :param confirmed: whether it is certain enough for somebody to look at it.
+    :param kind: ``port``, ``rail``, ``host``, ``gpu`` or ``wire``. :param hosts: those that are to blame, or involved.
+    :param about: what distinguishes it from others of its kind there, such as a port and its counter.
     """
-    return {"kind": kind, "hosts": list(hosts), "confirmed": confirmed, "fault": confirmed, "text": text} | more
+    key = " ".join(filter(None, (kind, *sorted(hosts), about)))
+    part = nodes_text(hosts) if len(hosts) == 1 else ""
+    return Finding(
+        kind=kind, severity=severity, text=text, part=part, hosts=tuple(hosts), key=key, advice=advice, data=data
+    )
 
 
 def usual(values: Mapping[str, Value]) -> Value | None:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from operator import eq
 from statistics import median
-from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 from fabric_checks.ports.changes import NodeChange
@@ -84,7 +84,7 @@ def _served(near: Mapping[int, Sequence[str]]) -> dict[str, dict[int, float]]:
     return found
 
 
-def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[str, Any]]:
+def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
     """Return what stands out: devices that are missing or have fewer lanes, and GPUs that are at other adapters.
 
     :param nodes: of the job. :param fabric: patterns of the ports that the system's file names.
@@ -104,17 +104,16 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[st
 
 def _missing(
     nodes: Sequence[NodeChange], parts: Mapping[str, Mapping[str, Sequence[str]]], gpus: Gpus
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """Return a finding for each node that has lost devices during the case, and for each that has fewer than most."""
     known = {name: path[-1] for of in parts.values() for name, path in of.items()}
     on_most = [name for name in known if usual({node: name in of for node, of in parts.items()})]
     count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
-    remedy = "look whether lspci lists it, and at the kernel's log"
     found = []
     for node in nodes:
         if node.lost:
             text = f"{names_text(node.lost, MOST_SHOWN)} was there before the case and is missing after it"
-            found.append(finding("host", [node.node], f"node {node.node}: {text}; {remedy}"))
+            found.append(_lacking(node.node, node.lost, text))
             continue
         absent = [f"{name} ({known[name]})" for name in on_most if name not in parts[node.node]]
         if node.host.gpus and node.node not in gpus:  # which of them is unknown
@@ -123,11 +122,17 @@ def _missing(
                 absent.insert(0, f"{count_text(count - len(node.host.gpus), 'GPU')} of {count}")
         if absent:
             text = f"{names_text(absent, MOST_SHOWN)} is missing, on most nodes it is there"
-            found.append(finding("host", [node.node], f"node {node.node}: {text}; {remedy}"))
+            found.append(_lacking(node.node, absent, text))
     return found
 
 
-def _fewer_lanes(hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Sequence[str]]]) -> list[dict[str, Any]]:
+def _lacking(host: str, parts: Sequence[str], text: str) -> Finding:
+    names = " ".join(part.partition(" (")[0] for part in parts)
+    remedy = "look whether lspci lists it, and at the kernel's log"
+    return finding("host", [host], f"node {host}: {text}; {remedy}", f"missing {names}")
+
+
+def _fewer_lanes(hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Sequence[str]]]) -> list[Finding]:
     """Return a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
 
     Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its port.
@@ -147,7 +152,7 @@ def _fewer_lanes(hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Seq
                 f"node {host}: the PCIe link of {names_text(devices, MOST_SHOWN)} has {count_text(lanes, 'lane')} at "
                 f"{address}, on most nodes {most}; look at its slot, riser or cable"
             )
-            found.append(finding("host", [host], text))
+            found.append(finding("host", [host], text, f"lanes at {address}"))
     return found
 
 
@@ -157,7 +162,7 @@ def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> 
     return {part: min(of, key=lambda link: link[0]) for part, of in links.items() if of}
 
 
-def _elsewhere(near: Nearest) -> list[dict[str, Any]]:
+def _elsewhere(near: Nearest) -> list[Finding]:
     """Return a finding for each host whose GPUs are near other adapters than on most hosts."""
     known = {host: {number: names for number, names in of.items() if names} for host, of in near.items()}
     found = []
@@ -172,7 +177,7 @@ def _elsewhere(near: Nearest) -> list[dict[str, Any]]:
             usually = {usual({node: of[mate] for node, of in known.items() if mate in of}) for mate in sharing}
             if len(sharing) > len(names) and len(usually) == len(sharing):
                 text = f"{_gpus_text(sharing)} share {names_text(names, MOST_SHOWN)}, on most nodes they do not"
-        found.append(finding("gpu", [host], f"node {host}: {text}", about="of its adapters"))
+        found.append(finding("gpu", [host], f"node {host}: {text}", "nearest adapters"))
     return found
 
 
@@ -180,7 +185,7 @@ def _gpus_text(numbers: Sequence[int]) -> str:
     return f"GPU{'s' if len(numbers) > 1 else ''} {names_text([str(number) for number in numbers], MOST_SHOWN)}"
 
 
-def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[dict[str, Any]]:
+def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[Finding]:
     """Return a finding for each rail of a GPU that carried much less than those of the other GPUs of its node.
 
     Collectives between all GPUs use their rails alike. It is a finding if the rails of most nodes carried the same,
@@ -205,7 +210,8 @@ def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> li
             f"{100 * min(part[host][name] for host in hosts):.0f} % of what each rail of the other GPUs did"
             f"{'; on most nodes they carried the same' if most_even else ''}"
         )
-        found.append(finding("rail", hosts, text, confirmed=most_even, port=name))
+        severity = Severity.FAULT if most_even else Severity.SUSPECT
+        found.append(finding("rail", hosts, text, f"{name} uneven", severity=severity, port=name))
     return found
 
 
@@ -221,7 +227,7 @@ def far_ranks(
     ranks: Sequence[RankPlace],
     fabric: Sequence[str],
     gpus: Mapping[int, str] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """Return a finding for each host with ranks at other NUMA nodes than their GPU, or than every adapter.
 
     It is one if the ranks of the same number on most hosts are near; that all hosts have ranks far from their GPUs is
@@ -254,10 +260,10 @@ def far_ranks(
         far = [number for number, (is_near, _) in other.items() if not is_near]
         if far:
             text = f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])} ranks)"
-            found.append(finding("host", [host], text))
+            found.append(finding("host", [host], text, "far ranks"))
     if gpus and near and not found and not any(all(of.values()) for of in near.values()):
         host, of = next(iter(near.items()))
         first = next(number for number in of if not of[number])
         text = f"on all nodes ranks run far from their GPUs: on {host} {where[host, first]}"
-        found.append(finding("host", sorted(near), text, confirmed=False))
+        found.append(finding("host", sorted(near), text, "far ranks", severity=Severity.SUSPECT))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.ports.changes import NodeChange
 from fabric_checks.ports.outliers import finding, nodes_text, usual
@@ -36,9 +37,9 @@ SAME: tuple[tuple[str, Callable[[Port], Any]], ...] = (
 )
 
 
-def port_outliers(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
+def port_outliers(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return a finding for each state in which a port differs from most ports of its name."""
-    found: list[dict[str, Any]] = []
+    found: list[Finding] = []
     for name in sorted({name for node in nodes for name in node.ports}):
         ports = {node.node: node.ports[name].port for node in nodes if name in node.ports}
         if all(port.stacked for port in ports.values()):
@@ -49,9 +50,7 @@ def port_outliers(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
     return found
 
 
-def slow_links(
-    nodes: Sequence[NodeChange], link_MBps: float | None, carries: Callable[[Port], bool]
-) -> list[dict[str, Any]]:
+def slow_links(nodes: Sequence[NodeChange], link_MBps: float | None, carries: Callable[[Port], bool]) -> list[Finding]:
     """Return a finding for each port of the fabric that is up below the rate in the system's file.
 
     :param carries: whether a port is of the fabric.
@@ -67,18 +66,19 @@ def slow_links(
             "port",
             hosts,
             f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps or 0:g} MB/s",
+            f"{name} below the link rate",
             port=name,
         )
         for (name, rate), hosts in found.items()
     ]
 
 
-def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[dict[str, Any]]:
+def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[Finding]:
     """Return a finding for each setting of a host that differs within the job.
 
     :param bindings: to how many CPUs each rank of a node is bound, in words, by node.
     """
-    found: list[dict[str, Any]] = []
+    found: list[Finding] = []
     for key in sorted({key for node in nodes for key in node.host.settings}):
         values = {node.node: node.host.settings[key] for node in nodes if key in node.host.settings}
         found += _outliers("host", key.replace("_kHz", "").replace("_", " "), values)
@@ -86,7 +86,7 @@ def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> l
     return [*found, *_high_loads(nodes)]
 
 
-def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterator[dict[str, Any]]:
+def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterator[Finding]:
     """Yield a finding for each value that is not that of most nodes, or one for all if no value is."""
     hosts_of: dict[str, list[str]] = {}
     for node, value in values.items():
@@ -96,14 +96,16 @@ def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> I
     most = usual(values)
     if most is None:
         groups = "; ".join(f"{names_text(hosts)}: {value}" for value, hosts in sorted(hosts_of.items()))
-        yield finding(kind, list(values), f"{what} differs between the nodes: {groups}", confirmed=False, **more)
+        text = f"{what} differs between the nodes: {groups}"
+        yield finding(kind, list(values), text, what, severity=Severity.SUSPECT, **more)
         return
     for value, hosts in sorted(hosts_of.items()):
         if value != str(most):
-            yield finding(kind, hosts, f"{nodes_text(hosts)}: {what} is {value}, on the other nodes {most}", **more)
+            text = f"{nodes_text(hosts)}: {what} is {value}, on the other nodes {most}"
+            yield finding(kind, hosts, text, what, **more)
 
 
-def _high_loads(nodes: Sequence[NodeChange]) -> Iterator[dict[str, Any]]:
+def _high_loads(nodes: Sequence[NodeChange]) -> Iterator[Finding]:
     """Yield a finding for each host with other work; load fluctuates, so that nobody is blamed for it."""
     loads = {node.node: node.load_before for node in nodes if node.load_before is not None}
     if len(loads) < FEWEST:
@@ -112,4 +114,4 @@ def _high_loads(nodes: Sequence[NodeChange]) -> Iterator[dict[str, Any]]:
     for node, load in loads.items():
         if load > usual_load + MORE_LOAD:
             text = f"node {node}: the load before the case is {load:g}; the median is {usual_load:g}"
-            yield finding("host", [node], text, confirmed=False)
+            yield finding("host", [node], text, "load", severity=Severity.SUSPECT)

@@ -12,8 +12,8 @@ them alone rather overflowed a queue, for a link has other partners too: nobody 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.ports.changes import NodeChange
 from fabric_checks.ports.outliers import finding, nodes_text
 
@@ -31,7 +31,7 @@ BROKEN_AT_LEAST = 3
 SCORE, TIMES_NEXT, TIMES_THIRD = 0.7, 1.8, 1.4
 
 
-def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
+def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return the finding that segments of TCP were lost, and where; none if they were not, or are not counted."""
     again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
     broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
@@ -56,16 +56,12 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[dict[str, Any]]:
         text = f"between {' and '.join(hosts)}: segments {what}"
     else:
         text = f"segments {what} on {nodes_text(too_many or [n for n in broken if broken[n]])}, and no host stands out"
-    return [
-        finding(
-            "port",
-            hosts,
-            f"{text}: up to {100 * share:.2g} % of the TCP segments of a node; {counted}",
-            confirmed=len(hosts) == 1 or 0 < len(hosts) == len(nodes),
-            counter="InCsumErrors" if is_broken else "RetransSegs",
-            growth=sum(again.values()),
-        )
-    ]
+    counter = "InCsumErrors" if is_broken else "RetransSegs"
+    is_certain = len(hosts) == 1 or 0 < len(hosts) == len(nodes)
+    text = f"{text}: up to {100 * share:.2g} % of the TCP segments of a node; {counted}"
+    severity = Severity.FAULT if is_certain else Severity.SUSPECT
+    growth = sum(again.values())
+    return [finding("port", hosts, text, counter, severity=severity, counter=counter, growth=growth)]
 
 
 def _sent_again(node: NodeChange) -> int:

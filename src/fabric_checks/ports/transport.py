@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text, names_text
 from fabric_checks.ports.changes import NodeChange, PortChange
@@ -88,19 +88,18 @@ def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], by_others: i
     return f"MPI uses {'TCP' if kinds == {'interface'} else 'another network'}"
 
 
-def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[dict[str, Any]]:
+def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
     """Return the finding that ports of the named network do not count their bytes, so that nothing is proven."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         for name, change in node.ports.items():
             if is_of(change.port, fabric) and change.sent_B is None:
                 found.setdefault(f"{name}: {change.why_uncounted}", []).append(node.node)
-    return [
-        finding(
-            "wire", hosts, f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}", confirmed=False
-        )
-        for why, hosts in found.items()
-    ]
+    notes = []
+    for why, hosts in found.items():
+        text = f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}"
+        notes.append(finding("wire", hosts, text, "uncounted", severity=Severity.NOTE))
+    return notes
 
 
 def _moves(change: PortChange) -> int:
@@ -137,7 +136,7 @@ def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 def idle_rails(
     shares: Mapping[str, Mapping[str, float]], gpus: Mapping[str, Mapping[str, str]] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """Return a finding for each rail that carried next to nothing while another did.
 
     :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node and rail.
@@ -160,6 +159,7 @@ def idle_rails(
                 hosts,
                 f"{who}: {name}{gpu} is idle: it carried {100 * shares[hosts[0]][name]:.2g} % of what the "
                 f"{len(rest) + 1} rails of a node moved, {best} {100 * rest[best]:.0f} %",
+                f"{name} idle",
                 port=name,
             )
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 Record = Mapping[str, Any]
 
@@ -72,18 +72,6 @@ class MetricFacts:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class _Finding(TypedDict):
-    kind: str
-    text: str  # the finding in words
-
-
-class Finding(_Finding, total=False):
-    """Describe a cause that an analysis found. Each kind may have more members."""
-
-    fault: bool  # whether the hosts, or the path between them, are certainly slow
-    hosts: list[str]
-
-
 @dataclass(slots=True)
 class Facts:
     """Collect the facts of a run of a check. The mixins that are named fill them; ReFrame logs them as plain data."""
@@ -141,8 +129,11 @@ class Facts:
     binding: str | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
     # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
-    # The checks themselves, ProgramMixin and EvidenceMixin.
-    findings: list[Finding] | None = None
+    # The checks themselves and EvidenceMixin: what an analysis found, as `core.finding.Finding.as_dict` gives it.
+    findings: list[dict[str, Any]] | None = None
+    # The checks themselves: the smallest faults that the run would have named, by part: of a `node`, `pair`, `cable`
+    # or `leaf` the share of the bandwidth that is lost, with `_us` the latency; null where none would have been.
+    limits: dict[str, float | None] | None = None
 
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it, not copied: ReFrame asks for it at every line of its log."""

@@ -63,12 +63,13 @@ _SHAPES: dict[str, tuple[str, Any]] = {
         },
     ),
     "findings": (
-        "a list of objects with text, hosts that are strings, fault that is true or false, and numbers",
+        "a list of objects with kind, severity and text, and perhaps part, hosts, size, key, advice and details",
         [
-            {"text": str, "kind?": str, "hosts?": (None, [str]), "fault?": bool}
-            | dict.fromkeys(("share?", "excess_us?"), (None, _NUMBER))
+            dict.fromkeys(("text", "kind?", "severity?", "size_unit?", "key?", "advice?"), str)
+            | {"part?": (None, str), "hosts?": (None, [str]), "details?": [str], "size?": _NUMBER}
         ],
     ),
+    "limits": ("an object with a number or null for each part", {_EACH: (None, _NUMBER)}),
     "compared": (
         "an object with metric, quantity, unit and values by layout",
         {"metric": str, "quantity": str, "unit": str, "values": {_SOME: _NUMBER}},

@@ -12,8 +12,10 @@ import polars as pl
 
 from fabric_checks.analysis.statistics import bootstrap
 from fabric_checks.comparison.verdicts import MIN_RUNS
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.plugins import systems_of_machines
 from fabric_checks.core.text import clean
+from fabric_checks.records.findings import parsed
 from fabric_checks.records.record import FIELDS, is_success
 from fabric_checks.records.series import series
 from fabric_checks.report.values import Failure, Results, Value, case_text, parameters_of
@@ -86,7 +88,7 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
             sessions[machine][clean(session)] = None
     failures: list[Failure] = []
     cases = dict.fromkeys(machines, (0, 0))
-    findings: dict[str, dict[tuple[str, str, str], None]] = {}
+    findings: dict[str, dict[tuple[str, Severity, str], None]] = {}
     for row in latest.iter_rows(named=True):
         machine, case, result = row["machine"], case_text(row), row["case_result"]
         is_bad = not is_success(result) and result != "skip"
@@ -95,8 +97,8 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
         if is_bad or result == "xfail":
             why = clean(row["fail_reason"] or "the record gives no reason")
             failures.append(Failure(machine, case, why, row["time"], result == "xfail"))
-        for finding in json.loads(row["findings"] or "[]"):
-            findings.setdefault(machine, {})[case, clean(finding.get("kind", "")), clean(finding["text"])] = None
+        for finding in parsed(json.loads(row["findings"] or "[]")):
+            findings.setdefault(machine, {})[case, finding.severity, clean(finding.text)] = None
     not_offered: dict[str, dict[str, str]] = {}
     for machine, text in frame.select("machine", "not_offered").unique(maintain_order=True).iter_rows():
         suites = json.loads(text or "{}")

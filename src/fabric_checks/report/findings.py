@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import (
     count_text,
     first_of,
@@ -20,14 +21,10 @@ from fabric_checks.core.text import (
     value_text,
 )
 from fabric_checks.records import runs
+from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
 
-#: Findings of these kinds describe a machine, or an effect that did not repeat, and blame nothing.
-DESCRIBING = (
-    *("not repeated", "slowest pair", "plateaus", "sharing", "limits", "not measured", "by switch", "groups"),
-    *("protocol switch", "blocking wait"),
-)
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
 #: So many failed cases are all named.
@@ -54,37 +51,31 @@ def case_text(record: Record) -> str:
 
 
 def findings(session: Session) -> list[Finding]:
-    """Return the problems of a run: errors, findings that blame, failed cases, missed references, and warnings.
-
-    Findings of the kinds :data:`DESCRIBING`, such as a change of protocol, are left out.
-    """
+    """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and warnings."""
     missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
     explained = {case_name(record) for record in missed}
     failed = [case for case in runs.failed(session) if case.result != "abort"]
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
         *_first("error", runs.other_faults(session), most=4),
-        *_blamed(session.records, certain=True),
+        *_blamed(session.records, Severity.FAULT),
         *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
         *_missed(missed),
-        *_blamed(session.records, certain=False),
+        *_blamed(session.records, Severity.SUSPECT),
         *_first("warning: passed only when rerun", again),
         *_first("warning", session.unreadable),
     ]
 
 
-def _blamed(of: Iterable[Record], *, certain: bool) -> list[Finding]:
-    """Return each finding that blames something once, with the cases that have it.
-
-    :param certain: those that may name a culprit, or those that certainly do not.
-    """
+def _blamed(of: Iterable[Record], severity: Severity) -> list[Finding]:
+    """Return each finding of a severity once, with the cases that have it."""
     by_text: dict[str, dict[str, None]] = {}
     details: dict[str, Sequence[str]] = {}
     for record in of:
-        for finding in record.get("findings") or ():
-            if finding.get("kind") not in DESCRIBING and (finding.get("fault") is not False) == certain:
-                by_text.setdefault(finding["text"], {})[case_text(record)] = None
-                details[finding["text"]] = finding.get("details") or ()
+        for finding in findings_of(record):
+            if finding.severity is severity:
+                by_text.setdefault(finding.text, {})[case_text(record)] = None
+                details[finding.text] = finding.details
     return [Finding(text, (*details[text], f"seen by {names_text(list(cases))}")) for text, cases in by_text.items()]
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from fabric_checks.core import families
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import clean, range_text, value_text
 from fabric_checks.records.record import bounds
 from fabric_checks.report.headlines import Row, Values
@@ -107,7 +108,7 @@ class Results:
     :param failures: the cases whose last run failed; :param cases: (cases, of these failed) by machine.
     :param sessions: the sessions by machine, in the order of time.
     :param not_offered: by machine the suites that its environment does not have, and why.
-    :param findings: by machine the findings of its last runs: (case, kind, text).
+    :param findings: by machine the findings of its last runs: (case, severity, text).
     :param faults: the records and files that could not be read.
     """
 
@@ -117,7 +118,7 @@ class Results:
     cases: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     sessions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     not_offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    findings: Mapping[str, tuple[tuple[str, str, str], ...]] = field(default_factory=dict)
+    findings: Mapping[str, tuple[tuple[str, Severity, str], ...]] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
     records: int = 0
 

@@ -24,6 +24,7 @@ from fabric_checks.core.errors import OutputError, RecordError
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.nightly import sight
 from fabric_checks.parsers import rotate
+from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, case_name, was_disturbed
 from fabric_checks.records.sessions import started
 from fabric_offers.acceptance.clauses import BAD, LINE_RATE, MEDIAN, SELECTING, Clause, ClauseError, Contract
@@ -186,7 +187,7 @@ class _Observation:
             return math.inf if clause.failed == BAD else None
         self._require_valid(run)
         if clause.free_of:
-            faults = {each["kind"] for each in record["findings"] or () if each.get("fault")}
+            faults = {each.kind for each in findings_of(record) if each.is_fault}
             return float(faults.isdisjoint(clause.free_of))
         values = [float(record["value"])] if clause.over == "runs" else self._bandwidths(record)
         by = self._divisor(record, values)

@@ -11,8 +11,10 @@ import pytest
 from rich.text import Text
 
 from fabric_checks.core import console
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section import evaluation
+from fabric_checks.records.findings import parsed
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
@@ -160,7 +162,8 @@ def test_ascii_will_do_where_a_terminal_has_no_more():
 
 
 def test_a_change_of_protocol_is_no_reason_to_worry():
-    found = [{"kind": "protocol switch", "text": "the curve breaks"}, {"kind": "sender", "text": "node n7 is slow"}]
+    note = {"kind": "protocol switch", "severity": "note", "text": "the curve breaks"}
+    found = [note, {"kind": "sender", "severity": "fault", "text": "node n7 is slow"}]
     text = "\n".join(printed(of_records([record(findings=found)])))
     assert "node n7 is slow" in text and "the curve breaks" not in text
 
@@ -169,11 +172,11 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     """All that the analysis says of a real output of rotate on nodes that share cores."""
     found = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.txt")))
     assert {note["kind"] for note in found.notes()} >= {"slowest pair", "limits"} and not found.metrics()["faults"]
-    blaming = [note for note in found.notes() if note["kind"] not in findings.DESCRIBING]
+    blaming = [each for each in parsed(found.notes()) if each.severity is not Severity.NOTE]
     assert [finding.text for finding in findings.findings(of_records([record(findings=found.notes())]))] == [
-        note["text"] for note in blaming
+        each.text for each in blaming
     ]
-    assert {note["kind"] for note in blaming} <= {"noise"}
+    assert {each.kind for each in blaming} <= {"noise"}
 
 
 def test_failures_of_one_cause_are_one_finding():
@@ -222,7 +225,7 @@ def test_names_of_environments_that_are_cut_still_differ():
 def test_each_failed_case_is_named_however_many_causes_there_are():
     reasons = [f"/home/{name}/stage/{name}.err: cannot open {name}" for name in "abcdefghijklmnopqrst"]
     cases = [Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False) for at, why in enumerate(reasons)]
-    unknown = {"kind": "wire", "fault": False, "text": "nothing is known about the ports: it did not finish"}
+    unknown = {"kind": "own", "severity": "suspect", "text": "nothing is known about the ports: it did not finish"}
     text = "\n".join(printed(Session(NAME, Path("x"), tuple(cases), (record(findings=[unknown]),))))
     assert all(f"Check{at} 1x2" in text for at in range(20)) and "more" not in text
     assert text.index("Check19") < text.index("nothing is known")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.finding import Finding
 from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
@@ -19,6 +20,7 @@ from fabric_checks.nightly.running import supervised
 from fabric_checks.nightly.sight import FEWEST_NODES
 from fabric_checks.nightly.vetting.planning import Group, Outcome
 from fabric_checks.records import runs
+from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import is_success, never_began
 from fabric_checks.schedulers import reservations
 
@@ -96,7 +98,7 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     record = session.records[0]
     faulty = {} if passed else {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
     waited = not passed and not faulty and never_began(record)
-    return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record), waited=waited), record["findings"] or ())
+    return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record), waited=waited), findings_of(record))
 
 
 #: A job has to be able to name a node that has lost so much of its rate.
@@ -114,17 +116,17 @@ def _unsure(record: Mapping[str, Any]) -> str:
     return one_line(found["noise"]["text"] if "noise" in found else least) if is_unsure else ""
 
 
-def _blamed(outcome: Outcome, findings: Iterable[Mapping[str, Any]]) -> Outcome:
+def _blamed(outcome: Outcome, findings: Iterable[Finding]) -> Outcome:
     """Return an outcome with slow nodes, slow paths, and the smallest faults that the run would have seen."""
     slow: dict[str, str] = {}
     paths, notes = [], []
     for found in findings:
-        hosts, text = list(found.get("hosts") or ()), one_line(found["text"])
-        if found.get("kind") in ("limits", "noise"):
+        hosts, text = found.hosts, one_line(found.text)
+        if found.kind in ("limits", "noise"):
             notes.append(text)
-        elif found.get("fault") and len(hosts) == 1:
+        elif found.is_fault and len(hosts) == 1:
             slow[hosts[0]] = f"{slow[hosts[0]]}; {text}" if hosts[0] in slow else text
-        elif found.get("fault"):
+        elif found.is_fault:
             paths.append(text)
     return replace(outcome, slow=slow, paths=tuple(paths), notes=tuple(notes))
 

@@ -13,6 +13,7 @@ from reframe.core.containers import ContainerPlatform
 from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.software import containers
 from fabric_checks.software.containers import Container
 
@@ -123,7 +124,7 @@ class ContainerMixin(RegressionTestPlugin):
         self.facts.container, self.facts.image = container.platform, container.image
         self.facts.image_digest = digest or f"unknown ({container.image})"
         if text := self._network():
-            self._add_findings({text: {"kind": "container", "hosts": [], "fault": False, "text": text}})
+            self._add_findings(Finding(kind="container", severity=Severity.NOTE, text=text))
 
     def _network(self) -> str:
         """Return that the container lacks the host's network; nothing where it has it, on one node, or if unknown."""

@@ -15,6 +15,7 @@ from reframe.core.exceptions import ConfigError, SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import FabricError, OutputError, PlacementError
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
@@ -207,7 +208,7 @@ class EvidenceMixin(RegressionTestPlugin):
         from fabric_checks.ports import evaluation  # SciPy, which may be missing
 
         disproof: str | None = None
-        findings: dict[str, Any] = {}
+        findings: list[Finding] = []
         for layout in self.launches:
             with self.launched_in(layout):
                 if not self.has_ports:
@@ -226,22 +227,23 @@ class EvidenceMixin(RegressionTestPlugin):
             self.facts.ports = judged.record
             if len(self.launches) == 1:
                 self.rail_values = judged.values
-            findings |= {each["text"]: each for each in judged.findings}
+            findings += judged.findings
             disproof = disproof or judged.disproof
-        self._add_findings(findings)
+        self._add_findings(*findings)
         return disproof
 
-    def _add_findings(self, found: Mapping[str, Any]) -> None:
-        """Add findings by their text to those of the record, replacing those with the same text."""
+    def _add_findings(self, *found: Finding) -> None:
+        """Add findings to those of the record, of several with the same key the last."""
         if found:
-            known = [each for each in self.facts.findings or [] if each.get("text") not in found]
-            self.facts.findings = [*known, *found.values()]
+            new = {each.key: each.as_dict() for each in found}
+            known = [each for each in self.facts.findings or [] if each.get("key") not in new]
+            self.facts.findings = [*known, *new.values()]
 
     def _note_not_evaluated(self, why: str) -> str | None:
         """Record that the ports are not evaluated; where a network is required, that is a failure."""
         if not any(map(self._has_ports_in, self.launches)):
             return None
-        self._add_findings({why: {"kind": "wire", "hosts": [], "fault": False, "text": why}})
+        self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
         return why if self.names_of("fabric") else None
 
     def _nodes(self):
@@ -374,4 +376,4 @@ def _short(name: str) -> str:
 
 
 def _note(text: str) -> dict[str, Any]:
-    return {"kind": "topology", "hosts": [], "fault": False, "text": text}
+    return Finding(kind="topology", severity=Severity.NOTE, text=text, key=f"topology {text}").as_dict()

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fabric_checks.comparison.changes import OPEN
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import clean, count_text, first_of, names_text, shortened, signed, value_text
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, picture
-from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.texts import load_text, mpi_text
@@ -123,7 +123,11 @@ def _problems(results: Results, changes: Sequence[Changed]) -> dict[str, list[st
     """Return the problems of each machine, the worst first."""
     found = {}
     for machine in results.machines:
-        lines = [f"{case}: {text}" for case, kind, text in results.findings.get(machine, ()) if kind not in DESCRIBING]
+        lines = [
+            f"{case}: {text}"
+            for case, severity, text in results.findings.get(machine, ())
+            if severity is not Severity.NOTE
+        ]
         lines += [each.text for each in changes if each.machine == machine and each.event.state == OPEN]
         missed = [v for v in results.of_machine(machine) if v.verdict in ("missed", "unexpectedly met")]
         lines += [

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import clean, value_text
 from fabric_checks.report.blocks import Cell, Column, Lines, Section, Table, grouped, number
-from fabric_checks.report.findings import DESCRIBING
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
 #: The verdicts, the worst first.
@@ -43,8 +43,8 @@ def findings(results: Results, opened: Sequence[str] = ()) -> Section | None:
     blaming: list[tuple[str, str]] = []
     describing: list[tuple[str, str]] = []
     for machine in results.machines:
-        for case, kind, text in results.findings.get(machine, ()):
-            (describing if kind in DESCRIBING else blaming).append((machine, f"{case}: {text}"))
+        for case, severity, text in results.findings.get(machine, ()):
+            (describing if severity is Severity.NOTE else blaming).append((machine, f"{case}: {text}"))
     if not (blaming or describing or opened):
         return None
     nothing = "Nothing is blamed: no node or path is certain to be slow."
