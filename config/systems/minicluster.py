@@ -88,7 +88,7 @@ DESCRIPTION = {
     "prrte": "mpirun",
 }
 LAUNCHER = {"pmi2": "srun", "pmix": "srun", "pmi": "flux-run", "hydra": "mpiexec", "prrte": "mpirun"}
-# The `launch_options` of generic_slurm.py and generic_pbs.py; `flux run` needs none.
+# The `launch_options` of generic.py; `flux run` needs none.
 SRUN = [
     *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
     "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",

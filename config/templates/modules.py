@@ -15,8 +15,8 @@ systems = [
         "descr": "One line for readers of a report",
         # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
         "hostnames": ["login[0-9]+[.]yours[.]example"],
-        # The kind of your `module` command: envmod (Environment Modules 4 and later; with ReFrame before 4.10 it is
-        # called tmod4), lmod, spack, or nomod.
+        # The kind of your `module` command: envmod (Environment Modules 4 and later; tmod4 with
+        # ReFrame 4.9), lmod, spack, or nomod.
         "modules_system": "lmod",
         "partitions": [
             {

@@ -41,7 +41,7 @@ _SRUN = (
     *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
     "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
 )
-#: By scheduler and by how an MPI's processes are managed. generic_slurm.py and its like in config/systems say why.
+#: By scheduler and by how an MPI's processes are managed. config/systems/generic.py says why.
 _STYLES = {
     "slurm": {"": Style("fabric-slurm", "srun", _SRUN)},
     "pbs": {
@@ -200,7 +200,7 @@ def _variables(mpi: Mpi) -> list[list[str]]:
 
 
 def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:
-    """Return the variables for a value of `srun --mpi`; generic_slurm.py says why PMIx gets a fence."""
+    """Return the variables for a value of `srun --mpi`; config/systems/generic.py says why PMIx gets a fence."""
     fence = "ring" if pmi.startswith("pmix") else ""
     variables = {"SLURM_MPI_TYPE": pmi, "SLURM_PMIX_FENCE": fence, "I_MPI_PMI_LIBRARY": library}
     return [[name, value] for name, value in variables.items() if value]
