@@ -55,7 +55,9 @@ def test_totals_are_those_of_the_page():
     healthy, blamed = re.search(r"([\d,]+) healthy runs: (\d+) blamed", counted).groups()
     trust = " ".join((ROOT / "docs/trust.md").read_text().split())
     assert f"of {healthy} healthy runs there {blamed} blamed somebody" in trust
-    assert f"{blamed} of {healthy} healthy runs gave a false alarm" in " ".join((ROOT / "README.md").read_text().split())
+    assert f"{blamed} of {healthy} healthy runs gave a false alarm" in " ".join(
+        (ROOT / "README.md").read_text().split()
+    )
 
 
 def test_the_screen_of_the_readme_is_one_that_was_printed():
