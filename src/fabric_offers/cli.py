@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, link_rate_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import bytes_text, count_text, first_of, one_line, value_text
@@ -52,8 +53,6 @@ Examples:
 
 \b
 A line of the file of --signers is `NAME ssh-ed25519 KEY`: see ALLOWED SIGNERS in ssh-keygen(1).
-Exit status: 0 if there is nothing to ask about; 1 if it is not a bundle or cannot be checked; 2 for wrong usage; 3 if
-there are objections.
 """
 _RANK = """
 \b
@@ -63,13 +62,12 @@ Examples:
 
 \b
 Copy docs/offers.yaml to begin with: it has criteria, weights, requirements and prices.
-Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if no offer meets what is required.
 """
 #: The most objections of a kind that are listed; --json has all.
 _MOST = 8
 
 
-@click.group("offers")
+@click.group("offers", cls=Verbs)
 def command() -> None:
     """Make one file for a vendor, pack what was run, check what comes back, and rank offers."""
 
@@ -151,15 +149,19 @@ def pack(
     _print_written(path, manifest, f"{count_text(len(manifest['sessions']), 'session')} of {system}")
 
 
-@command.command("check", epilog=_CHECK)
+@command.command(
+    "check",
+    epilog=_CHECK,
+    statuses={0: "there is nothing to ask about", FAILED: "it is no bundle, or cannot be checked", FOUND: "objections"},
+)
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
     "--signers", type=click.Path(path_type=Path), help="File of those who may sign; the bundle must then be signed."
 )
-@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@link_rate_option
+@json_option
 def check(
     path: Path | None,
     *,
@@ -190,7 +192,7 @@ def check(
     else:
         _print_checked(file, found)
     if found.objections:
-        raise SystemExit(3)
+        raise SystemExit(FOUND)
 
 
 def _print_checked(path: Path, found: checking.Checked) -> None:
@@ -216,7 +218,9 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
         console.print("", "Not proved, because no file can prove it:", *(f"  - {line}" for line in checking.unproved()))
 
 
-@command.command("rank", epilog=_RANK)
+@command.command(
+    "rank", epilog=_RANK, statuses={FAILED: "records could not be used", FOUND: "no offer meets what is required"}
+)
 @click.argument("rules", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("sources", nargs=-1, required=True, metavar="LABEL=SOURCE...")
 @click.option(
@@ -255,9 +259,9 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
         console.print(*page.notes, *page.counts)
     console.warn(loaded.faults)
     if not any(offer.score for offer in found.offers):
-        raise SystemExit(3)
+        raise SystemExit(FOUND)
     if loaded.faults:
-        raise SystemExit(1)
+        raise SystemExit(FAILED)
 
 
 def _ranking_page(found: Ranking) -> Page:

@@ -3,7 +3,7 @@
 
 VERBS = {
     "offers": (
-        "References and offers",
+        "Exchange results",
         "fabric_offers.cli",
         "Exchange one file with vendors, check it, rank offers.",
     ),

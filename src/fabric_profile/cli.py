@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.verb import Verb, json_option
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError, OutputError
 from fabric_profile import building as profiler
@@ -32,13 +33,13 @@ Examples:
 """
 
 
-@click.command("profile", epilog=_EPILOG)
+@click.command("profile", cls=Verb, epilog=_EPILOG, statuses={0: "that of the program, if one was run"})
 @click.option("--read", "given", type=click.Path(path_type=Path), help="Show a profile written earlier.")
 @click.option("--output", type=click.Path(path_type=Path), help="Keep the profile in this file.")
 @click.option(
     "--picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw it into this file, .svg or .png."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@json_option
 @click.option(
     "--trace", type=click.Path(path_type=Path), help="Also write a trace for `fabric-checks replay` into this folder."
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli.conditions import number_option
+from fabric_checks.cli.verb import Verb, Verbs, json_option
 from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
 from fabric_twins import plan, published_table, reference_file, what_if
@@ -43,10 +44,8 @@ Examples:
   fabric-checks replay app config/twins/itanium2-ib.yaml --ppn 1 --ppn 2 --ppn 4 --json
 """
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 
-
-@click.group()
+@click.group(cls=Verbs)
 def twin() -> None:
     """Predict what a planned cluster will deliver, and compare published clusters with their simulations."""
 
@@ -55,7 +54,7 @@ def twin() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all.")
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
-@_json
+@json_option
 def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) -> None:
     """Predict what a planned cluster would deliver, with its alternatives side by side.
 
@@ -94,7 +93,7 @@ def references() -> None:
         console.print(str(path))
 
 
-@click.command("replay", epilog=_REPLAY)
+@click.command("replay", cls=Verb, epilog=_REPLAY)
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.argument("twins", metavar="TWIN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -108,7 +107,7 @@ def references() -> None:
     help="Speed of a processor relative to the one that was traced on.",
 )
 @click.option("--sensitivity", is_flag=True, help="Also predict what 10 % of latency, bandwidth, ... cost or gain.")
-@_json
+@json_option
 @click.option(
     "--table", "as_table", is_flag=True, help="Print the values of one twin in the form that the checks read."
 )

@@ -53,7 +53,7 @@ def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([], 2, "Missing argument"),
+        ([], 2, "missing argument"),
         (["a", "b", "c"], 2, "too many paths"),
         (["nowhere", "archive"], 1, "error: nowhere: there is no such file or folder"),
         (["results", "results/perflogs/s/p/A.jsonl/x"], 1, "error: results/perflogs/s/p/A.jsonl/x: Not a directory"),

@@ -48,7 +48,7 @@ def test_a_proposal_is_a_difference_on_standard_output_and_a_report_beside_it(fo
 def test_too_few_runs_propose_nothing_and_say_so(folder, tmp_path):
     results = write(tmp_path / "results", [record(day) for day in range(3)])
     done = invoke("propose", results, "--system", "yours")
-    assert done.exit_code == 1 and done.stdout == ""
+    assert done.exit_code == 3 and done.stdout == ""
     line = "refused: OsuLatency %layout=2x1 @yours:compute+mpich-cray: latency_8B: 3 passes, but 5 are needed"
     assert done.stderr.splitlines() == [line, "1 series: 1 refused"]
 
@@ -58,7 +58,7 @@ def test_looser_references_are_listed_and_held_back(folder, tmp_path):
     assert invoke("propose", tmp_path / "results", "--system", "yours", "--write").exit_code == 0
     slow = write(tmp_path / "slow", [record(day, 1.6) for day in range(6)])
     held = invoke("propose", slow, "--system", "yours", "--write")
-    assert held.exit_code == 1
+    assert held.exit_code == 3
     assert held.stderr.startswith("LOOSENED, and written only with --allow-looser:\n  latency_8B of OsuLatency")
     assert invoke("propose", slow, "--system", "yours", "--write", "--allow-looser").exit_code == 0
 
@@ -108,7 +108,7 @@ def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
         "no_reference: [{why: x, check: 'Osu.*'}]\n"
     )
     done = invoke("check", "--system", "local")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     lines = done.stdout.splitlines()
     assert any(
         "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here" in line for line in lines
@@ -124,7 +124,7 @@ def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     assert (done.exit_code, json.loads(done.stdout)) == (0, {"file": str(folder / "local.yaml"), "faults": []})
     assert "there is no system 'nowhere': choose one of" in str(invoke("check", "--system", "nowhere").exception)
     missing = invoke("check", "--system", "minicluster")
-    assert missing.exit_code == 1 and "every system needs a reference file" in missing.stdout
+    assert missing.exit_code == 3 and "every system needs a reference file" in missing.stdout
     monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})
     assert invoke("check").stdout == f"{folder / 'local.yaml'}: 0 faults\n"
 

@@ -12,7 +12,7 @@ from tests import homes, programs
 from tests.onboarding.recorded import HOSTS, site, tools
 
 #: Options, because the links of this machine are others.
-OPTIONS = {name: ["--link-gbits=100"] for name in HOSTS} | {"no_scheduler": ["--this-host"]}
+OPTIONS = {name: ["--link-MBps=12500"] for name in HOSTS} | {"no_scheduler": ["--this-host"]}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_guesses_are_marked_in_the_file_and_nothing_is_written_twice(clone, tmp_
 
 def test_questions_and_answers(clone, tmp_path):
     """An answer that is none is asked for again; an empty one takes the guess."""
-    answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100\n"
+    answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100 Gbit/s\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout

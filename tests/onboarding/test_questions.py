@@ -34,7 +34,7 @@ def asked(facts):
         ("queue", ",", "name one or more of batch"),
         *((key, "a;b", "'a;b' is not a word for a job script") for key in ("account", "qos", "constraint", "gres")),
         ("mpi", "mpich", "'mpich' is not one of openmpi, intel-oneapi-mpi"),
-        *(("link_gbits", text, "is not a rate in Gbit/s") for text in ("fast", "0", "1e999")),
+        *(("link_MBps", text, "is not the rate of a link") for text in ("fast", "0", "1e999", "200")),
     ],
 )
 def test_a_wrong_answer_is_refused(key, text, why):

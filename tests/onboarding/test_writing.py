@@ -58,11 +58,11 @@ def test_every_site_has_a_configuration(name, tmp_path):
          ["--exclusive", "--partition=himem", "--account=chem-21"], 7, 25000, 1),
         ("slurm_slingshot", {}, ["--exclusive", "--partition=standard"], 16, 25000, 2),
         ("slurm_ethernet", {}, ["--exclusive", "--partition=main"], 11, 3125, 1),
-        ("slurm_gpus", {"queue": "gpu", "link_gbits": "200"},
+        ("slurm_gpus", {"queue": "gpu", "link_MBps": "200 Gbit/s"},
          ["--exclusive", "--partition=gpu", "--gres=gpu:a100:4"], 16, 25000, 2),
-        ("pbs", {"account": "p1", "link_gbits": "54"}, ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
+        ("pbs", {"account": "p1", "link_MBps": "6750"}, ["-l place=scatter:exclhost", "-q workq", "-A p1"], 2, 6750, 1),
         ("flux", {}, ["--exclusive", "--queue=pbatch"], 16, 25000, 1),
-        ("lsf", {"link_gbits": ""}, ["-q normal"], 2, None, None),
+        ("lsf", {"link_MBps": ""}, ["-q normal"], 2, None, None),
         ("no_scheduler", {}, None, 1, None, None),
     ],
 )  # fmt: skip
@@ -116,7 +116,7 @@ def test_the_wheels_are_taken_where_there_is_no_mpi(monkeypatch):
 
 
 def test_a_given_answer_is_no_guess():
-    of_queue = {"queue": "debug", "nodes": "4", "link_gbits": "200", "nics": "1", "cores": "64"}
+    of_queue = {"queue": "debug", "nodes": "4", "link_MBps": "200 Gbit/s", "nics": "1", "cores": "64"}
     text = written("slurm_infiniband", account="chem-21", mpi="openmpi", qos="long", **of_queue)["systems/new.py"]
     marked = re.findall(r"# guess: (.*)", text)
     # Only of what nobody is asked.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.conditions import UNUSABLE, end_by
+from fabric_checks.cli.verb import FAILED, Verb, json_option
 from fabric_checks.core import console, files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
@@ -23,9 +24,9 @@ Examples:
 """
 
 
-@click.command("archive", epilog=_EPILOG)
+@click.command("archive", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE})
 @click.argument("paths", nargs=-1, required=True, metavar="[RESULTS] FOLDER", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@json_option
 def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Add results to an archive.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, link_rate_option
 from fabric_checks.core import console, files
 from fabric_checks.core.routing import ROUTINGS
 from fabric_checks.diagnosis.fabric_map import topology_files
@@ -28,9 +29,18 @@ docs/blame.md has an example of each format.
 """
 
 
-@click.command("blame", epilog=_EPILOG)
+@click.command(
+    "blame",
+    cls=Verb,
+    epilog=_EPILOG,
+    statuses={
+        0: "nothing is slow for certain",
+        FAILED: "a file cannot be read: it is named, and the others are judged",
+        FOUND: "a node or link is slow for certain, nodes are of several kinds, or all are far below --link-MBps",
+    },
+)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--link-MBps", "link_MBps", type=click.FloatRange(min=0, min_open=True), help="Rate of a link, MB/s.")
+@link_rate_option
 @click.option(
     "--topology",
     multiple=True,
@@ -51,7 +61,7 @@ docs/blame.md has an example of each format.
     help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
 )
 @click.option("--alone", is_flag=True, help="Pairs were measured one after the other, where a format does not say so.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@json_option
 def command(
     paths: tuple[Path, ...],
     *,
@@ -63,13 +73,11 @@ def command(
     alone: bool,
     as_json: bool,
 ) -> None:
-    """Say which node, GPU, cable or switch is slow, by saved measurements of all pairs.
+    """Find slow nodes, GPUs, cables and switches in any all-pairs matrix.
 
     The format (rotate, latency_map, ClusterKit and others, CSV) is recognized by content. Several of one
     program are joined as repeats, in the order given.
 
-    Exit status 1 if one is slow for certain, if nodes are of several kinds, if all are far below --link-MBps, or if a
-    file cannot be read: it is named, and the others are judged.
     With the topology, switches are named; with the forwarding tables too, cables, if routing is static.
     """
     known = topology_files.read(topology) if topology else None
@@ -79,7 +87,7 @@ def command(
     for line in refused:
         console.error(f"error: {line}{'; the others are judged without it' if judged else ''}")
     if not judged:
-        raise SystemExit(1)
+        raise SystemExit(FAILED)
     if known and not as_json:
         console.print(*(topology_files.age_text(topology, path.stat().st_mtime) for path in paths[:1]))
     if pictures:
@@ -90,5 +98,7 @@ def command(
         console.print_json(blame.as_json(judged, refused))
     else:
         console.print(*blame.as_lines(judged, str(next_file or "next.txt")))
-    if refused or not all(found.report.is_quiet for found in judged):
-        raise SystemExit(1)
+    if not all(found.report.is_quiet for found in judged):
+        raise SystemExit(FOUND)
+    if refused:
+        raise SystemExit(FAILED)

@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 import click
 
 from fabric_checks.cli import choosing
-from fabric_checks.cli.conditions import Gate, end_by, fail_on_option, only_option
+from fabric_checks.cli.conditions import GATED, UNUSABLE, Gate, end_by, fail_on_option, only_option
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, sources_argument
 from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
 from fabric_checks.core import console
 from fabric_checks.report import changes
@@ -20,19 +21,15 @@ Examples:
   fabric-checks changes .fabric/results,system=cbc --json   also every series
   fabric-checks changes --since 2026-11-20 --fail-on worse:5%    every night
   fabric-checks changes /archive/2026 --only open --json
-
-\b
-A set of results is PATH[@FROM..TO][,FIELD=VALUE...]; several are read as one.
-Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
 """
 
 
-@click.command("changes", epilog=_EPILOG)
-@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.command("changes", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED})
+@sources_argument
 @click.option("--since", type=click.DateTime(), help="Only changes whose first run is at or after this time (UTC).")
 @only_option(STATES)
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@json_option
 def command(
     sources: tuple[str, ...], *, since: datetime | None, only: tuple[str, ...], gates: tuple[Gate, ...], as_json: bool
 ) -> None:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
+from fabric_checks.cli.verb import INTERRUPTED, Verbs
 from fabric_checks.core import console, plugins
 
-DAILY, CLOSER, REFERENCES, PREDICT = "Every day", "Look closer", "References and offers", "Predict"
+DAILY, CLOSER, SITE = "Every day", "Look closer", "Set up a site"
 #: The groups of the help, in its order. Verbs of no group are not listed: scripts call them.
-GROUPS = (DAILY, CLOSER, REFERENCES, PREDICT)
+GROUPS = (DAILY, CLOSER, SITE, "Exchange results", "Predict")
 
 
 class Verb(NamedTuple):
@@ -25,22 +25,22 @@ class Verb(NamedTuple):
 
 
 _OWN = {
-    "nightly": (DAILY, "Run a level, judge it, archive it, and report what is new."),
-    "vet": (DAILY, "Judge every node: good, slow or faulty."),
-    "findings": (DAILY, "List the findings of nights that are open, and mark known ones."),
-    "show": (DAILY, "Print the metrics of a run, or the nodes that runs used."),
+    "nightly": (DAILY, "Run a level, judge and archive it, and report what is new."),
+    "vet": (DAILY, "Check the health of every node: good, slow or faulty."),
+    "findings": (DAILY, "List the open findings of nights, and acknowledge known ones."),
+    "show": (DAILY, "Show the metrics of a run, or the nodes that runs used."),
     "report": (DAILY, "Write one HTML file about the machines in the results."),
-    "compare": (CLOSER, "Compare sets of results with the first one."),
-    "changes": (CLOSER, "Find when a metric's level changed, and what else changed."),
+    "compare": (CLOSER, "Compare sets of results with a baseline."),
+    "changes": (CLOSER, "Find when the level of a metric changed, and what else changed."),
     "history": (CLOSER, "Plot a metric from run to run."),
-    "blame": (CLOSER, "Name who is slow, by a matrix of pairs of any program."),
-    "init": (REFERENCES, "Detect this machine, ask for the rest, write its files."),
-    "doctor": (REFERENCES, "Say which checks run with settings of ReFrame, which not, why."),
-    "references": (REFERENCES, "Propose references from history, and check the files."),
-    "archive": (REFERENCES, "Add results to an archive."),
-    "cost": ("", "Compute what a run would cost, for ci/run --cost."),
+    "blame": (CLOSER, "Find slow nodes and links in any all-pairs matrix."),
+    "archive": (CLOSER, "Compress results into an archive that is fast to read."),
+    "init": (SITE, "Detect this machine and write its configuration."),
+    "doctor": (SITE, "Show which checks your ReFrame settings enable, and why others are skipped."),
+    "references": (SITE, "Propose references from history, and check reference files."),
+    "cost": ("", "Estimate what a run will cost, for ci/run --cost."),
     "spack": ("", "Build the packages of spack-envs, or mirror their sources."),
-    "run": ("", "Run ReFrame, with one line while it runs and one screen at its end."),
+    "run": ("", "Run ReFrame, show its progress, and end with one screen."),
     "new-session": ("", "Print a name for a session."),
 }
 
@@ -55,17 +55,8 @@ def verbs() -> dict[str, Verb]:
     return dict(sorted(found.items(), key=lambda item: order.get(item[1].group, len(order))))
 
 
-#: The exit status of a command that was interrupted, as shells have it.
-INTERRUPTED = 130
-
-
-class Commands(click.Group):
-    """A group whose commands are loaded when they are called, and print through the console."""
-
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command."""
-        with console.opened():
-            return super().main(*args, **kwargs)
+class Commands(Verbs):
+    """The group of all verbs, which are loaded when they are called."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an interrupt ends it with one line."""
@@ -95,8 +86,6 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called, and its remaining arguments."""
-        if near := args and args[0] not in verbs() and difflib.get_close_matches(args[0], verbs(), 1):
-            ctx.fail(f"no such command {args[0]!r}; did you mean {near[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and load(str(name)), rest
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 
 import click
 
-from fabric_checks.cli.conditions import Gate, end_by, fail_on_option, objections, only_option, read_by, share
+from fabric_checks.cli.conditions import (
+    GATED,
+    UNUSABLE,
+    Gate,
+    end_by,
+    fail_on_option,
+    objections,
+    only_option,
+    read_by,
+    share,
+)
+from fabric_checks.cli.verb import FAILED, FOUND, Verb
 from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
@@ -23,16 +34,12 @@ Examples:
   fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse --only missing
   fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
   fabric-checks compare base.jsonl new.jsonl --repeatable 5% --format html > comparison.html
-
-\b
-A set of results is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...].
-Exit status: 0; 1 if records could not be used; 2 for wrong usage; 3 if --fail-on finds something.
 """
 
 _FORMS = ("terminal", "csv", "json", "markdown", "html")
 
 
-@click.command("compare", epilog=_EPILOG)
+@click.command("compare", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED})
 @click.argument("sources", nargs=-1, required=True, metavar="BASELINE OTHER...")
 @click.option(
     "--repeatable",
@@ -48,6 +55,7 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
     "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
 @only_option(VERDICTS)
 @click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(

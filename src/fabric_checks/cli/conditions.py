@@ -12,9 +12,14 @@ from typing import Any, TypeVar
 import click
 import polars as pl
 
+from fabric_checks.cli.verb import FAILED, FOUND
 from fabric_checks.comparison.compare import Comparison
 from fabric_checks.comparison.verdicts import BETTER, MISSING, NO_DIFFERENCE, NOT_COMPARABLE, TOO_FEW, WORSE
 from fabric_checks.core import console
+
+#: What exit statuses mean to verbs that read records, and to those that judge by --fail-on.
+UNUSABLE = "some records could not be used: each is named"
+GATED = "--fail-on found something"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -169,4 +174,4 @@ def end_by(faults: Sequence[str], objections: Sequence[str] = ()) -> None:
     console.warn(faults)
     console.error(*(f"--fail-on: {objection}" for objection in objections))
     if objections or faults:
-        raise SystemExit(3 if objections else 1)
+        raise SystemExit(FOUND if objections else FAILED)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.verb import Verb, json_option
 from fabric_checks.core import console, files, paths
 from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records import cost, reading
@@ -23,16 +24,15 @@ Examples:
 
 \b
 Times are those that jobs spent on their nodes, without time in the queue.
-Exit status: 0; 1 if something could not be read; 2 for wrong usage.
 """
 
 
-@click.command("cost", epilog=_EPILOG)
+@click.command("cost", cls=Verb, epilog=_EPILOG)
 @click.option(
     "--plan", "plan_file", type=click.Path(path_type=Path), required=True, help="The file of the planned run."
 )
 @click.option("--past", "sources", multiple=True, help="More records, such as an archive.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Estimate jobs, nodes, node-minutes and wall time of a run that `ci/run --cost` has planned."""
     folder, plan = paths.results(), cost.read_plan(plan_file)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 from reframe.core.exceptions import ReframeError
 
+from fabric_checks.cli.verb import FAILED, Verb, json_option
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
@@ -27,15 +28,15 @@ Examples:
 """
 
 
-@click.command("doctor", epilog=_EPILOG)
+@click.command("doctor", cls=Verb, epilog=_EPILOG, statuses={FAILED: "no check has a case, or the settings are wrong"})
 @click.option(
     "-C", "--config-file", "files", multiple=True,
     help="A file with settings of ReFrame; can be repeated.  [default: RFM_CONFIG_FILES, or config/settings.py]",
 )  # fmt: skip
 @click.option("--system", help="The system.  [default: the first that matches this host]")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def command(files: tuple[str, ...], system: str | None, *, as_json: bool) -> None:
-    """Say which checks would run with settings of ReFrame, which not, and why. Nothing is run."""
+    """Show which checks your ReFrame settings enable, and why others are skipped. Nothing is run."""
     default = os.environ.get("RFM_CONFIG_FILES") or str(ROOT / "config" / "settings.py")
     if missing := [file for file in files if not Path(file).is_file()]:
         raise FabricError(f"{missing[0]}: there is no such file; name the settings of your ReFrame")

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli.conditions import end_by, receivers_option
+from fabric_checks.cli.verb import FAILED, Verbs, json_option
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError, RecordError, quoted
 from fabric_checks.core.paths import sound_name
@@ -27,9 +28,6 @@ _EPILOG = """
 Examples:
   fabric-checks findings                    of all systems that have had nights
   fabric-checks findings --system oak --json
-
-\b
-Exit status: 0; 1 if a line of a journal could not be used; 2 for wrong usage.
 """
 _ACKNOWLEDGE_EPILOG = """
 \b
@@ -41,15 +39,12 @@ _SEND_EPILOG = """
 Examples:
   */10 * * * *  fabric-checks findings send --receivers FILE    in a crontab: what a receiver that was down has missed
   fabric-checks findings send --receivers FILE --try            a message to each receiver, to see that it arrives
-
-\b
-Exit status: 0 if nothing waits any more, else 1; 2 for wrong usage.
 """
 
 
-@click.group("findings", epilog=_EPILOG, invoke_without_command=True)
+@click.group("findings", cls=Verbs, epilog=_EPILOG, invoke_without_command=True)
 @click.option("--system", help="Only those of this system.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@json_option
 @click.pass_context
 def command(context: click.Context, system: str | None, *, as_json: bool) -> None:
     """List the findings of nights that are still open: name, since when, and who has acknowledged each."""
@@ -90,7 +85,7 @@ def acknowledge(
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
 
 
-@command.command("send", epilog=_SEND_EPILOG)
+@command.command("send", epilog=_SEND_EPILOG, statuses={0: "no message waits any more", FAILED: "some still wait"})
 @receivers_option
 @click.option("--system", help="Only the messages of this system.")
 @click.option("--try", "is_trial", is_flag=True, help="Send a message that says it is a trial, and nothing else.")

@@ -9,7 +9,8 @@ import shutil
 import click
 
 from fabric_checks.cli import choosing
-from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.conditions import UNUSABLE, end_by
+from fabric_checks.cli.verb import FAILED, Verb, json_option, sources_argument
 from fabric_checks.comparison import history
 from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
@@ -30,16 +31,15 @@ Examples:
 MOST = 6
 
 
-@click.command("history", epilog=_EPILOG)
+@click.command("history", cls=Verb, epilog=_EPILOG, statuses={FAILED: f"too many series, or {UNUSABLE}"})
 @click.argument("metric")
-@click.argument("sources", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print all series as JSON, however many there are.")
+@sources_argument
+@json_option
 def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Plot METRIC, a name or a regular expression for names, from run to run.
 
-    A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. Each run is a block;
-    below it is X if it missed its reference, and | where MPI, compiler, program, hash or the release of this collection
-    changed.
+    Each run is a block; below it is X if it missed its reference, and | where MPI, compiler, program, hash or the
+    release of this collection changed.
     """
     loaded = choosing.load(sources, history.COLUMNS)
     frame = loaded.frame
@@ -56,7 +56,7 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
             console.print(*lines_of(line, width), "")
     end_by(loaded.faults)
     if len(lines) > MOST and not as_json:
-        raise SystemExit(1)
+        raise SystemExit(FAILED)
 
 
 def lines_of(line: Line, width: int) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import click
 
+from fabric_checks.cli.verb import Verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import examples, placing, questions, writing
@@ -22,13 +23,13 @@ _EPILOG = """
 \b
 Examples:
   fabric-checks init                                      looks, asks, writes
-  fabric-checks init --name ada --link-gbits 200          asks only what these two leave open
+  fabric-checks init --name ada --link-MBps 25000         asks only what these two leave open
   fabric-checks init --name ada --partition batch --yes   asks nothing, accepts the guesses
   fabric-checks init --example pbs                        prints the file of an invented site with PBS
 """
 
 
-@click.command("init", epilog=_EPILOG)
+@click.command("init", cls=Verb, epilog=_EPILOG)
 @click.option("--name", help="The name of the system.")
 @click.option("--partition", "--queue", "queue", help="The partitions or queues to measure, with commas.")
 @click.option("--mpi", help="The MPIs to measure, with commas, or all; by default the first of those found.")
@@ -38,7 +39,7 @@ Examples:
 @click.option("--qos", help="The QOS of jobs (Slurm).")
 @click.option("--constraint", help="The features that nodes must have (Slurm).")
 @click.option("--gres", help="The generic resources that jobs ask for, such as gpu:4 (Slurm).")
-@click.option("--link-gbits", "link_gbits", help="The rate of one link of a node, in Gbit/s.")
+@click.option("--link-MBps", "link_MBps", help="The rate of one link of a node in one direction, in MB/s.")
 @click.option("--nics", help="The number of such links of a node.")
 @click.option("--this-host", is_flag=True, help="Describe this host alone; ask no scheduler.")
 @click.option("--spack", is_flag=True, help="Write scopes for programs that Spack builds, too.")

@@ -9,7 +9,8 @@ import sys
 import click
 
 from fabric_checks import __version__
-from fabric_checks.cli.commands import INTERRUPTED, Commands
+from fabric_checks.cli.commands import Commands
+from fabric_checks.cli.verb import FAILED, INTERRUPTED
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 
@@ -19,10 +20,10 @@ Completion in bash (zsh_source and fish_source for those): eval "$(_FABRIC_CHECK
 """
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+@click.group("fabric-checks", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name="fabric-checks")
 def cli() -> None:
-    """Read and show what the checks measured."""
+    """Judge, compare and report what the checks measured."""
 
 
 def main() -> None:
@@ -49,4 +50,4 @@ def _status() -> int | str | None:
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
         console.error(f"error: {path}{error.strerror or error}")
-    return 1
+    return FAILED

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli.conditions import metrics_option, named, read_by, receivers_option, system_option
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.levels import LEVELS
@@ -31,18 +32,17 @@ Examples:
   fabric-checks nightly --level smoke --system yours     after maintenance
   fabric-checks nightly --system yours -- --tag pt2pt    part of it: options behind -- go to ci/run
   fabric-checks nightly --session 20261121T210000Z-8c1d  judge a run again, or someone else's; run nothing
-
-\b
-Exit status:
-  0  quiet: nothing is wrong
-  1  the night itself failed, so little is known of the machine
-  2  wrong usage
-  3  something is wrong: each finding is listed, new ones as such
-  4  blind: nothing was found, but values vary so much that a node slower by a quarter would not have been
 """
 
+_STATUSES = {
+    0: "quiet: nothing is wrong",
+    FAILED: "the night itself failed, so little is known about the machine",
+    FOUND: "something is wrong: each finding is listed, and marked if it is new",
+    4: "blind: nothing was found, but the values are too noisy to detect a node that is 25 % slow",
+}
 
-@click.command("nightly", epilog=_EPILOG)
+
+@click.command("nightly", cls=Verb, epilog=_EPILOG, statuses=_STATUSES)
 @click.option(
     "--level", type=click.Choice(list(LEVELS)), default="nightly", show_default=True, help="The level to run."
 )
@@ -56,8 +56,8 @@ Exit status:
 @metrics_option
 @receivers_option
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the night as JSON, like night.json.")
-@click.argument("options", nargs=-1)
+@json_option
+@passed_on
 def command(
     level: str,
     system: str | None,
@@ -72,9 +72,9 @@ def command(
 ) -> None:
     """Run a level, judge it by its references, its own analysis and history, archive it, and report what is new.
 
-    OPTIONS go to ci/run. The results keep, in nightly/SYSTEM/SESSION, summary.md, which is also printed, report.html,
-    junit.xml, night.json and the run's output, run.log; `latest` is the newest. In a terminal the progress is shown.
-    Only one night of a system runs at a time.
+    What is behind -- goes to ci/run. nightly/SYSTEM/SESSION in the results keeps summary.md, which is also printed,
+    report.html, junit.xml, night.json and run.log, the output of the run; `latest` is the newest. A terminal shows the
+    progress. Only one night of a system runs at a time.
     """
     if options and not options[0].startswith("-"):
         raise click.UsageError(f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -")

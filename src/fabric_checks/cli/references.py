@@ -12,6 +12,7 @@ import click
 
 from fabric_checks.cli import choosing
 from fabric_checks.cli.conditions import number_option, system_option
+from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, sources_argument
 from fabric_checks.core import console
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT, sound_name
@@ -36,7 +37,7 @@ Examples:
 """
 
 
-@click.group("references")
+@click.group("references", cls=Verbs)
 def command() -> None:
     """Propose references from the history of runs, and check the reference files."""
 
@@ -50,15 +51,15 @@ def _shown(path: Path) -> Path:
     return path.resolve().relative_to(ROOT) if path.resolve().is_relative_to(ROOT) else path
 
 
-@command.command("propose", epilog=_PROPOSE)
-@click.argument("sources", nargs=-1)
+@command.command("propose", epilog=_PROPOSE, statuses={FOUND: "nothing to propose, or --write held something back"})
+@sources_argument
 @click.option("--system", required=True, help="The system whose file is changed.")
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
 @number_option("--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5)
 @click.option("--write", is_flag=True, help="Change the file.")
 @click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@json_option
 def propose_command(
     sources: tuple[str, ...],
     *,
@@ -72,13 +73,10 @@ def propose_command(
 ) -> None:
     """Propose references from the results in SOURCES, as a diff against config/references/SYSTEM.yaml.
 
-    A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one, the results of this clone. A reference is the
-    median of all passes of all runs. The bound on the worse side is as far from it as the worst pass, three robust
-    standard deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that failed before they
-    were complete are not used; values that missed a reference are, and the report counts them.
-
-    The report goes to standard error. Exit status 1 if nothing could be proposed, if --write held something back, or if
-    records could not be read.
+    A reference is the median of all passes of all runs. The bound on the worse side is as far from it as the worst
+    pass, three robust standard deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that
+    failed before they were complete are not used; values that missed a reference are, and the report counts them. The
+    report goes to standard error.
     """
     if allow_looser and not write:
         raise click.UsageError("--allow-looser goes with --write: without it nothing is held back")
@@ -103,15 +101,17 @@ def propose_command(
         console.print_json(json.dumps(whole, indent=1))
     else:
         console.print_document(outcome.difference)
-    if loaded.faults or outcome.held_back or all(each.action in ("refused", "kept") for each in proposals):
-        raise SystemExit(1)
+    if outcome.held_back or all(each.action in ("refused", "kept") for each in proposals):
+        raise SystemExit(FOUND)
+    if loaded.faults:
+        raise SystemExit(FAILED)
 
 
-@command.command("check", epilog=_CHECK)
+@command.command("check", epilog=_CHECK, statuses={FOUND: "the file has faults"})
 @system_option
-@click.option("--json", "as_json", is_flag=True, help="Print the faults as JSON.")
+@json_option
 def check_command(system: str | None, *, as_json: bool) -> None:
-    """Report the faults of the reference file of a system; exit status 1 if there are any.
+    """Report the faults of the reference file of a system.
 
     It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither
     reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and bounds beyond the line
@@ -133,4 +133,4 @@ def check_command(system: str | None, *, as_json: bool) -> None:
     else:
         console.print(*faults, f"{path}: {count_text(len(faults), 'fault')}")
     if faults:
-        raise SystemExit(1)
+        raise SystemExit(FOUND)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.conditions import UNUSABLE, end_by
+from fabric_checks.cli.verb import FAILED, Verb, sources_argument
 from fabric_checks.core import console, files
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal, summary
@@ -17,9 +18,6 @@ from fabric_checks.report.page import report
 
 _EPILOG = """
 \b
-A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]; without one it is the results of this clone.
-
-\b
 Examples:
   fabric-checks report                                   all machines that were run here, into report.html
   fabric-checks report .fabric/results,system=twins -o twins.html
@@ -28,8 +26,8 @@ Examples:
 """
 
 
-@click.command("report", epilog=_EPILOG)
-@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.command("report", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE})
+@sources_argument
 @click.option(
     "-o",
     "--output",
@@ -46,8 +44,7 @@ def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bo
 
     It has every curve and value, the machines and MPIs side by side, the cross-section, references met and missed, the
     tables of SAND2005-5199, what was not measured, and where every value comes from. It works offline, can be printed,
-    and loads nothing from anywhere. Exit status 1 if records could not be read; the report is then written from the
-    others.
+    and loads nothing from anywhere.
     """
     if not output.absolute().parent.is_dir():
         raise click.UsageError(f"{output.parent}: there is no such folder; make it, or name another one with -o")

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from fabric_checks.cli import choosing, ending
-from fabric_checks.cli.conditions import end_by, named, read_by, refuse_together
+from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
@@ -38,7 +39,7 @@ Examples:
 """
 
 
-@click.command("show", epilog=_EPILOG)
+@click.command("show", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"})
 @click.option(
     "--results",
     callback=read_by(lambda text: None if text is None else Path(named(text) or "")),
@@ -47,10 +48,10 @@ Examples:
 )
 @click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
-@click.option("--json", "as_json", is_flag=True, help="Print the records, or the list, as a JSON array.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the records as CSV.")
+@json_option
+@csv_option
 @click.option(
-    "--gate", is_flag=True, help="Exit with status 1 unless at least one case ran, all passed and all left records."
+    "--gate", is_flag=True, help="Exit with status 3 unless at least one case ran, all passed and all left records."
 )
 @click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
 @click.option("--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed.")
@@ -94,8 +95,10 @@ def command(
     else:
         _summary(folder, found)
     # A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
-    if runs.verdict(found) if gate else found.unreadable or found.report_faults:
-        raise SystemExit(1)
+    if gate and runs.verdict(found):
+        raise SystemExit(FOUND)
+    if not gate and (found.unreadable or found.report_faults):
+        raise SystemExit(FAILED)
 
 
 def _summary(folder: Path, found: runs.Session) -> None:

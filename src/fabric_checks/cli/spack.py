@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.verb import Verbs
 from fabric_checks.core import console
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.software.spack.build import Environment, write_mirror
@@ -19,7 +20,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 PACKAGE = click.Choice(sorted(PACKAGES))
 
 
-@click.group("spack")
+@click.group("spack", cls=Verbs)
 def command() -> None:
     """Build the packages of spack-envs, or collect what a machine without a network needs to build them."""
 

@@ -13,6 +13,7 @@ import click
 from rich.table import Table
 
 from fabric_checks.cli.conditions import metrics_option, named, number_option, read_by, share, system_option
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, names_text, one_line
@@ -33,17 +34,16 @@ ci/run --mode vet sets up what is missing and then runs this command.
 Examples:
   fabric-checks vet --system oak --budget 8000
   fabric-checks vet --system oak --budget 60 --only n17,n18,n19
-
-\b
-Exit status:
-  0  every node is good
-  1  some nodes were not seen, but none is slow or faulty; or the vet itself failed
-  2  wrong usage
-  3  a node or a path is slow or faulty
 """
 
+_STATUSES = {
+    0: "every node is good",
+    FAILED: "no node is slow or faulty, but some were not seen; or the vet itself failed",
+    FOUND: "a node or a path is slow or faulty",
+}
 
-@click.command("vet", epilog=_EPILOG)
+
+@click.command("vet", cls=Verb, epilog=_EPILOG, statuses=_STATUSES)
 @system_option
 @number_option("--budget", "Node-minutes that may be spent.", least=1e-3, required=True)
 @number_option("--step-minutes", "The time limit of each job.", least=0.1, default=5)
@@ -57,8 +57,8 @@ Exit status:
 )
 @metrics_option
 @click.option("--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.argument("options", nargs=-1)
+@json_option
+@passed_on
 def command(
     *,
     system: str | None,
@@ -74,8 +74,8 @@ def command(
     """Judge every node: good, slow, faulty, or not seen. Needs Slurm, Flux or PBS.
 
     All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that fails is
-    repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. OPTIONS
-    go to ReFrame.
+    repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. What is
+    behind -- goes to ReFrame.
     """
     names = [name for name in (only or "").split(",") if name]
     found = machine.look(system, names)
@@ -120,7 +120,7 @@ def command(
             console.print(too_many)
     faults = _write_gauges(metrics, found.partition, session, verdicts)
     console.error(*faults)
-    raise SystemExit(3 if bad or verdicts.paths else int(bool(faults or verdicts.of(Word.NOT_SEEN))))
+    raise SystemExit(FOUND if bad or verdicts.paths else int(bool(faults or verdicts.of(Word.NOT_SEEN))))
 
 
 def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: str) -> tuple[str, str]:

@@ -13,6 +13,8 @@ from fabric_checks.schedulers.model import Queue
 
 #: A cluster of so many nodes is measured as a whole by default.
 SMALL = 16
+#: A smaller rate of a link, which is 8 Gbit/s, needs a unit: it was probably meant in Gbit/s.
+_LEAST_MBps = 1000
 #: Names that ReFrame takes for a system.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 #: What may stand behind an option of a job script.
@@ -66,7 +68,7 @@ def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable
     for name in names:
         of_queue = f" in {name}" if len(names) > 1 else ""
         asked = {each.key: answer(replace(each, text=f"{each.text}{of_queue}")) for each in _on_a_queue(facts, name)}
-        if "link_gbits" in asked and asked["link_gbits"].value is not None:
+        if "link_MBps" in asked and asked["link_MBps"].value is not None:
             nics, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
             text = f"How many such links does a node have{of_queue}"
             # A login node without links tells nothing; nodes with GPUs often have one for each.
@@ -121,10 +123,10 @@ def _on_a_queue(facts: Facts, queue_name: str) -> list[Question]:
     if queue is not None and facts.scheduler == "slurm":
         asked += _on_slurm(facts, queue)
     if facts.scheduler != "local":
-        guess = facts.links[0].MBps / 125 if facts.links else None
+        guess = facts.links[0].MBps if facts.links else None
         why = f"this host's {facts.links[0].device}, {facts.links[0].kind}" if facts.links else ""
-        text = "What is the rate of one link of a node, in Gbit/s (empty: unknown)"
-        asked.append(Question("link_gbits", text, guess, why or "no link of this host reports its rate", False, _rate))
+        text = "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
+        asked.append(Question("link_MBps", text, guess, why or "no link of this host reports its rate", False, _rate))
     return asked
 
 
@@ -223,9 +225,11 @@ def _word_or_none(text: str) -> object:
 
 
 def _rate(text: str) -> object:
+    """Read a rate in MB/s, or in Gbit/s if it says so; a small number without a unit is rather meant in Gbit/s."""
     if not text:
         return None
-    match = re.fullmatch(r"(\d{1,5}(?:\.\d+)?)(?: ?(?:G|Gbit|gbit|Gb)(?:/s)?)?", text)
-    if match is None or float(match[1]) == 0:
-        raise FabricError(f"{quoted(text)} is not a rate in Gbit/s; write 200 for 200 Gbit/s, 0.1 for 100 Mbit/s")
-    return float(match[1])
+    match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?) ?(MB/s|G(?:b|bit)?(?:/s)?)?", text, re.IGNORECASE)
+    rate, unit = (float(match[1]), match[2] or "") if match else (0.0, "")
+    if not rate or (not unit and rate < _LEAST_MBps):
+        raise FabricError(f"{quoted(text)} is not the rate of a link; write 25000 (MB/s) or 200 Gbit/s")
+    return rate * 125 if unit[:1] in ("G", "g") else rate

@@ -153,7 +153,7 @@ def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> l
     groups: dict[str, list[Mpi]] = {} if facts.mpis else {next(iter(styles)): []}
     for mpi in facts.mpis:
         groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), next(iter(styles))), []).append(mpi)
-    defaults = {"nodes": 1, "link_gbits": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
+    defaults = {"nodes": 1, "link_MBps": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
     own = {key: Answer(value) for key, value in defaults.items()} | answers.queues[queue]
     account = answers.system.get("account", Answer(None)).value
     options = [f"{option}{own[key].value}" for key, option in _SLURM.items() if own[key].value]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from fabric_checks.cli.verb import FOUND, Verbs, json_option
 from fabric_checks.core import console, files, paths
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text
@@ -21,11 +22,11 @@ from fabric_offers.acceptance.evidence import Evidence, Ledger
 from fabric_offers.acceptance.judging import Judged
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
 
-_STATUSES = """
-\b
-Exit status: 0 if the contract is met; 1 for an error; 2 for wrong usage; 3 if a clause is violated, or what is checked
-is not as it was; 4 if a clause is open.
-"""
+_STATUSES = {
+    0: "the contract is met",
+    FOUND: "a clause is violated, or what is checked is not as it was",
+    4: "a clause is open",
+}
 _PLAN = """
 \b
 Examples:
@@ -35,40 +36,39 @@ Examples:
 \b
 config/clauses has examples, docs/clauses.md describes their keys.
 """
-_STATUS_HELP = f"""
+_STATUS_HELP = """
 \b
 Examples:
   fabric-checks offers accept status clauses.yaml
   fabric-checks offers accept status clauses.yaml .fabric/results,system=oak --json
-{_STATUSES}"""
-_VERDICT = f"""
+"""
+_VERDICT = """
 \b
 Examples:
   fabric-checks offers accept verdict clauses.yaml verdict.html
-{_STATUSES}"""
+"""
 _SIGN = """
 \b
 Examples:
   fabric-checks offers accept sign verdict.html --as seller --key ~/.ssh/id_ed25519
 """
-_CHECK = f"""
+_CHECK = """
 \b
 Examples:
   fabric-checks offers accept check oak.tar --signers signers
   fabric-checks offers accept check oak.tar --clauses clauses.yaml --ledger ledger.jsonl     by our own copies
-{_STATUSES}"""
-_STATUS = {MET: 0, VIOLATED: 3, OPEN: 4}
+"""
+_STATUS = {MET: 0, VIOLATED: FOUND, OPEN: 4}
 
 _file = click.Path(path_type=Path, dir_okay=False)
 _contract = click.argument("contract", metavar="CLAUSES", type=_file)
 _source = click.argument("source", metavar="[RESULTS]", default="", required=False)
-_json = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 _ledger = click.option(
     "--ledger", "ledger_path", type=_file, help="The count of sessions.  [default: acceptance/CLAUSES.jsonl in RESULTS]"
 )
 
 
-@click.group("accept")
+@click.group("accept", cls=Verbs)
 def command() -> None:
     """Judge a machine by the clauses of a contract, with stated risks for both sides."""
 
@@ -77,7 +77,7 @@ def command() -> None:
 @_contract
 @_source
 @click.option("--system", help="A system of this clone: its checks must have the cases and its links the rates.")
-@_json
+@json_option
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
     """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is found.
 
@@ -108,11 +108,11 @@ def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Con
     return read, found, ledger
 
 
-@command.command("status", epilog=_STATUS_HELP)
+@command.command("status", epilog=_STATUS_HELP, statuses=_STATUSES)
 @_contract
 @_source
 @_ledger
-@_json
+@json_option
 def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bool) -> None:
     """Count the sessions that ended, and print where each clause stands: met, violated or open.
 
@@ -144,10 +144,10 @@ def _print(judged: Sequence[Judged], last: str, as_json: bool) -> None:
 
 def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
     console.warn(tuple(faults))
-    raise SystemExit(3 if faults else _STATUS[judging.overall(judged)])
+    raise SystemExit(FOUND if faults else _STATUS[judging.overall(judged)])
 
 
-@command.command("verdict", epilog=_VERDICT)
+@command.command("verdict", epilog=_VERDICT, statuses=_STATUSES)
 @_contract
 @click.argument("target", metavar="FILE", type=_file)
 @_source
@@ -178,13 +178,13 @@ def sign(target: Path, *, role: str, key: Path) -> None:
     console.print(f"{path}: signed by the {role}")
 
 
-@command.command("check", epilog=_CHECK)
+@command.command("check", epilog=_CHECK, statuses=_STATUSES)
 @click.argument("bundle", type=_file)
 @click.option("--clauses", "contract", type=_file, help="The clauses, if the bundle has none or to compare its own.")
 @click.option("--verdict", "target", type=_file, help="The document, if it is not the one in the bundle.")
 @click.option("--signers", type=_file, help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1).")
 @click.option("--ledger", "ledger_path", type=_file, help="The count of sessions, if it is not the bundle's.")
-@_json
+@json_option
 def check(
     bundle: Path,
     *,
