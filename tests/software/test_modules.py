@@ -31,6 +31,9 @@ _MPIS = [
     ("oneapi/mpi/latest", "intel-oneapi-mpi", ""), ("intel/mpi-2021.2.0", "intel-oneapi-mpi", "2021.2.0"),
     ("intel/mpi/64/2020/2.54", "intel-oneapi-mpi", "2020"), ("intel/mpi/2017-4", "intel-oneapi-mpi", "2017"),
     ("openmpi/gcc/9.3.0/4.1.5", "openmpi", "4.1.5"), ("mvapich2-gdr/2.3.7", "mvapich2", "2.3.7"),
+    ("stack-openmpi/4.1.6", "openmpi", "4.1.6"),
+    ("stack-intel-oneapi-mpi/2021.10.0", "intel-oneapi-mpi", "2021.10.0"),
+    ("mpi/intel/2019.5", "intel-oneapi-mpi", "2019.5"),
 ]  # fmt: skip
 _SUITES = [
     ("LAMMPS/2Aug2023_update2-foss-2023a-kokkos", "lammps", "2 Aug 2023"), ("omb/7.3", "osu", "7.3"),
@@ -41,7 +44,7 @@ _SUITES = [
 ]  # fmt: skip
 _NEITHER = [
     *("fftw2/openmpi/gcc/64/double/2.1.5", "hdf5-openmpi/1.12", "hmmer-mpi/3.3.2", "mpi4py/3.1", "intel/2023"),
-    *("netcdf-fortran/4.6.1--hpcx-mpi--2.19--nvhpc--24.5", "gompi/2023a", "psmpi/5.9", "compiler/gcc/12.2.0"),
+    *("netcdf-fortran/4.6.1--hpcx-mpi--2.19--nvhpc--24.5", "gompi/2023a", "psmpi/5.9", "compiler/gcc/12.2.0", "stack-gcc/13.3.0"),
 ]
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +12,9 @@ from functools import cached_property
 FAMILIES = {
     "cray-mpich": r"cray-mpich",
     "spectrum-mpi": r"spectrum-mpi",
-    "hpcx-mpi": r"hpcx(-mt)?(-o?mpi)?",
-    "openmpi": r"open-?mpi",
-    "intel-oneapi-mpi": r"impi|intel-?mpi|intel-oneapi-mpi",
+    "hpcx-mpi": r"hpcx(-mt)?(-o?mpi)?",  # hpcx-mpi/2.25.1, hpcx-mt-ompi, mpi/hpcx-v2.5.0
+    "openmpi": r"open-?mpi",  # openmpi5/5.0.7, mpi/openmpi/4.1.1/gnu-4.9.2, openmpi/gcc.9/3.1.5, mpi/openmpi-x86_64
+    "intel-oneapi-mpi": r"impi|intel-?mpi|intel-oneapi-mpi",  # mpi/impi_2018.4.274
     "mvapich2": r"mvapich2?(-gdr|-x|-plus)?",
     "mpich": r"mpich",
 }
@@ -23,7 +23,7 @@ SUITES = {
     "osu": r"osu([-_]?(micro[-_]?)?benchmarks)?|omb",
     "imb": r"imb|intel-mpi-benchmarks",
     "lammps": r"lammps",
-    "npb": r"npb",
+    "npb": r"npb",  # NPB3.4-MPI
 }
 #: A file below the prefix of a suite without which it is of no use.
 NEEDED = {"lammps": "share/lammps/bench/in.lj"}
@@ -36,19 +36,37 @@ _NAMED = re.compile(
 )
 #: Toolchains of EasyBuild, and compilers that count as an MPI where none is named.
 _TOOLCHAINS = {"openmpi": r"gompi|foss", "intel-oneapi-mpi": r"intel", "cray-mpich": r"cray|cpe"}
-#: Parts of a name that stand before that of an MPI: kinds of software, compilers, architectures, versions.
 _COMPILER = r"(gcc|gnu|intel|icc|pgi|nvhpc|nvidia|aocc|clang|llvm|cce|oneapi|compilers?)"
-_NEUTRAL = re.compile(
-    rf"mpis?|parallel|toolkits?|tools?|lib(s|raries)?|apps?|devel|system|core|soft(ware)?|modules?|x86_64|aarch64"
-    rf"|intel-oneapi|{_COMPILER}([-_.]?v?\d[\w.]*)?|v?\d[\w.]*",
+#: Parts of a name that stand before that of an MPI: kinds of software, compilers, architectures, versions.
+_NEUTRAL = (
+    r"(mpis?|parallel|toolkits?|tools?|lib(s|raries)?|apps?|devel|system|core|soft(ware)?|modules?|x86_64|aarch64"
+    rf"|intel-oneapi|{_COMPILER}([-_.]?v?\d[\w.]*)?|v?\d[\w.]*)"
+)
+#: What a name has before that of its software, and the name: a suite may stand behind any part, and Intel calls its MPI
+#: `mpi` where its own name or a year is there, too (mpi/2021.11, oneapi/mpi/latest, intel/mpi-2021.2.0). The modules of
+#: spack-stack begin with `stack-`.
+_FORMS = [
+    *((suite, r"([^/]+/)*", pattern) for suite, pattern in SUITES.items()),
+    *((family, rf"({_NEUTRAL}/)*(stack-)?", pattern) for family, pattern in FAMILIES.items()),
+    ("intel-oneapi-mpi", rf"(?=.*(intel|oneapi|(\b|[_a-z])20[12]\d))({_NEUTRAL}/)*", "mpi"),
+]
+_SOFTWARE = [
+    (software, re.compile(rf"{before}({names})(?P<rest>([-_.\d][^/]*)?)(?P<behind>(/.*)?)", re.IGNORECASE))
+    for software, before, names in _FORMS
+]
+#: The version behind a name: the date of a LAMMPS, or numbers. It may follow a major one (5/5.0.7), a variant
+#: (-debug/9), or compilers, MPIs and widths, each with a number of its own (/gcc/9.3.0/4.1.5, /64/2020/2.54).
+_VERSION = re.compile(
+    r"(\d+(?=/)|[-_.](?!v\d)[a-z][^/]*(?=/))?(/(32|64|(?!v\d)[a-z][^/]*(/[\d.]+(?=/v?\d))?)(?=/))*"
+    r"[-_./]?v?(?P<version>(?P<day>\d{1,2})[_-]?(?P<month>[a-z]{3})[_-]?(?P<year>\d{4})|\d+(\.\d+)*)",
     re.IGNORECASE,
 )
 #: What may follow the name of an MPI or a suite in the same part; anything else is a variant, such as `openmpi-debug`.
-_PLAIN = re.compile(rf"(v?\d|x86_64|aarch64|{_COMPILER}(\W|_|\d|$)).*", re.IGNORECASE)
+_PLAIN = re.compile(rf"(v?\d|x86_64|aarch64|{_COMPILER}(\W|_|\d|$)).*|", re.IGNORECASE)
 #: Names that look like an MPI's or a suite's, but are none that is known.
 _LIKE = re.compile(
-    rf"({_COMPILER}-)?(open-?mpi|hpcx|mpich|mvapich|(ps|para\w*|bullx|platform|hpe|sgi)[-_]?mpi|ompi|mpt|i?mpi)\d*(\W|_|$)"
-    r"|\w*[-_]?(osu[-_]|omb\b|imb\b|lammps|npb|mpi-benchmarks)",
+    rf"({_NEUTRAL}/)*(({_COMPILER}-)?(open-?mpi|hpcx|mpich|mvapich|(ps|para\w*|bullx|platform|hpe|sgi)[-_]?mpi|ompi|mpt|i?mpi)"
+    r"\d*(\W|_|$)|\w*[-_]?(osu[-_]|omb\b|imb\b|lammps|npb|mpi-benchmarks))",
     re.IGNORECASE,
 )
 #: A word that is safe after `module load` in a job script.
@@ -64,23 +82,17 @@ class Module:
     folder: str = ""
 
     @cached_property
-    def _found(self) -> tuple[str, str, int]:
-        """The family or suite, the rest of the part of the name that has it, and the number of the part; or nothing."""
-        parts = self.name.split("/")
-        for number, part in enumerate(parts):
-            if found := _matched(SUITES, part):
-                return *found, number
-        for number, part in enumerate(parts):
-            if found := _matched(FAMILIES, part):
-                return *found, number
-            # Intel's own modules, and copies: mpi/2021.11, oneapi/mpi/latest, intel/mpi-2021.2.0, mpi/intel/2019.5.
-            match = re.fullmatch(r"mpi(?P<rest>[-_.\d].*)?", part, re.IGNORECASE)
-            is_intel = re.search(r"intel|oneapi|(\b|[_a-z])20[12]\d", self.name, re.IGNORECASE)
-            if match and is_intel and not any(_matched(FAMILIES, each) for each in parts[number + 1 :]):
-                return "intel-oneapi-mpi", match["rest"] or "", number
-            if not _NEUTRAL.fullmatch(part):
-                break
-        return "", "", -1
+    def _found(self) -> tuple[str, re.Match[str] | None]:
+        """The family or suite that it is, or nothing, and the parts of its name."""
+        for software, form in _SOFTWARE:
+            if match := form.fullmatch(self.name):
+                return software, match
+        return "", None
+
+    @cached_property
+    def _numbers(self) -> re.Match[str] | None:
+        _, form = self._found
+        return form and _VERSION.match(self.name, form.start("rest"))
 
     @property
     def software(self) -> str:
@@ -90,37 +102,33 @@ class Module:
     @property
     def is_variant(self) -> bool:
         """Tell whether its name has more than software, compiler and version: ``openmpi-debug``, ``mpich-abi``."""
-        rest = self._found[1].lstrip("-_.")
-        return bool(rest) and _PLAIN.fullmatch(rest) is None
+        _, form = self._found
+        return form is not None and not _PLAIN.fullmatch(form["rest"].lstrip("-_."))
 
     @property
     def looks_like_one(self) -> bool:
         """Tell whether it may be an MPI or a suite, under a name that is not known."""
-        parts = (part for part in self.name.split("/") if part.lower() == "mpi" or not _NEUTRAL.fullmatch(part))
-        return not self.software and _LIKE.match(next(parts, "")) is not None
+        return not self.software and _LIKE.match(self.name) is not None
 
     @property
     def version(self) -> str:
         """The leading numbers of its version, or its date, or nothing."""
-        _, rest, number = self._found
-        if glued := re.match(r"\d+\.[\d.]*\d", rest):
-            return glued[0]
-        if found := _version(rest[1:]) if rest[:1] in ("-", "_", ".") else "":
-            return found
-        parts = self.name.split("/")
-        behind = [part for part in parts[number + 1 :] if part not in ("32", "64")] if number >= 0 else []
-        versions = [(at, found) for at, part in enumerate(behind) if (found := _version(part))]
-        # In openmpi/gcc/64/4.1.5 and openmpi/gcc/9.3.0/4.1.5 the number behind the compiler is not the version's.
-        own = [found for at, found in versions if at == 0 or not re.fullmatch(_COMPILER, behind[at - 1], re.IGNORECASE)]
-        return next(iter([*own, *(found for _, found in versions[-1:])]), "")
+        found = self._numbers
+        if not found:
+            return ""
+        return f"{int(found['day'])} {found['month']} {found['year']}" if found["day"] else found["version"]
 
     @property
     def remainder(self) -> str:
         """What its name has besides the software and its version."""
-        _, rest, number = self._found
-        parts = self.name.split("/")
-        behind = [part for part in parts[number + 1 :] if _version(part) != self.version or re.search("[a-z]{3}", part)]
-        return "/".join([*parts[:number], rest, *behind])
+        _, form = self._found
+        if form is None:
+            return self.name
+        found = self._numbers
+        behind = self.name[form.start("rest") :]
+        if found:
+            behind = f"{self.name[form.start('rest') : found.start('version')]} {self.name[found.end() :]}"
+        return f"{self.name[: form.start('rest')].rpartition('/')[0]} {behind}"
 
     @property
     def toolchain(self) -> str:
@@ -132,21 +140,6 @@ class Module:
     def rank(self) -> tuple[bool, bool, list[int], str]:
         """The sort key for modules of one software: the default and the newest are the greatest."""
         return not self.is_variant, self.is_default, list(map(int, re.findall(r"\d+", self.version))), self.name
-
-
-def _matched(names: Mapping[str, str], part: str) -> tuple[str, str] | None:
-    """Return which of some software a part of a name is, and what follows in it."""
-    for name, pattern in names.items():
-        if match := re.fullmatch(rf"({pattern})(?P<rest>([-_.]|\d).*)?", part, re.IGNORECASE):
-            return name, match["rest"] or ""
-    return None
-
-
-def _version(text: str) -> str:
-    if date := re.match(r"(\d{1,2})[_-]?([A-Z][a-z]{2})[_-]?(\d{4})", text):
-        return f"{int(date[1])} {date[2]} {date[3]}"  # as LAMMPS is released
-    match = re.match(r"v?(\d+(?:\.\d+)*)", text)
-    return match[1] if match else ""
 
 
 def available(text: str) -> tuple[list[Module], list[str]]:
