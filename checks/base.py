@@ -6,6 +6,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
+from fabric_checks.core.extras import Extras
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import ContainerMixin, EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
 from fabric_checks.reframe_ext.mixins.container import FOUND
@@ -132,7 +133,7 @@ class FabricCheck(
 
     def partition_options(self, program):
         """Return the options that the partition has for a program, in ``extras['program_options']``."""
-        return self.current_partition.extras.get("program_options", {}).get(program, [])
+        return Extras.of(self.current_partition).program_options.get(program, [])
 
     def around_launch(self):
         """Return the commands before and after a launch: two lists of shell commands, none by default.
@@ -157,7 +158,7 @@ class FabricCheck(
     def placement_probe(self):
         """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the layout."""
         layout = self.current_layout
-        shared = " --shared" if self.current_partition.extras.get("oversubscribed") else ""
+        shared = " --shared" if Extras.of(self.current_partition).oversubscribed else ""
         probe = Path(self.fabric_programs.stagedir) / "placement"
         return " ".join(self.inside([f"{probe} --nodes {layout.nodes} --ppn {layout.ppn}{shared}"]))
 

@@ -16,6 +16,7 @@ from reframe.core.meta import make_test
 from reframe.core.runtime import runtime
 
 from fabric_checks.core.errors import quoted
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins.container import ContainerMixin, inside, one_process
@@ -60,7 +61,7 @@ class FabricPrograms(Build):
     @run_before("compile")
     def build_or_take_what_is_kept(self):
         """Leave the compiler and its flags to the environment and the Makefile."""
-        if why := self.current_environ.extras.get("not_set_up"):
+        if why := EnvironExtras.of(self.current_environ).not_set_up:
             if not self.is_dry_run():
                 raise EnvironError(why)
             getlogger().warning(f"a run of {self.current_environ.name} would fail: {why}")
@@ -74,7 +75,7 @@ class FabricPrograms(Build):
             commands.insert(0, f"mkdir -p {mounted[1]}")
         if container and not container.by_launcher:
             commands.append("rm -f ports; make ports CC=cc || true")
-        folders = {suite: folder_of(each) for suite, each in self.current_environ.extras.get("programs", {}).items()}
+        folders = {suite: folder_of(each) for suite, each in EnvironExtras.of(self.current_environ).programs.items()}
         noted = [f"echo {folder} > {suite}{FOLDER}" for suite, folder in folders.items() if "$" in folder]
         self.build_system.commands = [*commands, *noted]
 
@@ -153,7 +154,7 @@ class SpackPackage(Build):
     @property
     def from_spack(self):
         """Whether this environment has the suite built by Spack; others of the system may have it from elsewhere."""
-        return self.current_environ.extras["programs"][self.suite]["stack"] == "spack"
+        return EnvironExtras.of(self.current_environ).programs[self.suite]["stack"] == "spack"
 
     @run_before("compile")
     def call_spack(self):
@@ -161,7 +162,7 @@ class SpackPackage(Build):
         if not self.from_spack:
             self.build_system.commands = ["true"]
             return
-        scopes = self.current_environ.extras["spack"]
+        scopes = EnvironExtras.of(self.current_environ).spack
         options = [f"--{name}={scopes[name]}" for name in ("environ", "site", "common")]
         fabric_checks = [sys.executable, str(ROOT / "ci" / "bin" / "fabric-checks")]
         command = [*fabric_checks, "spack", "build", self.package, *options, str(self.folder)]
@@ -209,7 +210,7 @@ def built_by_spack(name):
     """
     for partition in runtime().system.partitions:
         for environ in partition.environs:
-            if environ.extras.get("programs", {}).get(name, {}).get("stack") == "spack":
+            if EnvironExtras.of(environ).programs.get(name, {}).get("stack") == "spack":
                 return fixture(_package_of(name), scope="environment")
     return None
 

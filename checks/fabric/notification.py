@@ -4,6 +4,7 @@
 from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.core import families
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric, curve, points, powers_of_two
 from fabric_checks.parsers import notification
@@ -36,7 +37,7 @@ class Notification(OwnProgram):
     def wait_by_blocking(self):
         """Take the variables from the environment's description."""
         if self.wait == "blocking":
-            self.env_vars |= self.current_environ.extras["blocking_wait"]
+            self.env_vars |= EnvironExtras.of(self.current_environ).blocking_wait
 
     @property
     def has_cpu_time(self):

@@ -5,6 +5,7 @@ from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
 from fabric_checks.core import families
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Headline, curve, points, powers_of_two
 from fabric_checks.parsers import overlap
 from fabric_checks.reframe_ext.mixins import layouts
@@ -31,7 +32,9 @@ class OverlapCheck(OwnProgram):
     def leave_out_many_ranks(self):
         """Run only where so many ranks can work at once: ``extras['most_work_tasks']``, without it any number."""
         able = {
-            p.fullname for p in runtime().system.partitions if self.num_tasks <= p.extras.get("most_work_tasks", 1e9)
+            p.fullname
+            for p in runtime().system.partitions
+            if self.num_tasks <= (Extras.of(p).most_work_tasks or self.num_tasks)
         }
         self.valid_systems = [name for name in self.valid_systems if name in able]
 
@@ -39,7 +42,7 @@ class OverlapCheck(OwnProgram):
     def sizes_B(self):
         """Message sizes, in factors of two."""
         first, last = self.range_B
-        return powers_of_two(first, min(last, self.current_partition.extras.get("largest_work_B", last)))
+        return powers_of_two(first, min(last, Extras.of(self.current_partition).largest_work_B or last))
 
     def measure(self, text):
         output = self.parse(text)

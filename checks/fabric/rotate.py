@@ -6,6 +6,7 @@ from dataclasses import replace
 from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_RAILS, OF_SWITCHES
@@ -98,7 +99,7 @@ class Rotate(OwnProgram):
     @property
     def link_MBps(self):
         """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show it."""
-        return self.current_partition.extras.get("link_MBps")
+        return Extras.of(self.current_partition).link_MBps
 
 
 @check(compare=False)
@@ -126,7 +127,7 @@ class RotateOnDevice(DeviceMemory, Rotate):
         return self.current_layout.ppn if self.current_layout.nodes > 1 else 1
 
     def arguments(self):
-        nics = self.current_partition.extras.get("nics", 1)
+        nics = Extras.of(self.current_partition).nics
         shared = self.rails > nics and self.rails % nics == 0
         return [
             *("--pattern", self.pattern, "--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks // self.rails))),

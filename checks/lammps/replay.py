@@ -7,6 +7,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabric_checks.analysis import ppn_series
 from fabric_checks.core import families
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
@@ -53,7 +54,7 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
     @run_after("setup")
     def unpack_traces(self):
         """Unpack the traces into the stage folder."""
-        archive = f"{self.current_environ.extras['traces']}/lammps-{self.problem}.tar.xz"
+        archive = f"{EnvironExtras.of(self.current_environ).traces}/lammps-{self.problem}.tar.xz"
         self.prerun_cmds = [f"{sys.executable} -m tarfile -e {archive} ."]
 
     def command(self):

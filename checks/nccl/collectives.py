@@ -9,6 +9,7 @@ from reframe.core.builtins import parameter, run_before
 from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
@@ -70,7 +71,7 @@ if kinds_here():  # elsewhere nothing of this is loaded
         @property
         def times_iterations(self):
             """Whether the program writes the time of each iteration: from some release on, between several GPUs."""
-            version = self.current_environ.extras["programs"][self.suite]["version"]
+            version = EnvironExtras.of(self.current_environ).programs[self.suite]["version"]
             release = [int(number) for number in re.findall(r"\d+", version)]
             can = self.iterations_since and release >= self.iterations_since
             return can and self.num_tasks > 1 and ABOUT_ITERATIONS.isdisjoint(self.partition_options(self.suite))
@@ -141,9 +142,9 @@ if kinds_here():  # elsewhere nothing of this is loaded
             else:
                 found = gpu_paths.findings(ranks)
                 gpus = {rank: of.address for rank, of in ranks.items()}
-                found += pcie.far_ranks(self._nodes()[0], self.ranks, self.names_of("fabric"), gpus)
+                found += pcie.far_ranks(self._nodes()[0], self.ranks, Extras.of(self.current_partition).fabric, gpus)
             self._add_findings(*found)
-            if why := gpu_paths.disproof(ranks, self.names_of("fabric")):
+            if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
                 raise SanityError(why)
 
     @check(compare=False, only_on=(CUDA,))

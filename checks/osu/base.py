@@ -10,6 +10,7 @@ from reframe.core.exceptions import SanityError
 
 from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.metrics import curve, point, powers_of_two
 from fabric_checks.reframe_ext.mixins import ProgramMixin
 from fabric_checks.software.suites.osu import can_verify, known_fault
@@ -97,7 +98,7 @@ class OsuCheck(DeviceMemory, OsuProgram):
 
         Releases before 7 reduce floats, so there the sizes of a reduction begin with one of those, 4 bytes.
         """
-        smallest_B = self.current_environ.extras["programs"]["osu"]["smallest_message_B"]
+        smallest_B = EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"]
         if self.benchmark.removesuffix("_persistent") in parsers.osu.REDUCTIONS:
             return 4 if smallest_B == 0 else 1
         return smallest_B if self.has_zero else 1

@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
@@ -67,7 +68,7 @@ class OsuOneSidedAtomic(OsuOneSided):
     @property
     def sizes_B(self):
         """One number: 8 bytes, but a char in the releases that know data types; those have no empty messages either."""
-        return [8 if self.current_environ.extras["programs"]["osu"]["smallest_message_B"] == 0 else 1]
+        return [8 if EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"] == 0 else 1]
 
 
 @check()

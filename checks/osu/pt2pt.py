@@ -5,6 +5,7 @@ from reframe.core.builtins import parameter, run_before
 
 from fabric_checks.core import families
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
@@ -131,7 +132,7 @@ class OsuConcurrentLatency(OsuPointToPoint):
         ppn = self.current_layout.ppn
         spinning = 2 * ppn if self.benchmark == "latency_mp" else ppn + 1
         partition = self.current_partition
-        cores = min(filter(None, (partition.extras.get("cores"), partition.processor.num_cores)), default=spinning)
+        cores = min(filter(None, (Extras.of(partition).cores, partition.processor.num_cores)), default=spinning)
         if cores < spinning:
             self.skip(
                 f"{self.benchmark} keeps {spinning} cores of a node busy, and those of {partition.name} have {cores}"

@@ -24,6 +24,8 @@ WRONG = {
     "cc.py": ('"cc": "mpicc"', '"cc": 7'), "environ.py": ('"environs": ["gnu"]', '"environs": [7]'),
     "added.py": ('"environments"', '"sistems": [], "environments"'),
     "nodes.py": ('"nodes": 2', '"nodes": "many"'), "none-there.py": ('"nodes": 2', '"nodes": 0'),
+    "misspelt.py": ('"nodes": 2', '"nodes": 2, "link_Mbps": 25000'),
+    "foreign.py": ('"nodes": 2', '"nodes": 2, "ram": 1'),
 }  # fmt: skip
 BROKEN = {
     "syntax.py": "a = 1\nb = (1 2)\n", "name.py": "a = 1\n\nb = gnu\nsite_configuration = {}\n",
@@ -63,8 +65,9 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
         (["-C", "environ.py"], ("mpi",), "environ.py: system 'ada', partition 'compute', environs 1: 7 is not of type"),
         (["-C", "added.py"], ("mpi",), "added.py: site_configuration: Additional properties are not allowed"),
         (["-C", "name-less.py"], ("mpi",), "name-less.py: a system, partition or environment has no 'name': give each"),
-        (["-C", "nodes.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 'many'; write a number"),
-        (["-C", "none-there.py", "--system", "ada"], ("mpi",), r"ada:compute: extras\['nodes'\] is 0; write a number"),
+        (["-C", "nodes.py", "--system", "ada"], ("mpi",), "ada:compute: extras: nodes is 'many'; give a whole"),
+        (["-C", "none-there.py", "--system", "ada"], ("mpi",), "ada:compute: extras: nodes is 0; give a whole"),
+        (["-C", "misspelt.py", "--system", "ada"], ("mpi",), "extras: link_Mbps: unknown; did you mean link_MBps?"),
         (["-C", "syntax.py"], ("mpi",), "syntax.py: line 2: SyntaxError: invalid syntax"),
         (["-C", "name.py"], ("mpi",), "name.py: line 3: NameError: name 'gnu' is not defined"),
         (["-C", "none.py"], ("mpi",), "error: none.py: there is no such file; name the settings of your ReFrame"),
@@ -74,3 +77,8 @@ def test_settings_without_a_check_are_one_line(doctor, options, features, line):
     done = doctor(*options, features=features)
     (said,) = done.stderr.splitlines()
     assert done.returncode == 1 and said.startswith("error: ") and re.search(line, said), said
+
+
+def test_extras_of_other_suites_are_listed_and_left_alone(doctor):
+    notes = json.loads(doctor("-C", "foreign.py", "--system", "ada", "--json").stdout)["notes"]
+    assert [note for note in notes if "ram" in note] == ["ada:compute: extras that no check here reads: ram"]

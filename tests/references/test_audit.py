@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import audit
 from fabric_checks.references.cases import Case
@@ -16,7 +17,7 @@ BANDWIDTH = tuple(Metric(f"bandwidth_{size}B", "MB/s", "larger") for size in (8,
 
 def case(check, metrics, layout="2x1", **attributes):
     own = {"$partition": "yours:compute", "$environ": "mpich-cray", "$system": "yours", "layout": layout, **attributes}
-    extras = {"link_MBps": 1000.0, "nics": 1}
+    extras = Extras(link_MBps=1000.0)
     return Case(check, "yours:compute", "mpich-cray", layout, "yours", extras, own, metrics)
 
 
@@ -122,7 +123,7 @@ def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
     file = write(
         "no_reference:", "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.9, lower: 0}]\nno_reference:"
     )
-    cases = [*CASES[:2], replace(CASES[2], extras={})]
+    cases = [*CASES[:2], replace(CASES[2], extras=Extras())]
     faults = audit.of_file(file, CHECKS, cases)
     assert len(faults) == 1 and "OsuBandwidth on yours:compute with mpich-cray, 2x1: " in faults[0]
     assert "link_MBps" in faults[0]

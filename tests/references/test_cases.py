@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 
-CASE = {"check": "A", "partition": "p", "environ": "e", "layout": "1x2", "file": "s", "extras": {}, "attributes": {}}
+CASE = {"check": "A", "partition": "p", "environ": "e", "layout": "1x2", "file": "s", "attributes": {}}
+CASE["extras"] = {"nics": 2}
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def test_the_cases_are_read(process):
     process(0, json.dumps(content))
     found = cases.of_system("s", [])
     assert found.checks == ("A", "B")
-    assert found.cases == (cases.Case(**CASE, metrics=(Metric("m", "us", "smaller"),)),)
+    assert found.cases == (cases.Case(**CASE | {"extras": Extras(nics=2)}, metrics=(Metric("m", "us", "smaller"),)),)
 
 
 @pytest.mark.parametrize(("asked", "all_of_them"), [(None, "all"), ("mpich", "all"), ("none", "none")])

@@ -4,6 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import line_rate, reference_file
 from tests.references import records
@@ -21,7 +22,7 @@ def load(tmp_path):
 
 
 def found(file, extras, metrics=METRICS, **changes):
-    return line_rate.references(file.derived, metrics, extras, "here", **CASE | changes)
+    return line_rate.references(file.derived, metrics, Extras(**extras), "here", **CASE | changes)
 
 
 def test_a_share_of_all_links_of_a_node(load):

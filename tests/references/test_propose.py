@@ -4,6 +4,7 @@
 import pytest
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.extras import Extras
 from fabric_checks.references.propose import within_line_rate
 from tests.references.records import STANDING, bandwidth, proposed, record
 
@@ -71,7 +72,7 @@ def test_what_the_links_cannot_carry_is_not_proposed(tmp_path, value, nics, acti
     link_MBps = 1000.0 if value == 900.0 else 125.0
     found = proposed(tmp_path, runs(5, value, bandwidth, link_MBps=link_MBps))
     extras = {"link_MBps": link_MBps} | ({"nics": nics} if nics else {})
-    (found,) = within_line_rate(found, lambda: {"yours:compute": extras})
+    (found,) = within_line_rate(found, lambda: {"yours:compute": Extras(**extras)})
     assert found.action == action
     assert action == "new" or found.why.startswith("unreachable: 294 MB/s is beyond the line rate of 2x1, 250 MB/s")
 

@@ -231,7 +231,7 @@ def test_own_programs_are_built_inside_and_the_ports_by_the_host(scripts, platfo
 def test_a_wrong_description_ends_the_session_with_one_line(tmp_path):
     done = dry_run(tmp_path, {"wrong": {"image": "x", "platform": "Docker"}})
     text = done.stdout + done.stderr
-    assert done.returncode != 0 and "wrong" in text and "choose from Apptainer" in text and "Traceback" not in text
+    assert done.returncode != 0 and "wrong" in text and "one of Apptainer" in text and "Traceback" not in text
 
 
 def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(scripts, tmp_path, monkeypatch):

@@ -55,11 +55,12 @@ def test_a_references_file_that_is_named_and_missing_is_said_beforehand(notes, t
     assert line.startswith(f"no references: there is no {tmp_path}/x.yaml: extras['references'] of ada:a names it, and")
 
 
-@pytest.mark.parametrize("option", ["--ntasks={procs}", "--ntasks={}", "{", 4])
+@pytest.mark.parametrize("option", ["--ntasks={procs}", "--ntasks={}", "{"])
 def test_launch_options_with_other_names_are_refused(option):
     with pytest.raises(FabricError, match="ada:a: extras\\['launch_options'\\] is .*: it names something else than"):
-        launch_options("ada:a", {"launch_options": [option]}, nodes=1, tasks=1, ppn=1)
-    assert launch_options("ada:a", {"launch_options": ["-N{nodes}"]}, nodes=2, tasks=4, ppn=2) == ["-N2"]
+        launch_options(partition("a", "local", launch_options=[option]), nodes=1, tasks=1, ppn=1)
+    one = partition("a", "local", launch_options=["-N{nodes}"])
+    assert launch_options(one, nodes=2, tasks=4, ppn=2) == ["-N2"]
 
 
 WRONG = """

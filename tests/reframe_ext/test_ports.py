@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from reframe.core.exceptions import ConfigError, SanityError
+from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
@@ -67,12 +67,6 @@ def test_the_command_line(stage):
     assert Check(stage).recorded(["osu_bw", "-m"]) == ["/x/ports", "--output", "ports", "--", "osu_bw", "-m"]
     for quiet in (Check(stage, "1x2"), Check(stage, features=["simulated"])):
         assert quiet.recorded(["osu_bw"]) == ["osu_bw"]
-
-
-@pytest.mark.parametrize("wrong", ["mlx5_*", [1], [""], {"a": 1}])
-def test_patterns_that_are_none_are_named_before_anything_runs(stage, wrong):
-    with pytest.raises(ConfigError, match=r"s:p: extras: fabric is .*; give a list of strings, such as"):
-        Check(stage, fabric=wrong).recorded(["osu_bw"])
 
 
 def test_without_what_judges_them_the_record_says_so_and_a_named_network_is_not_passed(stage, monkeypatch):

@@ -5,7 +5,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from reframe.core.exceptions import ConfigError
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
@@ -124,11 +123,6 @@ def test_routing_is_as_given_or_as_the_ports_suggest(tmp_path, extras, routing):
     assert known.routing == routing
 
 
-def test_a_routing_that_does_not_exist_is_named_before_anything_runs(tmp_path):
-    with pytest.raises(ConfigError, match="s:p: extras: routing is 'fixed'; give one of static, adaptive, hashed"):
-        Check(tmp_path, routing="fixed").ask_for_topology()
-
-
 def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
     assert Check(tmp_path).group_options() == ["--groups", "slurm"]
     assert Check(tmp_path, routing="static").group_options() == []
@@ -138,9 +132,3 @@ def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
     assert (tmp_path / "groups.txt").read_text().splitlines() == [f"n{rank} {rank // 16}" for rank in range(32)]
     assert Check(tmp_path, **named, routing="static").group_options() == []
     assert Check(tmp_path, topology=["missing"]).group_options() == [], "known_fabric says why"
-
-
-@pytest.mark.parametrize("wrong", ["net.txt", [1]])
-def test_what_is_no_list_of_files_is_named_before_anything_runs(tmp_path, wrong):
-    with pytest.raises(ConfigError, match=r"s:p: extras: topology is .*; give a list of strings, such as"):
-        Check(tmp_path, topology=wrong).ask_for_topology()

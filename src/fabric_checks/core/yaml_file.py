@@ -67,6 +67,25 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
         raise YamlError(path, f"not valid YAML: {' '.join(str(error).split())[:200]}") from None
 
 
+def lines(path: Path) -> dict[tuple[Any, ...], int]:
+    """Return the line of every key and item of a valid file, by the keys and positions that lead to it."""
+    found: dict[tuple[Any, ...], int] = {}
+
+    def note(node: yaml.Node | None, before: tuple[Any, ...]) -> None:
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                keys = (*before, yaml.safe_load(key.value) if key.style is None else key.value)
+                found[keys] = key.start_mark.line + 1
+                note(value, keys)
+        elif isinstance(node, yaml.SequenceNode):
+            for position, item in enumerate(node.value):
+                found[(*before, position)] = item.start_mark.line + 1
+                note(item, (*before, position))
+
+    note(yaml.compose(path.read_text(), Loader=yaml.SafeLoader), ())
+    return found
+
+
 def _require_bounded(text: str, path: Path) -> None:
     """Raise :class:`YamlError` for more than :data:`DEEPEST` levels or :data:`MOST_VALUES` values."""
     sizes: dict[str, int] = {}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import LIBRARY, ROOT
 
@@ -23,7 +24,7 @@ class Case:
     """Hold one case of a system.
 
     :param file: the name of its reference file, without ``.yaml``.
-    :param extras: ``link_MBps`` and ``nics`` of the partition, where it has them.
+    :param extras: ``link_MBps`` and ``nics`` of the partition.
     :param attributes: values by item of ``$index``, as text, without those that the check lacks.
     """
 
@@ -32,7 +33,7 @@ class Case:
     environ: str
     layout: str
     file: str
-    extras: Mapping[str, Any]
+    extras: Extras
     attributes: Mapping[str, str]
     metrics: tuple[Metric, ...]
 
@@ -40,7 +41,7 @@ class Case:
     def of(cls, data: Mapping[str, Any]) -> Case:
         """Return a case from the data of :mod:`fabric_checks.reframe_ext.catalogue`."""
         metrics = tuple(Metric(name, unit, better) for name, unit, better in data["metrics"])
-        return cls(**{**data, "metrics": metrics})
+        return cls(**{**data, "metrics": metrics, "extras": Extras(**data["extras"])})
 
     @property
     def facts(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric_checks.core.errors import ReferenceError, quoted
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import value_text
@@ -91,11 +92,11 @@ def is_number(value: Any) -> bool:
 
 
 def references(
-    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Mapping[str, Any], context: str, **case: str
+    rules: Iterable[Rule], metrics: Iterable[Metric], extras: Extras, context: str, **case: str
 ) -> dict[str, FromLineRate]:
     """Return the references that the first matching rules give, by metric.
 
-    :param extras: those of the partition: ``link_MBps`` and ``nics``.
+    :param extras: those of the partition, of which ``link_MBps`` and ``nics`` count.
     :param context: file and case, for messages.
     :param case: values for ``check``, ``partition``, ``environ`` and ``layout``.
     :raises ReferenceError: if a metric that a rule covers is no bandwidth, or the line rate is not known.
@@ -110,7 +111,7 @@ def references(
             raise ReferenceError(
                 f"{context}: {metric.name} is in {metric.unit}, but a share of a line rate is in {UNIT}"
             )
-        link_MBps, nics = extras.get("link_MBps"), extras.get("nics", 1)
+        link_MBps, nics = extras.link_MBps, extras.nics
         if not link_MBps:
             raise ReferenceError(
                 f"{context}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
@@ -122,18 +123,18 @@ def references(
     return found
 
 
-def why_unreachable(value: float, lower: float | None, unit: str, layout: str, extras: Mapping[str, Any]) -> str:
+def why_unreachable(value: float, lower: float | None, unit: str, layout: str, extras: Extras) -> str:
     """Return why a reference asks for more than the links carry, or nothing.
 
     The bound is all links of all nodes, with one process on each; within a node no link is used.
 
     :param lower: the share by which a result may be below the value; :param extras: as for :func:`references`.
     """
-    shape, link_MBps = Layout.of(layout), extras.get("link_MBps")
-    if unit != UNIT or shape.nodes == 1 or shape.ppn > 1 or not link_MBps:
+    shape = Layout.of(layout)
+    if unit != UNIT or shape.nodes == 1 or shape.ppn > 1 or not extras.link_MBps:
         return ""
     asked = value if lower is None else limit(value, lower)
-    ceiling = float(shape.nodes * extras.get("nics", 1) * link_MBps)
+    ceiling = shape.nodes * extras.nics * extras.link_MBps
     if asked is None or asked <= ceiling:
         return ""
     return (

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.text import count_text
 from fabric_checks.records.record import SERIES, case_name, limit, was_disturbed
 from fabric_checks.records.series import records_by_series
@@ -105,25 +106,25 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> li
     return _apart(found)
 
 
-def within_line_rate(
-    proposals: Sequence[Proposal], extras_of: Callable[[], Mapping[str, Mapping[str, Any]]]
-) -> list[Proposal]:
+def within_line_rate(proposals: Sequence[Proposal], extras_of: Callable[[], Mapping[str, Extras]]) -> list[Proposal]:
     """Refuse references that ask for more than the links carry, as `references check` does.
 
     :param extras_of: returns the extras of each partition by its full name, at the cost of loading the checks: it is
         called only where one adapter a node, which is all that records know, is not enough.
     """
 
-    def why(each: Proposal, extras: Mapping[str, Any]) -> str:
+    def why(each: Proposal, extras: Extras) -> str:
         if each.reference is None:
             return ""
         value, lower, _, unit = each.reference
         return line_rate.why_unreachable(value, lower, unit, each.series["layout"], extras)
 
-    if not any(why(each, {"link_MBps": each.history.link_MBps}) for each in proposals):
+    if not any(why(each, Extras(link_MBps=each.history.link_MBps)) for each in proposals):
         return list(proposals)
     extras = extras_of()
-    reasons = [why(each, extras.get(f"{each.series['system']}:{each.series['partition']}", {})) for each in proposals]
+    reasons = [
+        why(each, extras.get(f"{each.series['system']}:{each.series['partition']}", Extras())) for each in proposals
+    ]
     return [
         replace(each, action="refused", reference=None, why=reason) if reason else each
         for each, reason in zip(proposals, reasons, strict=True)

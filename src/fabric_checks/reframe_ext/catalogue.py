@@ -18,6 +18,7 @@ from typing import Any
 
 from reframe.core.exceptions import ReframeError
 
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins.references import check_names
@@ -40,7 +41,7 @@ def describe(system: str, folder: Path, attributes: list[str]) -> dict[str, Any]
 
 def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
     """Return the data of a case that was set up, for :meth:`fabric_checks.references.cases.Case.of`."""
-    check, extras = case.check, case.partition.extras
+    check, extras = case.check, Extras.of(case.partition)
     values = {
         "$system": check.current_system.name,
         "$partition": case.partition.fullname,
@@ -52,8 +53,8 @@ def data_of(case: Any, attributes: list[str]) -> dict[str, Any]:
         "partition": case.partition.fullname,
         "environ": case.environ.name,
         "layout": str(check.current_layout),
-        "file": extras.get("references", check.current_system.name),
-        "extras": {name: extras[name] for name in ("link_MBps", "nics") if name in extras},
+        "file": extras.references or check.current_system.name,
+        "extras": {"link_MBps": extras.link_MBps, "nics": extras.nics},
         "attributes": values,
         "metrics": [[metric.name, metric.unit, metric.better] for metric in check.metrics()],
     }

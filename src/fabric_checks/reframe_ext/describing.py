@@ -20,26 +20,17 @@ import reframe.core.runtime as rt
 from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.exceptions import ConfigError, ReframeError
 
+from fabric_checks.core import extras
 from fabric_checks.core.errors import RecordError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.paths import name_is_sound
+from fabric_checks.core.schema import SchemaError
 from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins.layout import gpus_of
 from fabric_checks.software import containers
 
-#: The numbers among a partition's extras that checks read, with an upper bound of each; and the other extras.
-NUMBERS = {
-    "nodes": 1e6,
-    "cores": 1e5,
-    "link_MBps": 1e9,
-    "nics": 1000,
-    "gpus": 1000,
-    "largest_work_B": 1e12,
-    "most_work_tasks": 1e9,
-}
-OTHERS = (
-    *("layouts", "ppn", "fabric", "routing", "launch_options", "program_options", "oversubscribed", "references"),
-    *("launcher_bounds_time", containers.KEY),
-)
+#: The extras of a partition that values and job scripts depend on.
+EXTRAS = tuple(name for name in extras.names(Extras) if name not in ("max_pending_time", "host_lock", "others"))
 #: What else of a partition decides the lines of its job scripts, as ReFrame's configuration has it; of these the first
 #: are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
 _FOR_REFRAME = ("descr", "access", "resources", "sched_options", "processor")
@@ -55,14 +46,13 @@ def describe(name: str) -> dict[str, Any]:
     environs = {environ.name: environ for partition in system.partitions for environ in partition.environs}
     partitions = []
     for partition in system.partitions:
-        sizes = {"cores": partition.extras.get("cores") or partition.processor.num_cores, "gpus": gpus_of(partition)}
-        known = (*NUMBERS, *OTHERS, "topology")
-        extras = {key: partition.extras[key] for key in known if key in partition.extras and key not in sizes}
+        sizes = {"cores": Extras.of(partition).cores or partition.processor.num_cores, "gpus": gpus_of(partition)}
+        own = {key: partition.extras[key] for key in EXTRAS if key in partition.extras and key not in sizes}
         partitions.append(
             {
                 "name": partition.name,
                 "features": list(partition.features),
-                "extras": extras | {key: value for key, value in sizes.items() if value},
+                "extras": own | {key: value for key, value in sizes.items() if value},
                 "environs": [environ.name for environ in partition.environs],
                 "scheduler": partition.scheduler.registered_name,
                 "launcher": partition.launcher_type.registered_name,
@@ -77,10 +67,9 @@ def describe(name: str) -> dict[str, Any]:
             {
                 "name": environ.name,
                 "features": list(environ.features),
-                "programs": environ.extras.get("programs", {}),
-                "without": environ.extras.get("without", {}),
-                "blocking_wait": environ.extras.get("blocking_wait", {}),
-                containers.KEY: environ.extras.get(containers.KEY, {}),
+                **{
+                    key: environ.extras.get(key, {}) for key in ("programs", "without", "blocking_wait", containers.KEY)
+                },
                 **_raw(f"environments/@{environ.name}", _LINES),
             }
             for environ in environs.values()
@@ -135,6 +124,8 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
             "partitions": [_partition(each, topology, idle) for each in data["partitions"]],
         }
         environments = [*map(_environment, data["environments"]), *({"name": name} for name in idle)]
+    except SchemaError as error:
+        raise RecordError(f"the description of the system is malformed: {error}") from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise RecordError(f"the description of the system is malformed ({type(error).__name__}: {error})") from None
     return {"systems": [system], "environments": environments}
@@ -142,23 +133,20 @@ def configuration(data: Any, folder: Path, topology: Path) -> dict[str, Any]:
 
 def _partition(data: Mapping[str, Any], topology: Path, idle: Sequence[str]) -> dict[str, Any]:
     given = data["extras"]
-    extras: dict[str, Any] = {key: given[key] for key in (*NUMBERS, *OTHERS) if given.get(key) is not None}
-    for key in NUMBERS & extras.keys():
-        value = extras[key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= NUMBERS[key]:
-            raise ValueError(f"{key} is {value!r:.40}")
+    own: dict[str, Any] = {key: given[key] for key in EXTRAS if given.get(key) is not None}
+    extras.parse(Extras, own, "extras")
     if "topology" in given:
         # Files of the bundle; no path leads elsewhere.
-        extras["topology"] = [str(topology / Path(name).name) for name in given["topology"]]
-    if "references" in extras:
-        extras["references"] = Path(str(extras["references"])).name
+        own["topology"] = [str(topology / Path(name).name) for name in given["topology"]]
+    if "references" in own:
+        own["references"] = Path(own["references"]).name
     return {
         **{key: data[key] for key in _FOR_REFRAME if key in data},
         "name": _name(data["name"]),
         **launching(data),
         "environs": [*(_name(each) for each in data["environs"]), *idle],
         "features": list(map(str, data["features"])),
-        "extras": extras,
+        "extras": own,
     }
 
 

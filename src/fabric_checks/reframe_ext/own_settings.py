@@ -14,7 +14,9 @@ from typing import Any
 from reframe.core.exceptions import ConfigError, ReframeFatalError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
+from reframe.core.systems import SystemPartition
 
+from fabric_checks.core import extras
 from fabric_checks.core.errors import FabricError, quoted
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import names_text
@@ -63,8 +65,9 @@ def _adopt(_context: object) -> None:
         _require_environments()
         _require_subfolders()
         for partition in layout.partitions():
+            _require_extras(partition)
             layout.all_layouts_of(partition)
-            launch_options(partition.fullname, partition.extras, nodes=1, tasks=1, ppn=1)
+            launch_options(partition, nodes=1, tasks=1, ppn=1)
             for environ in partition.environs:
                 containers.of(partition, environ)
         internals.log_results_by(_perflog_handler, PerflogHandler)
@@ -77,6 +80,21 @@ def _adopt(_context: object) -> None:
         )
     for note in notes():
         getlogger().warning(note)
+
+
+def _require_extras(partition: SystemPartition) -> None:
+    """Refuse extras of a partition or its environments that are not as the checks read them.
+
+    :raises SchemaError: with file, partition or environment, key, cause and remedy.
+    """
+    files = runtime().site_config.sources[1:]
+    is_own = all(ROOT / "config" in Path(file).resolve().parents for file in files)
+    own_file = ROOT / "config" / "systems" / f"{runtime().system.name}.py"
+    place = own_file if is_own and own_file.exists() else ", ".join(files)
+    extras.parse(extras.Extras, partition.extras, f"{place}: {partition.fullname}: extras", only_ours=is_own)
+    for environ in partition.environs:
+        where = f"{place}: environment {environ.name}: extras"
+        extras.parse(extras.EnvironExtras, environ.extras, where, only_ours=is_own)
 
 
 def _require_environments() -> None:
@@ -134,7 +152,7 @@ def notes() -> Iterator[str]:
     said = set()
     partitions_by_scheduler: dict[str, list[str]] = {}
     for partition in layout.partitions():
-        path, is_recorded_only = references.path_of(runtime().system.name, partition.extras)
+        path, is_recorded_only = references.path_of(runtime().system.name, partition)
         if path not in said and not path.exists():
             named = f"extras['references'] of {partition.fullname} names it, and its cases fail"
             loss = "values are recorded and not judged" if is_recorded_only else named
@@ -181,3 +199,5 @@ def _missing() -> Iterator[str]:
         for key, without in OPTIONAL.items():
             if key not in partition.extras:
                 yield f"{partition.fullname}: extras[{key!r}] is missing: {without}"
+        if foreign := sorted(partition.extras.keys() - {*extras.names(extras.Extras), *extras.OF_REFRAME}):
+            yield f"{partition.fullname}: extras that no check here reads: {', '.join(foreign)}"

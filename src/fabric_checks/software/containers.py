@@ -6,13 +6,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.software.spack import lock
 
 #: The key of the extras of partitions and environments.
@@ -22,7 +22,6 @@ BY_COMMAND = ("Apptainer", "Singularity", "Podman", "Sarus")
 #: Plugins of Slurm for which an option of ``srun`` does: NVIDIA's Pyxis, and CSCS's Container Engine, whose environment
 #: definition file (EDF) names the image.
 BY_LAUNCHER = ("Pyxis", "EDF")
-_EXAMPLE = "{'platform': 'Apptainer', 'image': '/images/osu.sif', 'options': ['--nv'], 'mpi': 'mpich@4.3'}"
 
 
 @dataclass(frozen=True)
@@ -54,26 +53,23 @@ def of(partition: Any, environ: Any) -> Container | None:
     """Return the container of an environment in a partition of ReFrame's: what the environment says comes first.
 
     :returns: None if neither names an image.
-    :raises FabricError: if the description is malformed.
+    :raises FabricError: if the description is malformed, or names no platform.
     """
     given: dict[str, Any] = {}
-    for of_one in (partition, environ):
-        own = of_one.extras.get(KEY, {})
-        if not isinstance(own, Mapping) or own.keys() - Container.__dataclass_fields__.keys():
-            raise FabricError(f"{of_one.name}: extras: {KEY} is {own!r}; write it as {_EXAMPLE}")
-        given |= own
-    if not given.get("image"):
+    for own in (Extras.of(partition).container, EnvironExtras.of(environ).container):
+        given |= {key: each for key, each in asdict(own).items() if each} if own else {}
+    if "image" not in given:
         return None
     where = f"{environ.name} in {partition.fullname}: extras: {KEY}"
-    platform, options, mpi = given.get("platform"), given.get("options", []), given.get("mpi", "")
-    if not isinstance(options, list) or not all(isinstance(each, str) for each in (given["image"], mpi, *options)):
-        raise FabricError(f"{where} is {given!r}; write it as {_EXAMPLE}")
-    if platform not in (*BY_COMMAND, *BY_LAUNCHER):
-        raise FabricError(f"{where}: platform is {platform!r}; choose from {', '.join((*BY_COMMAND, *BY_LAUNCHER))}")
-    name, _, release = mpi.partition("@")
-    if mpi and (name not in lock.REPORTED or not release):
-        raise FabricError(f"{where}: mpi is {mpi!r}; write NAME@RELEASE with a name of {', '.join(lock.REPORTED)}")
-    return Container(platform, given["image"], tuple(options), mpi)
+    if "platform" not in given:
+        raise FabricError(f"{where} has no platform; choose from {', '.join((*BY_COMMAND, *BY_LAUNCHER))}")
+    found = Container(**given)
+    name, _, release = found.mpi.partition("@")
+    if found.mpi and (name not in lock.REPORTED or not release):
+        raise FabricError(
+            f"{where}: mpi is {found.mpi!r}; write NAME@RELEASE with a name of {', '.join(lock.REPORTED)}"
+        )
+    return found
 
 
 def other_mpi(container: Container | None, reported: str | None) -> str:

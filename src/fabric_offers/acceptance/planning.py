@@ -108,7 +108,7 @@ def _fits(case: Case, name: str, wanted: Any) -> bool:
 def _require_reachable(where: str, clause: Clause, case: Case) -> None:
     """Raise :class:`ClauseError` for a bound beyond the line rate of all nodes, or of one for a pair."""
     metric = next((each for each in case.metrics if re.fullmatch(clause.select.get("metric", "$"), each.name)), None)
-    rate = clause.line_rate_MBps or case.extras.get("link_MBps", 0) * case.extras.get("nics", 1)
+    rate = clause.line_rate_MBps or (case.extras.link_MBps or 0) * case.extras.nics
     by = {"": 1.0, "value": clause.of_value, LINE_RATE: rate}.get(clause.of)
     is_rate = clause.over != "runs" or (metric is not None and metric.unit == line_rate.UNIT)
     if by is None or not rate or not is_rate or clause.quantity in ("share", "drift"):

@@ -11,15 +11,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from reframe.core.builtins import run_before
-from reframe.core.exceptions import ConfigError, SanityError
+from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import FabricError, OutputError, PlacementError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
-from fabric_checks.core.routing import ADAPTIVE, HASHED, ROUTINGS, STATIC, UNKNOWN_ROUTING
+from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC, UNKNOWN_ROUTING
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import SIMULATED
 
@@ -40,8 +41,6 @@ GROUPS = "groups.txt"
 ROUTING_OF_PORTS = {"hsn": ADAPTIVE, "cxi": ADAPTIVE, "eth": HASHED, "en": HASHED}
 #: The most nodes that a message names.
 MOST_NAMES = 4
-#: The lists among a partition's extras.
-EXAMPLES = {"fabric": "['mlx5_*']", "topology": "['yours/ibnetdiscover.txt', 'yours/lfts.txt']"}
 
 
 class EvidenceMixin(RegressionTestPlugin):
@@ -119,7 +118,7 @@ class EvidenceMixin(RegressionTestPlugin):
         facts.binding = placement.binding(found.ranks)
         self._ranks_of = {**self._ranks_of, str(self.current_layout): found.ranks}
         self.hosts = tuple(dict.fromkeys((*self.hosts, *facts.nodelist)))
-        oversubscribed = bool(self.current_partition.extras.get("oversubscribed"))
+        oversubscribed = Extras.of(self.current_partition).oversubscribed
         try:
             placement.verify(found.ranks, self.current_layout, oversubscribed)
         except PlacementError as error:
@@ -138,19 +137,6 @@ class EvidenceMixin(RegressionTestPlugin):
     def _has_ports_in(self, layout: Layout) -> bool:
         return self.records_ports and layout.nodes > 1 and SIMULATED not in self.current_partition.features
 
-    def names_of(self, key: str) -> list[str]:
-        """Return a list of the partition's extras: the ports under ``fabric``, or the files under ``topology``.
-
-        :raises ConfigError: if it is not a list of strings.
-        """
-        names = self.current_partition.extras.get(key, [])
-        if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-            raise ConfigError(
-                f"{self.current_partition.fullname}: extras: {key} is {names!r}; give a list of strings, such as "
-                f"{EXAMPLES[key]}"
-            )
-        return names
-
     def recorded(self, words: list[str]) -> list[str]:
         """Return a command line in which the program `ports`, outside of any container, starts that of the check.
 
@@ -159,7 +145,6 @@ class EvidenceMixin(RegressionTestPlugin):
         words = self.inside(words)
         if not self.has_ports:
             return words
-        self.names_of("fabric")  # a mistake in it is an error before anything runs
         return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
 
     def rail_metrics(self) -> list[Metric]:
@@ -217,8 +202,8 @@ class EvidenceMixin(RegressionTestPlugin):
                 judged = evaluation.evaluate(
                     nodes,
                     unknown,
-                    fabric=self.names_of("fabric"),
-                    link_MBps=self.current_partition.extras.get("link_MBps"),
+                    fabric=Extras.of(self.current_partition).fabric,
+                    link_MBps=Extras.of(self.current_partition).link_MBps,
                     moved_B=moved.get(layout),
                     bindings=placement.bindings(self.ranks),
                     ranks=self.ranks,
@@ -244,7 +229,7 @@ class EvidenceMixin(RegressionTestPlugin):
         if not any(map(self._has_ports_in, self.launches)):
             return None
         self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
-        return why if self.names_of("fabric") else None
+        return why if Extras.of(self.current_partition).fabric else None
 
     def _nodes(self):
         """Return the changes of each node during a launch, and the reason by name for nodes without any."""
@@ -285,7 +270,6 @@ class EvidenceMixin(RegressionTestPlugin):
         """Let the job query Slurm if no file is named; a job without an answer continues."""
         if not self.uses_topology:
             return
-        self._routing()  # a mistake in it is an error before anything runs
         if self._asks_slurm:
             ask = f"timeout {ANSWER_S} scontrol show topology > {ANSWER} 2> /dev/null || :"
             self.prerun_cmds = [*self.prerun_cmds, ask]
@@ -293,20 +277,16 @@ class EvidenceMixin(RegressionTestPlugin):
     @property
     def _asks_slurm(self) -> bool:
         scheduler = self.current_partition.scheduler.registered_name
-        return not self.names_of("topology") and self.current_layout.nodes > 1 and scheduler in SLURM
+        return not Extras.of(self.current_partition).topology and self.current_layout.nodes > 1 and scheduler in SLURM
 
     def _routing(self, of_source: str = UNKNOWN_ROUTING) -> str:
         """Return the routing of the fabric: as given, as the source of the map has it, or as the ports suggest."""
-        given = self.current_partition.extras.get("routing")
-        if given not in (None, *ROUTINGS):
-            raise ConfigError(
-                f"{self.current_partition.fullname}: extras: routing is {given!r}; give one of {', '.join(ROUTINGS)}"
-            )
+        given = Extras.of(self.current_partition).routing
         if given or of_source != UNKNOWN_ROUTING:
             return str(given or of_source)
         kinds = {
             next((ROUTING_OF_PORTS[key] for key in ROUTING_OF_PORTS if name.startswith(key)), UNKNOWN_ROUTING)
-            for name in self.names_of("fabric")
+            for name in Extras.of(self.current_partition).fabric
         }
         return kinds.pop() if len(kinds) == 1 else UNKNOWN_ROUTING
 
@@ -315,7 +295,7 @@ class EvidenceMixin(RegressionTestPlugin):
         if self._asks_slurm and self._routing() != STATIC:
             return ["--groups", "slurm"]
         try:
-            known = self._read_topology() if self.names_of("topology") else None
+            known = self._read_topology() if Extras.of(self.current_partition).topology else None
         except (FabricError, OSError):
             return []  # known_fabric notes it
         if known is None or self._routing(known.routing) == STATIC:
@@ -355,7 +335,7 @@ class EvidenceMixin(RegressionTestPlugin):
         return known, [_note(f"the topology is used for the other nodes: {lacks}"), *notes]
 
     def _topology_files(self) -> list[Path]:
-        return [ROOT / "config" / "systems" / name for name in self.names_of("topology")]
+        return [ROOT / "config" / "systems" / name for name in Extras.of(self.current_partition).topology]
 
     def _read_topology(self) -> FabricMap | None:
         from fabric_checks.core import files

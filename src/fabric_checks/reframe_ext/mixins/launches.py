@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
+from reframe.core.systems import SystemPartition
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.errors import FabricError, OutputError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.levels import NIGHTLY, SMOKE, SMOKE_NODES, includes
 from fabric_checks.core.metrics import Headline, Metric
@@ -25,19 +27,18 @@ from fabric_checks.core.metrics import Headline, Metric
 LAUNCH_OPTIONS = "launch_options"
 
 
-def launch_options(partition: str, extras: Mapping[str, Any], **numbers: int) -> list[str]:
+def launch_options(partition: SystemPartition, **numbers: int) -> list[str]:
     """Return the options that start ``tasks`` processes, ``ppn`` a node, on ``nodes`` nodes; none by default.
 
-    :param extras: of the partition.
     :raises FabricError: if an option names anything else.
     """
-    options = extras.get(LAUNCH_OPTIONS, [])
+    options = Extras.of(partition).launch_options or []
     try:
         return [option.format(**numbers) for option in options]
-    except (KeyError, IndexError, ValueError, AttributeError):
+    except (KeyError, IndexError, ValueError):
         raise FabricError(
-            f"{partition}: extras[{LAUNCH_OPTIONS!r}] is {options!r}: it names something else than {{nodes}}, {{tasks}}"
-            " and {ppn}"
+            f"{partition.fullname}: extras[{LAUNCH_OPTIONS!r}] is {options!r}: it names something else than {{nodes}}, "
+            "{tasks} and {ppn}"
         ) from None
 
 
@@ -66,7 +67,7 @@ class LaunchesMixin(RegressionTestPlugin):
         """Run only where the partition has options to launch fewer processes than it has room for."""
         able = {}
         for partition in runtime().system.partitions:
-            able[partition.fullname] = LAUNCH_OPTIONS in partition.extras
+            able[partition.fullname] = Extras.of(partition).launch_options is not None
             if not able[partition.fullname]:
                 getlogger().warning(
                     f"{partition.fullname} has no extras[{LAUNCH_OPTIONS!r}]: nothing is compared within one job there",
@@ -118,7 +119,7 @@ class LaunchesMixin(RegressionTestPlugin):
         launcher = self.job.launcher
         before = launcher.options
         numbers = {"nodes": layout.nodes, "ppn": layout.ppn, "tasks": layout.tasks}
-        own = launch_options(self.current_partition.fullname, self.current_partition.extras, **numbers)
+        own = launch_options(self.current_partition, **numbers)
         self.job.num_tasks, self.job.num_tasks_per_node = layout.tasks, layout.ppn
         launcher.options = [*before, *own]
         try:

@@ -17,6 +17,7 @@ from reframe.core.systems import SystemPartition
 
 from fabric_checks.core import families, locks
 from fabric_checks.core.errors import FabricError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout, corners, fitting, of_shape
 from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, VET, Levels, includes
 from fabric_checks.reframe_ext.internals import parameter_values
@@ -43,36 +44,25 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
 
     The default of ``nodes`` is 1, that of ``cores`` the detected topology.
     """
-    if "layouts" in partition.extras:
-        try:
-            return sorted(Layout.of(text) for text in partition.extras["layouts"])
-        except ValueError as error:
-            raise ConfigError(f"{partition.fullname}: extras: layouts: {error}") from None
-    cores = partition.extras.get("cores") or partition.processor.num_cores
+    extras = Extras.of(partition)
+    if extras.layouts is not None:
+        return sorted(map(Layout.of, extras.layouts))
+    cores = extras.cores or partition.processor.num_cores
     if not cores:
         raise ConfigError(
             f"{partition.fullname}: the number of cores is unknown; give the partition 'processor' or extras['cores']"
         )
-    nodes = partition.extras.get("nodes", 1)
-    for key, count in (("nodes", nodes), ("cores", cores)):
-        if not str(count).isdecimal() or int(count) < 1:
-            raise ConfigError(f"{partition.fullname}: extras[{key!r}] is {count!r}; write a number, as in {key!r}: 4")
     try:
-        return fitting(int(nodes), int(cores), partition.extras.get("ppn"))
+        return fitting(extras.nodes, cores, extras.ppn)
     except FabricError as error:
         raise ConfigError(f"{partition.fullname}: extras: {error}") from None
 
 
 def gpus_of(partition: SystemPartition) -> int:
-    """Return the number of GPUs of a node: of ReFrame's ``devices`` of type ``gpu``, or ``extras['gpus']``; or 0.
-
-    :raises ConfigError: if ``gpus`` is no number.
-    """
+    """Return the number of GPUs of a node: ``extras['gpus']``, or ReFrame's ``devices`` of type ``gpu``; or 0."""
+    gpus = Extras.of(partition).gpus
     devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
-    gpus = partition.extras.get("gpus", devices)
-    if not isinstance(gpus, int) or isinstance(gpus, bool) or gpus < 0:
-        raise ConfigError(f"{partition.fullname}: extras: gpus is {gpus!r}; give the number of GPUs of a node")
-    return gpus
+    return devices if gpus is None else gpus
 
 
 def offered(*features: str) -> bool:
@@ -226,12 +216,12 @@ class LayoutMixin(RegressionTestPlugin):
     def bound_pending_time(self):
         """Take the partition's bound, unless the check or the command line sets one."""
         if self.max_pending_time is None:
-            self.max_pending_time = self.current_partition.extras.get("max_pending_time", MAX_PENDING_TIME)
+            self.max_pending_time = Extras.of(self.current_partition).max_pending_time or MAX_PENDING_TIME
 
     @run_before("run", always_last=True)
     def leave_time_to_the_launcher(self):
         """Drop the limit of the job where the launcher has a better one, as for simulations."""
-        if self.current_partition.extras.get("launcher_bounds_time"):
+        if Extras.of(self.current_partition).launcher_bounds_time:
             self.time_limit = None
 
     @run_before("run", always_last=True)
@@ -243,7 +233,7 @@ class LayoutMixin(RegressionTestPlugin):
 
         :raises FabricError: with the holder, if it is not free in time.
         """
-        path = self.current_partition.extras.get("host_lock")
+        path = Extras.of(self.current_partition).host_lock
         if not path or self.is_dry_run():
             return
         try:

@@ -11,6 +11,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.software.suite import folder_of
 
 
@@ -56,7 +57,7 @@ class ProgramMixin(RegressionTestPlugin):
     @run_after("setup")
     def find_program(self):
         """Take over the environment's description of the suite."""
-        self.program = dict(self.current_environ.extras["programs"][self.suite])
+        self.program = dict(EnvironExtras.of(self.current_environ).programs[self.suite])
         built = getattr(self, "built", None)
         if built is not None:
             view = str(built.view)

@@ -16,6 +16,7 @@ from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
@@ -91,7 +92,7 @@ class RecordMixin(RegressionTestPlugin):
         if self.is_dry_run():
             getlogger().warning("dry run: nothing is run, measured or judged, and nothing is recorded", cache=True)
         metrics = self.recorded_metrics()
-        without = self.current_environ.extras.get("without", {})
+        without = EnvironExtras.of(self.current_environ).without
         self.facts = Facts(
             session=sessions.session_id(),
             collection=sessions.collection_version(),
@@ -100,7 +101,7 @@ class RecordMixin(RegressionTestPlugin):
             parameters=self.own_parameters,
             output=self._output(),
             about=self.current_partition.descr or self.current_system.descr or None,
-            link_MBps=self.current_partition.extras.get("link_MBps"),
+            link_MBps=Extras.of(self.current_partition).link_MBps,
             layout=str(self.current_layout),
             nodes=self.current_layout.nodes,
             ppn=self.current_layout.ppn,

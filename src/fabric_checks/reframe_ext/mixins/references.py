@@ -13,9 +13,11 @@ from reframe.core.builtins import run_after, variable, xfail
 from reframe.core.exceptions import PerformanceError
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
+from reframe.core.systems import SystemPartition
 
 from fabric_checks.analysis import ppn_ratio
 from fabric_checks.core.errors import ReferenceError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.paths import ROOT
 from fabric_checks.reframe_ext.internals import parameter_values
@@ -25,8 +27,6 @@ from fabric_checks.software.stacks import WHEEL_MPIS
 # Reference files are read where a case is set up: a listing needs none.
 # ruff: noqa: PLC0415
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fabric_checks.references.reference_file import ReferenceFile
 
 #: The suffix of a check's name for its variant with buffers in device memory.
@@ -69,15 +69,16 @@ def _load_checked(path: Path) -> ReferenceFile:
     return file
 
 
-def path_of(system: str, extras: Mapping[str, Any], file: str = "") -> tuple[Path, bool]:
+def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Path, bool]:
     """Return the references file of a partition, and whether values are only recorded: nobody named it, it is missing.
 
-    :param extras: of the partition; ``references`` names a file, by its path or relative to the folder of references.
+    The partition's extras name a file under ``references``, by its path or relative to the folder of references.
+
     :param file: names another one.
     """
     # ReFrame 4.9 has no option for the folder, and 4.10 none in a settings file: its schema refuses it there.
     folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option("general/0/reference_prefix")
-    named = file or extras.get("references")
+    named = file or Extras.of(partition).references
     path = Path(folder or ROOT / "config" / "references") / f"{str(named or system).removesuffix('.yaml')}.yaml"
     return path, not named and not path.exists()
 
@@ -100,7 +101,7 @@ class ReferencesMixin(RegressionTestPlugin):
     @run_after("setup")
     def read_references(self):
         """Look up this case in the file, and match the references with the declared metrics."""
-        path, is_recorded_only = path_of(self.current_system.name, self.current_partition.extras, self.reference_file)
+        path, is_recorded_only = path_of(self.current_system.name, self.current_partition, self.reference_file)
         self._reference_error = ""
         self._derived = {}
         metrics = self.recorded_metrics()
@@ -146,9 +147,8 @@ class ReferencesMixin(RegressionTestPlugin):
                     f"{path}: {name}: $index names {error.name!r}, which the check does not have"
                 ) from None
         case = self._reference_case()
-        derived = line_rate.references(
-            file.derived, metrics, self.current_partition.extras, f"{path}: {name}: derived", **case
-        )
+        extras = Extras.of(self.current_partition)
+        derived = line_rate.references(file.derived, metrics, extras, f"{path}: {name}: derived", **case)
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
         complete, reasons = reference_file.complete(file, found, metrics, derived, **case)
         return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons

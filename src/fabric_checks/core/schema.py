@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hold what a site writes to a type: dataclasses, whose fields say type, bounds and meaning.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Extras:
+        link_MBps: Positive | None = option("the rate of one link of a node, in 10^6 B/s")
+
+:func:`convert` makes an instance of plain data or names the fault in one line; :func:`json_schema` is the type for
+editors (docs/schemas). Unknown keys are refused. jsonschema validates, because ReFrame itself depends on it: a site's
+own ReFrame runs the checks with nothing else installed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path, PurePath
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from jsonschema import Draft7Validator, FormatChecker, ValidationError, validators
+
+from fabric_checks.core import yaml_file
+from fabric_checks.core.errors import FabricError, quoted
+
+T = TypeVar("T")
+Data = dict[str, Any]
+Keys = tuple[Any, ...]
+
+
+def rules(**keywords: Any) -> tuple[tuple[str, Any], ...]:
+    """Return keywords of JSON Schema for an annotated type, which has to be hashable."""
+    return tuple(keywords.items())
+
+
+#: Types of fields.
+Count = Annotated[int, rules(minimum=1)]
+Positive = Annotated[float, rules(exclusiveMinimum=0)]
+Text = Annotated[str, rules(type=("string", "number"), pattern=r"\S")]
+Pattern = Annotated[str, rules(type=("string", "number"), pattern=r"\S", format="regex")]
+
+_BASIC: dict[Any, Data] = {
+    Any: {},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    date: {"type": "string", "format": "date"},
+}
+_WORDS = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "a text",
+}
+_FORMATS = {"date": "a date, as in 2026-11-01", "regex": "a regular expression"}
+
+_TYPES = Draft7Validator.TYPE_CHECKER
+
+
+def _is_finite(_: object, value: object) -> bool:
+    """Return whether a value is a number that can be compared: YAML has ``.nan`` and ``.inf`` too."""
+    return _TYPES.is_type(value, "number") and math.isfinite(cast("float", value))
+
+
+_Validator = validators.extend(Draft7Validator, type_checker=_TYPES.redefine("number", _is_finite))
+
+
+class SchemaError(FabricError):
+    """Something that a site wrote and that cannot be used: place, cause and remedy in one line."""
+
+
+def option(about: str, default: Any = None, *, make: Callable[[], Any] | None = None) -> Any:
+    """Return a field of a dataclass.
+
+    :param about: its meaning, for messages and the JSON Schema. :param make: makes a default that is mutable.
+    :param default: ``...`` for a key that is required.
+    """
+    metadata = {"about": about}
+    if make is not None:
+        return dataclasses.field(default_factory=make, metadata=metadata)
+    if default is ...:
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def json_schema(kind: Any) -> Data:
+    """Return the JSON Schema (draft 7) of a type."""
+    if kind in _BASIC:
+        return dict(_BASIC[kind])
+    if dataclasses.is_dataclass(kind):
+        return _of_dataclass(cast("type", kind))
+    return _OF[get_origin(kind)](*get_args(kind))
+
+
+def _of_annotated(kind: Any, keywords: tuple[tuple[str, Any], ...]) -> Data:
+    return json_schema(kind) | {key: list(each) if isinstance(each, tuple) else each for key, each in keywords}
+
+
+def _of_list(kind: Any, *_: Any) -> Data:
+    return {"type": "array", "items": json_schema(kind)}
+
+
+def _of_dataclass(kind: type) -> Data:
+    hints = _hints(kind)
+    properties, required = {}, []
+    for field in dataclasses.fields(kind):
+        schema = properties[field.name] = json_schema(hints[field.name])
+        if about := field.metadata.get("about"):
+            schema["description"] = about
+        if field.default is not dataclasses.MISSING:
+            if field.default not in (None, (), ""):
+                schema["default"] = field.default
+        elif field.default_factory is dataclasses.MISSING:
+            required.append(field.name)
+    found: Data = {"type": "object", "additionalProperties": False, "properties": properties}
+    return found | ({"required": required} if required else {})
+
+
+def _of_union(*kinds: Any) -> Data:
+    known = [json_schema(each) for each in kinds if each is not type(None)]
+    if len(known) == len(kinds):
+        return {"anyOf": known}
+    if len(known) > 1:
+        return {"anyOf": [*known, {"type": "null"}]}
+    (schema,) = known
+    if "enum" in schema:
+        return schema | {"enum": [*schema["enum"], None]}
+    types = schema.get("type", [])
+    return schema | {"type": [*(types if isinstance(types, list) else [types]), "null"]}
+
+
+def _of_mapping(key: Any, value: Any) -> Data:
+    names = get_args(key) if get_origin(key) is Literal else ()
+    if names:
+        properties = {name: json_schema(value) for name in names}
+        return {"type": "object", "additionalProperties": False, "properties": properties}
+    return {"type": "object", "additionalProperties": json_schema(value)}
+
+
+def _of_choices(*values: Any) -> Data:
+    return {"enum": list(values)}
+
+
+#: By the origin of a type: the function of its arguments that returns their schema.
+_OF: dict[Any, Callable[..., Data]] = {
+    Annotated: _of_annotated,
+    Literal: _of_choices,
+    Union: _of_union,
+    UnionType: _of_union,
+    list: _of_list,
+    tuple: _of_list,
+    dict: _of_mapping,
+    Mapping: _of_mapping,
+}
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+@cache
+def _validator(kind: Any) -> Any:
+    return _Validator(json_schema(kind), format_checker=FormatChecker(("date", "regex")))
+
+
+def convert(data: Any, kind: type[T], place: object, lines: Mapping[Keys, int] | None = None) -> T:
+    """Return an instance of a type.
+
+    :param place: where the data stands, such as a file. :param lines: the lines of keys in it.
+    :raises SchemaError: with the first fault, and how many more there are.
+    """
+    plain = _plain(data)
+    found = list(faults(plain, kind))
+    try:
+        if not found:
+            return cast("T", _build(kind, plain, ()))
+    except _Refused as error:
+        found = [(error.keys, str(error))]
+    (keys, text), more = found[0], len(found) - 1
+    line = next((lines[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in lines), 0) if lines else 0
+    where = ": ".join(map(str, (f"{place}:{line}" if line else place, *keys)))
+    raise SchemaError(f"{where}{'' if text.startswith(' ') else ': '}{text}{f' (and {more} more)' if more else ''}")
+
+
+def read(path: Path, kind: type[T]) -> T:
+    """Return the content of a YAML file as an instance of a type.
+
+    :raises SchemaError: with file, line, key, cause and remedy.
+    """
+    try:
+        content = yaml_file.load(path)
+    except yaml_file.YamlError as error:
+        raise SchemaError(str(error)) from None
+    try:
+        return convert(content, kind, path)
+    except SchemaError:  # lines are for messages only
+        return convert(content, kind, path, yaml_file.lines(path))
+
+
+def faults(data: Any, kind: type) -> Iterator[tuple[Keys, str]]:
+    """Yield the keys and the text of each fault of plain data, unknown keys first."""
+    found = _validator(kind).iter_errors(data)
+    is_known = {"additionalProperties": False}
+    for error in sorted(found, key=lambda each: (is_known.get(each.validator, True), *map(str, each.absolute_path))):
+        yield from _texts(error)
+
+
+def _texts(error: ValidationError) -> Iterator[tuple[Keys, str]]:
+    keys = tuple(error.absolute_path)
+    if error.validator == "anyOf":
+        inner = [each for each in error.context or () if each.validator not in ("type", "enum")]
+        if inner:
+            yield from _texts(inner[0])
+            return
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        for key in error.instance:
+            if key not in known:
+                yield (*keys, key), f"unknown; {near(str(key), known)}"
+    elif error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        yield keys, f"{missing!r} is missing: {_expected(error.schema['properties'][missing])}"
+    else:
+        yield keys, f" is {_shown(error.instance)}; give {_expected(error.schema)}"
+
+
+def near(word: str, known: Collection[str]) -> str:
+    """Return what an unknown word may have been meant to be, or else all words that are known."""
+    found = nearest(word, known, 0.6)
+    return f"did you mean {found}?" if found else f"known: {', '.join(known)}"
+
+
+def nearest(word: str, known: Collection[str], cutoff: float) -> str | None:
+    """Return the known word that is nearest, whatever the case of letters; None if none is near enough."""
+    by_lower = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(word.lower(), by_lower, 1, cutoff)
+    return by_lower[found[0]] if found else None
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else quoted(value, 60) if isinstance(value, str) else f"{value!r:.60}"
+
+
+def _expected(schema: Data) -> str:
+    about = schema.get("description")
+    return f"{_words(schema)}{f' ({about})' if about else ''}"
+
+
+def _words(schema: Data) -> str:
+    """Return what a schema allows, in words."""
+    if "anyOf" in schema:
+        return " or ".join(_words(each) for each in schema["anyOf"] if each != {"type": "null"})
+    if "enum" in schema:
+        return f"one of {', '.join(str(each) for each in schema['enum'] if each is not None)}"
+    types = schema.get("type", "any value")
+    kind = next(each for each in types if each != "null") if isinstance(types, list) else types
+    text = _FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))
+    if kind == "array" and schema["items"]:
+        return f"{text}, each {_words(schema['items'])}"
+    values = schema.get("additionalProperties")
+    if kind == "object" and values:
+        return f"{text} of names to values, each {_words(values)}"
+    return f"{text}{_bounds(schema)}"
+
+
+def _bounds(schema: Data) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f" from {low:g} to {high:g}"
+    words = {"exclusiveMinimum": "above", "minimum": "of at least", "maximum": "up to", "exclusiveMaximum": "below"}
+    return "".join(f" {word} {schema[key]:g}" for key, word in words.items() if key in schema)
+
+
+def _plain(data: Any) -> Any:
+    """Return data of Python or YAML as JSON has it."""
+    if isinstance(data, Mapping):
+        return {key if isinstance(key, str) else str(key): _plain(each) for key, each in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(each) for each in data]
+    if isinstance(data, date):
+        return data.isoformat()
+    return str(data) if isinstance(data, PurePath) else data
+
+
+class _Refused(ValueError):
+    """What a type itself refuses, with the keys where it stands."""
+
+    def __init__(self, keys: Keys, cause: object) -> None:
+        super().__init__(str(cause))
+        self.keys = keys
+
+
+def _build(kind: Any, value: Any, keys: Keys) -> Any:
+    """Return valid plain data as a value of a type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if value is None or kind is Any or origin is Literal:
+        found = value
+    elif dataclasses.is_dataclass(kind):
+        found = _instance(cast("type", kind), value, keys)
+    elif origin is Annotated:
+        found = _build(arguments[0], value, keys)
+    elif origin in (Union, UnionType):
+        found = _build(next(each for each in arguments if _validator(each).is_valid(value)), value, keys)
+    elif origin in (list, tuple):
+        found = origin(_build(arguments[0], each, (*keys, number)) for number, each in enumerate(value))
+    elif origin is not None:
+        found = {key: _build(arguments[1], each, (*keys, key)) for key, each in value.items()}
+    else:
+        found = date.fromisoformat(value) if kind is date else kind(value)
+    return found
+
+
+def _instance(kind: type, value: Data, keys: Keys) -> Any:
+    hints = _hints(kind)
+    own = {key: _build(hints[key], each, (*keys, key)) for key, each in value.items()}
+    try:
+        return kind(**own)
+    except ValueError as error:
+        raise _Refused(keys, error) from None
+
+
+def as_text(kind: Any, title: str) -> str:
+    """Return the JSON Schema of a type as the text of a file in docs/schemas."""
+    head = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$comment": "SPDX-License-Identifier: BSD-3-Clause; written by ci/schemas",
+        "title": title,
+    }
+    text = json.dumps(head | json_schema(kind), indent=1)
+    # Short lists stand on one line.
+    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
