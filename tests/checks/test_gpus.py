@@ -76,9 +76,9 @@ def test_gpus_for_which_no_layout_has_processes_are_named_with_the_remedy(listed
 
 
 def test_a_number_of_gpus_that_is_none_is_refused(listed):
-    _, text = listed(["cuda"], {"gpus": "eight"})
-    assert "skipping test file" in text  # which ci/run counts among the faults of a session
-    assert "gpus:p: extras: gpus is 'eight'; give the number of GPUs of a node" in text and "Traceback" not in text
+    status, text = listed(["cuda"], {"gpus": "eight"})
+    assert status == 1
+    assert "gpus:p: extras: gpus is 'eight'; give a whole number" in text and "Traceback" not in text
 
 
 def test_rotate_runs_between_gpus_where_the_mpi_takes_their_memory(listed):

@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 from fabric_checks.references.cases import Case
@@ -178,7 +179,7 @@ def test_a_plan_has_units_hours_and_the_smallest_violation_found(tmp_path):
 def system(*metrics, check="A", layout="8x1", limit="1200.0"):
     """Return the catalogue of a system with one case, links of 125 MB/s, and jobs of twenty minutes."""
     attributes = {"pattern": "x", "time_limit": limit}
-    case = Case(check, "s:p", "e", layout, "s", {"link_MBps": 125}, attributes, tuple(metrics))
+    case = Case(check, "s:p", "e", layout, "s", Extras(link_MBps=125), attributes, tuple(metrics))
     return mock.patch.object(cases, "of_system", lambda *_: cases.Catalogue((check,), (case,)))
 
 
