@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nights on a wall: real Prometheus, node_exporter and Alertmanager, and a receiver of messages.
+"""Nights on a wall: real Prometheus and node_exporter, and a command that gets the news.
 
     python -m lab.wall nights 20      simulated nights with a fault and without, so many of each, by turns
     python -m lab.wall live 3         the same on a cluster of eight nodes, `ci/cluster`
-    python -m lab.wall kills 50       a night's end and its sending, killed at so many random moments
-    python -m lab.wall outages 60     receivers that are down, answer 500, hang or cut the line, for so many minutes
     python -m lab.wall month FOLDER   thirty simulated nights, the last eight with a fault: a database of Prometheus
     python -m lab.wall picture FOLDER docs/wall.png   the dashboard over them, drawn by lab/wall_viewer
 
 Of a simulated night the fabric is that of lab/faults; `rotate`'s analysis, the night and all that follows are real.
-The programs have to be on PATH: Debian's prometheus, prometheus-node-exporter, prometheus-alertmanager.
+The programs have to be on PATH: Debian's prometheus, prometheus-node-exporter.
 """
 
 import json
-import os
 import random
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import urllib.parse
 import urllib.request
 from contextlib import ExitStack, contextmanager
@@ -35,18 +31,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.openmetrics import exposition, parser
 
 from fabric_checks.analysis.statistics import change_points  # noqa: F401  (slow to import: not in a child that is killed)
-from fabric_checks.core.files import write_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.nightly import night
 from fabric_checks.nightly.plan import Plan
-from fabric_checks.nightly.wall.outbox import Outbox
 from lab.faults.fabric import Fabric, wired
 from lab.faults.program import run as rotate
 from lab.faults.trials import NOISES
 from tests import builders
 from tests.conftest import TESTS
 from tests.guard import wait_for
-from tests.nightly.wall.listening import listening
 
 TEMPLATES = TESTS.parent / "perflogs-templates"
 NODES, SYSTEM = 32, "simulated"
@@ -108,10 +101,10 @@ class Simulated:
         builders.write_session(self.results, cases, session=session, number=self.seed)
         return session
 
-    def judge(self, session, metrics=None, receivers=None):
+    def judge(self, session, metrics=None, on_finding=""):
         """Judge a session as `ci/nightly --session` does."""
         plan = Plan(SYSTEM, "nightly", session, self.results, self.results / "archive", runs=False,
-                    metrics=metrics, receivers=receivers)  # fmt: skip
+                    metrics=metrics, on_finding=on_finding)  # fmt: skip
         plan.folder.mkdir(parents=True, exist_ok=True)
         return night.spend(plan, 0)
 
@@ -196,25 +189,28 @@ def exporter(folder, textfiles):
         yield at
 
 
-def receivers(folder, **addresses):
-    """Write a file of receivers, by name and form."""
-    path = folder / "receivers.yaml"
-    path.write_text(json.dumps({name: {"form": form, "url": url} for name, (form, url) in addresses.items()}))
-    path.chmod(0o600)
-    return path
+def command(folder):
+    """Return a command that keeps the news of each night as a file of a folder."""
+    folder.mkdir(exist_ok=True)
+    return f"cat > $(mktemp -p {folder})"
+
+
+def news(folder, session=""):
+    """Return what came, the oldest first, of one night or of all: (event, subject) of each finding."""
+    came = [json.loads(path.read_text()) for path in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)]
+    kept = [each for each in came if session in each["session"]]
+    return [(event, found["subject"]) for each in kept for event in ("new", "closed") for found in each[event]]
 
 
 @contextmanager
 def wall():
-    """Yield a folder, the folder of the gauges, Prometheus, a listener and the file of receivers."""
+    """Yield a folder, the folder of the gauges, Prometheus, and the folder of the news."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
         folder = Path(name)
         metrics = folder / "textfiles"
         metrics.mkdir()
         target = opened.enter_context(exporter(folder, metrics))
-        prometheus = Prometheus(opened, folder, target)
-        listener = opened.enter_context(listening())
-        yield folder, metrics, prometheus, listener, receivers(folder, ops=("json", listener.url))
+        yield folder, metrics, Prometheus(opened, folder, target), folder / "news"
 
 
 def shown(prometheus, system, began_s):
@@ -225,19 +221,18 @@ def shown(prometheus, system, began_s):
 
 
 def nights(count):
-    """Print for how many nights the alert and the message are right."""
+    """Print for how many nights the alert and the news are right."""
     right, more, quiet, draw = 0, 0, 0, random.Random(46)
-    with wall() as (folder, metrics, prometheus, listener, file):
+    with wall() as (folder, metrics, prometheus, heard):
         simulated = Simulated(folder / "results")
         began = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=4)
         for number in range(2 * count):
             began += timedelta(minutes=1)
             slow = draw.randrange(NODES) if number % 2 == 0 else None
-            before = len(listener.messages)
-            summary = simulated.judge(simulated.measure(began, slow), metrics, file)
-            came = list(listener.messages.values())[before:]
+            session = simulated.measure(began, slow)
+            summary = simulated.judge(session, metrics, command(heard))
             alerts = [each["part"] for each in shown(prometheus, SYSTEM, began.timestamp())]
-            events = [(each["event"], each["finding"]["subject"]) for each in came]
+            events = news(heard, session)
             if slow is None:
                 is_right = not alerts and all(event == "closed" for event, _ in events)
                 quiet += is_right
@@ -246,8 +241,8 @@ def nights(count):
                 is_right = alerts.count(name) == events.count(("new", name)) == 1
                 right += is_right
                 more += len(alerts) > 1
-            print(number, "right" if is_right else "WRONG", alerts, events, summary.night.status.name, flush=True)
-    print(f"with a fault: {right} of {count} reach the alert and the receiver with the node's name, {more} with "
+            print(number, "right" if is_right else "WRONG", alerts, events, summary.night.verdict.value, flush=True)
+    print(f"with a fault: {right} of {count} reach the alert and the command with the node's name, {more} with "
           f"another besides, as the night has it; healthy: {count - quiet} of {count} do")  # fmt: skip
 
 
@@ -255,7 +250,7 @@ def live(count):
     """The same on a cluster of eight nodes, whose node n3 has half of its rate on every other night.
 
     Run nothing else meanwhile: the links are as fast as two cores allow, and a night whose values vary is blind. Values
-    have no reference. The receiver is on the head node, whose network has no way to the host.
+    have no reference.
     """
     from tests.cluster.conftest import Cluster
     from tests.cluster.test_nights import ALL, Nights
@@ -263,144 +258,22 @@ def live(count):
     cluster, rate, half = Cluster(), "200mbit", "100mbit"
     cluster("up", "--nodes", "8", "--rate", rate)
     try:
-        with wall() as (folder, metrics, prometheus, _, _):
+        with wall() as (folder, metrics, prometheus, heard):
 
             class Unjudged(Nights):
                 def environment(self):
                     return super().environment() | {"RFM_REFERENCE_PREFIX": str(folder)}
 
-            spent, log = Unjudged(cluster, folder / "results"), folder / "messages.json"
-            file = receivers(folder, ops=("json", "http://127.0.0.1:8099/hook"))
-            line = [*cluster.command, "exec", "head", "--name", cluster.name, "--", sys.executable, "-m", "lab.wall",
-                    "listen", "8099", str(log)]  # fmt: skip
-            with subprocess.Popen(line) as listener:
-                wait_for(log.exists, "no receiver")
-                for number in range(2 * count):
-                    cluster("shape", f"n3={rate if number % 2 else half}")
-                    before = len(json.loads(log.read_text()))
-                    done = spent.spend(ALL, options=("--metrics", str(metrics), "--receivers", str(file)))
-                    began = datetime.strptime(done.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
-                    alerts = [each["part"] for each in shown(prometheus, "minicluster", began.timestamp())]
-                    came = [
-                        (each["event"], each["finding"]["subject"]) for each in json.loads(log.read_text())[before:]
-                    ]
-                    print(
-                        number, "healthy" if number % 2 else "slow n3", alerts, came, done.json["headline"], flush=True
-                    )
-                listener.terminate()
+            spent = Unjudged(cluster, folder / "results")
+            for number in range(2 * count):
+                cluster("shape", f"n3={rate if number % 2 else half}")
+                done = spent.spend(ALL, options=("--metrics", str(metrics), "--on-finding", command(heard)))
+                began = datetime.strptime(done.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
+                alerts = [each["part"] for each in shown(prometheus, "minicluster", began.timestamp())]
+                state = "healthy" if number % 2 else "slow n3"
+                print(number, state, alerts, news(heard, done.folder.name), done.json["headline"], flush=True)
     finally:
         cluster.end()
-
-
-def listen(at, path):
-    """Keep the messages that come to a port as a file, until the process is ended."""
-    with listening(at) as listener:
-        while True:
-            write_text(path, json.dumps(list(listener.messages.values())))
-            time.sleep(0.2)
-
-
-def judge(folder, session):
-    """Judge a session in a process that is to be killed, without archive and report, which take most of the time."""
-    night._keep, night.retention.write_report = lambda *_: None, lambda *_, **__: None
-    print("ready", flush=True)
-    Simulated(folder / "results").judge(session, folder, folder / "receivers.yaml")
-
-
-def kills(count):
-    """Kill the end of a night and its sending (SIGKILL) at random moments, and go on; count what came."""
-    draw = random.Random(46)
-    with tempfile.TemporaryDirectory() as name, listening() as listener:
-        folder = Path(name)
-        simulated = Simulated(folder / "results")
-        receivers(folder, ops=("json", listener.url))
-        began = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=4)
-        halves, killed, number, took_s, at = 0, 0, 0, 0.0, []
-        while killed < count or number % 4:
-            number += 1
-            session = simulated.measure(began + timedelta(minutes=number), number % NODES if number % 2 else None)
-            # The first night, and then each once, runs to its end; before that it is killed three times.
-            for wait_s in [*(draw.random() * 1.1 * took_s for _ in range(3 if took_s else 0)), None]:
-                line = [sys.executable, "-m", "lab.wall", "judge", folder, session]
-                child = subprocess.Popen(line, stdout=subprocess.PIPE)
-                assert child.stdout.readline() == b"ready\n"
-                begin = time.monotonic()
-                try:
-                    child.wait(wait_s)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                    killed += 1
-                    at.append(round(wait_s, 2))
-                if child.wait() == 0:
-                    took_s = time.monotonic() - begin
-                for path in folder.glob("*.prom"):
-                    list(parser.text_string_to_metric_families(path.read_text()))
-                    halves += not path.read_text().endswith("# EOF\n")
-        plan = Plan(SYSTEM, "nightly", session, simulated.results, folder)
-        got = [(each["session"], each["event"], each["finding"]["subject"]) for each in listener.messages.values()]
-        left = sum(Outbox(plan.folder).waiting().values())
-        # A node is slow on every other night: a message that it is new, and one that it is closed.
-        print(f"{killed} kills, between {min(at)} and {max(at)} s of {took_s:.2f} s, in {number} nights: {len(got)} "
-              f"messages of {number}, double {len(got) - len(set(got))}, requests repeated with their key "
-              f"{len(listener.requests) - len(got)}, half files {halves}, left {left}")  # fmt: skip
-
-
-def outages(minutes):
-    """Keep receivers away for so many minutes, and run `findings send` six times meanwhile, as cron does.
-
-    A finding is new at the beginning, and is closed in the middle; all waits and limits are those of a real night.
-    """
-    with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
-        folder = Path(name)
-        simulated, ports = Simulated(folder / "results"), {fault: port() for fault in ("down", "500", "hang", "cut")}
-        alertmanager = f"127.0.0.1:{port()}"
-        (folder / "alertmanager.yml").write_text("route: {receiver: none}\nreceivers: [{name: none}]\n")
-        addresses = {f"is-{fault}": ("json", f"http://127.0.0.1:{at}/hook") for fault, at in ports.items()}
-        well = opened.enter_context(listening())
-        file = receivers(folder, well=("json", well.url), am=("alertmanager", f"http://{alertmanager}"), **addresses)
-        listeners = {fault: opened.enter_context(listening(ports[fault])) for fault in ports if fault != "down"}
-        for fault, listener in listeners.items():
-            listener.faults = [int(fault) if fault.isdigit() else fault] * 10_000
-        begin = time.monotonic()
-
-        def judge_night(slow):
-            began = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=4)
-            summary = simulated.judge(simulated.measure(began, slow), folder, file)
-            print(f"{passed_min():.1f} min: a night, {list(summary.night.due)}", flush=True)
-
-        def passed_min():
-            return (time.monotonic() - begin) / 60
-
-        def send():
-            words = (sys.executable, "-m", "fabric_checks", "findings", "send", "--receivers", str(file))
-            environment = os.environ | {"FABRIC_RESULTS": str(simulated.results)}
-            sent = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-            print(f"{passed_min():.1f} min: exit {sent.returncode}", sent.stdout, sent.stderr, flush=True)
-
-        judge_night(17)
-        for number in range(1, 7):
-            time.sleep(max(0.0, 60 * (number * minutes / 6 - passed_min())))
-            if number == 3:
-                judge_night(None)
-            send()
-        requests = {fault: len(listener.requests) for fault, listener in listeners.items()}
-        for listener in listeners.values():
-            listener.faults.clear()
-        listeners["down"] = opened.enter_context(listening(ports["down"]))
-        process = opened.enter_context(program(
-            folder, "prometheus-alertmanager", f"--config.file={folder}/alertmanager.yml", "--cluster.listen-address=",
-            f"--storage.path={folder}/am", f"--web.listen-address={alertmanager}",
-        ))  # fmt: skip
-        await_start(folder, process, f"http://{alertmanager}/api/v2/status")
-        print(f"{passed_min():.1f} min: all are back", flush=True)
-        send()
-        send()
-        for fault, listener in {"well": well, **listeners}.items():
-            taken = [request for request in listener.requests if request[0] == 200]
-            events = [each["event"] for each in listener.messages.values()]
-            print(f"{fault}: {events}, {len(taken)} requests taken, {requests.get(fault, 0)} failed before")
-        alerts = fetched(f"http://{alertmanager}/api/v2/alerts")
-        print(f"alertmanager: {[(each['annotations']['summary'], each['endsAt']) for each in alerts]}")
 
 
 def month(folder):
@@ -413,7 +286,7 @@ def month(folder):
         began = first + timedelta(days=number)
         session = simulated.measure(began, 17 if number >= 22 else None, 0.4)
         summary = simulated.judge(session, folder)
-        print(number, summary.night.status.name, [each.finding.title for each in summary.news.new], flush=True)
+        print(number, summary.night.verdict.value, [each.finding.title for each in summary.news.new], flush=True)
         text = (folder / f"fabric_checks_night_{SYSTEM}.prom").read_text()
         for family in parser.text_string_to_metric_families(text):
             known = families.setdefault(family.name, GaugeMetricFamily(family.name, family.documentation))
@@ -458,16 +331,12 @@ def picture(folder, path):
 
 def main():
     what, *more = sys.argv[1:]
-    if what == "judge":
-        judge(Path(more[0]), more[1])
-    elif what == "listen":
-        listen(int(more[0]), Path(more[1]))
-    elif what == "picture":
+    if what == "picture":
         picture(Path(more[0]).absolute(), Path(more[1]))
     elif what == "month":
         month(Path(more[0]).absolute())
     else:
-        {"nights": nights, "live": live, "kills": kills, "outages": outages}[what](int(more[0]))
+        {"nights": nights, "live": live}[what](int(more[0]))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ LEFT_OUT = {
     "reframe_ext": "ReFrame is started, which is a program",
     "schedulers": "stand-ins of schedulers are programs",
     "onboarding/test_probe.py": "tools are asked, which are programs",
+    "nightly/wall/test_news.py": "commands of a site are called, which are programs",
     "profile/test_building.py": "a build is tried, which is a program",
     "checks": "all cases of all systems are set up, which takes minutes",
     "report": "pages are drawn, and opened in a browser",

@@ -43,7 +43,7 @@ NOT_RUN = {
     "minicluster|ci/cluster|FABRIC_RESULTS=rails|compare rails|N=": "a cluster, as root: cluster",
     "--reservation|--mode vet": "Slurm: cluster/test_vet.py, schedulers",
     "findings acknowledge": "a finding of that site: cli/test_findings.py",
-    "--receivers|FABRIC_METRICS|prometheus-rules": "a site of that kind: perflogs_templates/test_wall.py",
+    "--on-finding|FABRIC_METRICS|prometheus-rules": "a site of that kind: perflogs_templates/test_wall.py",
     "PpnRatio|PpnSeries|ppn-ratio": "two nodes: checks/test_comparisons.py",
     r"mpirun|--read lj|lj4|replay app|lmp|--profile": "LAMMPS on four cores: profile, twins/test_replay.py",
     "offers accept|--mode acceptance --system oak": "a contract and its machine: offers/acceptance",

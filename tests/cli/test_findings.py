@@ -7,10 +7,8 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly import journal
-from fabric_checks.nightly.wall import outbox
 from tests import calling
 from tests.nightly.samples import finding, night
-from tests.nightly.wall.listening import listening
 
 ALL = ["--reason", "cable is ordered", "--ticket", "HW-1", "--until", "2999-12-31"]
 
@@ -23,7 +21,7 @@ def paths(tmp_path, monkeypatch):
     found = {name: tmp_path / "nightly" / name / "nights.jsonl" for name in ("elm", "oak")}
     for name, path in found.items():
         path.parent.mkdir(parents=True)
-        journal.end(path, night(1, finding(f"hosts:{name}", title=f"node {name}1 is slow\x1b[31m")))
+        journal.end(path, night(1, finding(name, title=f"node {name}1 is slow\x1b[31m")))
     return found
 
 
@@ -89,48 +87,3 @@ def test_a_line_that_cannot_be_used_is_named(paths):
 def test_an_empty_list_of_findings_is_stated(tmp_path, monkeypatch):
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     assert call("findings") == (0, "Nothing is open.\n")
-
-
-@pytest.fixture
-def listener(monkeypatch):
-    monkeypatch.setattr(outbox, "PAUSES_S", ())
-    with listening() as found:
-        yield found
-
-
-@pytest.fixture
-def to(tmp_path, listener, monkeypatch):
-    path = tmp_path / "receivers.yaml"
-    path.write_text(f"ops: {{url: '{listener.url}'}}")
-    path.chmod(0o600)
-    monkeypatch.setenv("FABRIC_RECEIVERS", str(path))
-    return path
-
-
-def test_what_a_night_could_not_send_is_sent_once(paths, to, listener):
-    assert call("findings", "send") == (0, "")
-    journal.end(paths["oak"], night(2))
-    listener.faults = [503]
-    status, said = call("findings", "send", "--system", "oak")
-    assert status == 1 and "oak: 0 of 1 message sent" in said and "it answers 503" in said
-    assert call("findings", "send") == (0, "oak: 1 of 1 message sent\n")
-    assert [each["event"] for each in listener.messages.values()] == ["closed"] and len(listener.requests) == 2
-
-
-def test_a_trial_reaches_each_receiver_or_says_why_not(paths, to, listener):
-    assert call("findings", "send", "--try") == (0, "ops has taken it\n")
-    listener.faults = [404]
-    status, said = call("findings", "send", "--try")
-    assert status == 1 and "ops: it answers 404" in said
-    assert [each["system"] for each in listener.messages.values()] == ["trial"]
-
-
-def test_sending_without_receivers_is_wrong_usage(paths):
-    status, said = call("findings", "send")
-    assert status == 2 and "--receivers, or FABRIC_RECEIVERS, has to name the file of the receivers" in said
-
-
-def test_an_outbox_that_cannot_be_written_is_named(paths, to):
-    (paths["oak"].parent / "outbox").write_text("a file")
-    status, said = call("findings", "send", "--system", "oak")
-    assert status == 1 and "Not a directory" in said

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fabric_checks.nightly import service
+from fabric_checks.nightly import night, service
+from fabric_checks.nightly.plan import Plan
+from tests.nightly.samples import SESSION, case, record, session
 
 #: The last words of the commands that are asked for a configuration and for all nodes.
 CONFIGURATION, NODES = "--show-config=systems/0", "node"
@@ -41,3 +43,22 @@ def answers(monkeypatch):
     monkeypatch.setattr(service.subprocess, "run", run)
     monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
     return known
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return Plan("sys", "nightly", SESSION, tmp_path / "results", tmp_path / "archive", ("--flavour", "x"))
+
+
+@pytest.fixture
+def results(monkeypatch):
+    """Let a night find the results of two cases of which one passed, and keep nothing."""
+    reported = []
+    found = session(
+        case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
+    )
+    monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
+    monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
+    monkeypatch.setattr(night.retention, "write_report", lambda *_, **program: reported.append(program))
+    monkeypatch.setattr(night, "trends", lambda _, found: found)
+    return reported

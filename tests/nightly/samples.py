@@ -4,13 +4,16 @@
 from datetime import date
 from pathlib import Path
 
-from fabric_checks.nightly.model import Acknowledgement, Finding, Night
+from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.nightly import night as steps
+from fabric_checks.nightly.model import Acknowledgement, Entry, Night, plain_sizes
 from fabric_checks.records.runs import Case, Session
 from tests import builders as samples
 
 MACHINE = "sys:part+mpich"
 #: One of which nothing is known yet.
-NIGHT = Night("20260101T000000Z-aaaa", "sys", "nightly")
+SESSION = "20260101T000000Z-aaaa"
+NIGHT = Night(SESSION, "sys", "nightly")
 
 
 def case(test, result="pass", reason=None, phase="sanity", fixture=False):
@@ -31,26 +34,40 @@ def session(*cases, records=None):
     if records is None:
         measured = [each for each in cases if each.metrics and each.result != "fail_deps" and not each.fixture]
         records = [record(each.name.split(" @")[0]) for each in measured]
-    return Session("20260101T000000Z-aaaa", Path("report.json"), tuple(cases), tuple(records))
+    return Session(SESSION, Path("report.json"), tuple(cases), tuple(records))
 
 
-def fault(*hosts, kind="sender", confirmed=True, text=""):
-    """Return the finding of a case's analysis on a slow node or path."""
-    certain = confirmed and kind in ("sender", "receiver", "pair", "port", "rail", "host")
-    return {"kind": kind, "hosts": list(hosts), "fault": certain, "text": text or f"{kind} {' to '.join(hosts)}"}
+def fault(*hosts, kind="sender", severity="fault", text="", **more):
+    """Return the finding of a case's analysis on a slow node or path, as a record has it."""
+    of = {"kind": kind, "severity": severity, "text": text or f"{kind} {' to '.join(hosts)}", "hosts": list(hosts)}
+    return of | more
 
 
-def finding(key="hosts:n3", cases=("A @x",), title="node n3 is slow", signs=(("sender n3", 0.5),), keys=(), **more):
-    of = {"signs": dict(signs), "subject": title.split(" ")[0]} | more
-    return Finding(title, ("a detail",), frozenset({key, *keys}), frozenset(cases), **of)
+def finding(key="n3", cases=("A @x",), title="node n3 is slow", sizes=(("own n3", 0.5),), keys=(), **more):
+    """Return an entry; :param sizes: of its findings by their keys, of which "us" at the end is the unit."""
+    found = tuple(
+        Finding(
+            kind=name.rpartition(" ")[0] or name, severity=Severity.FAULT, text=title, key=name, size=size,
+            size_unit="us" if name.endswith("us") else "share", details=("a detail",),
+            **({"part": title.split(" is ")[0]} | more),
+        )
+        for name, size in dict(sizes).items()
+    )  # fmt: skip
+    return Entry(findings=found, keys=frozenset({key, *keys}), cases=frozenset(cases))
 
 
 def acknowledged(entry, until="2026-02-01", **changes):
     """Return the acknowledgement of a finding that is open."""
     of = {"reason": "cable is ordered", "ticket": "HW-1", "by": "op", "at": "2026-01-02T08:00:00+00:00"} | changes
-    return Acknowledgement(entry.id, dict(entry.finding.signs), until=date.fromisoformat(until), **of)
+    return Acknowledgement(entry.id, plain_sizes(entry.finding), until=date.fromisoformat(until), **of)
 
 
 def night(number, *findings, measured=("A @x",), **changes):
     of = {"findings": findings, "measured": frozenset(measured), "cases": 1, "passed": 1, "records": 1}
     return Night(f"2026010{number}T210000Z-000{number}", "sys", "nightly", **(of | changes))
+
+
+def spend(plan, monkeypatch, elapsed_s):
+    """Spend a night whose run took so long, and return it."""
+    monkeypatch.setattr(steps, "run", lambda *_: elapsed_s)
+    return steps.spend(plan, 0).night

@@ -29,7 +29,7 @@ def test_another_way_is_a_finding(tmp_path):
     (finding,) = found(tmp_path, IB, IB_TWO, TCP)
     case = "A %layout=1x2 @s:p+e"
     assert finding.title == f"the bytes of {case} went over eth*; when last measured, they went over mlx5_*"
-    assert finding.cases == {case} and finding.keys == {f"wire:{case}"}
+    assert finding.cases == {case} and finding.keys == {f"wire {case}"}
 
 
 @pytest.mark.parametrize("carried", [(IB,), (IB, IB_TWO), (TCP, IB, IB), (IB, {"eth0": 9}), (IB, None), (None, TCP)])

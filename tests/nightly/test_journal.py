@@ -75,8 +75,8 @@ def test_the_same_cause_seen_by_another_case_is_the_same_finding(path):
 
 
 def test_two_findings_that_turn_out_to_be_one(tmp_path):
-    one, two = finding("case:A", ["A @x"], "A failed"), finding("case:B", ["B @x"], "B failed")
-    both = type(one)("n3 is slow", (), frozenset({"hosts:n3", "case:A", "case:B"}), frozenset({"A @x", "B @x"}))
+    one, two = finding("A", ["A @x"], "A failed"), finding("B", ["B @x"], "B failed")
+    both = finding("n3", ["A @x", "B @x"], "n3 is slow", keys=["A", "B"])
     seen = spent(tmp_path / "j", night(1, one, two), night(2, both, measured=("A @x", "B @x")))
     assert titles(seen[1]) == {"still": ["n3 is slow"]}
 
@@ -110,8 +110,8 @@ KNOWN = acknowledged(Open(finding(), "a", "a", id="abcd")).as_dict()
         '{"acknowledged": {"finding_id": "x"}}',
         '{"acknowledged": []}',
         json.dumps({"acknowledged": KNOWN | {"until": "soon"}}),
-        json.dumps({"acknowledged": KNOWN | {"signs": []}}),
-        json.dumps({"acknowledged": KNOWN | {"signs": {"a": "b"}}}),
+        json.dumps({"acknowledged": KNOWN | {"sizes": []}}),
+        json.dumps({"acknowledged": KNOWN | {"sizes": {"a": "b"}}}),
         "{",
         "[]",
         "1",
@@ -141,7 +141,7 @@ def test_without_a_journal_nothing_is_known(tmp_path):
 def test_lines_have_all_of_a_finding_and_of_an_acknowledgement(tmp_path):
     path = tmp_path / "j"
     journal.end(path, night(1, finding(), failures=("x",)))
-    assert json.loads(path.read_text())["status"] == "failed"
+    assert json.loads(path.read_text())["verdict"] == "failed"
     acknowledge(path)
     entry, known = journal.read(path, [])
     assert entry.findings == (finding(),) and entry.ended
@@ -162,23 +162,23 @@ def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(path):
 @pytest.mark.parametrize(
     ("changed", "beyond"),
     [
-        ({"signs": {"sender n3": 0.59}}, None),
-        ({"signs": {"sender n3": 0.4}}, None),
-        ({"signs": {"sender n3": 0.61}}, "sender n3, 50 % lost then, 61 % now"),
-        ({"signs": {"sender n3": 0.9, "receiver n3": 0.2}}, "sender n3, 50 % lost then, 90 % now; receiver n3"),
-        ({"signs": {"sender n3": 0.5, "pair n3 n4, us": 549.0}}, None),
-        ({"signs": {"sender n3": 0.5, "pair n3 n4, us": 551.0}}, "pair n3 n4, us 500 then, 551 now"),
-        ({"signs": {"node n3": 0.5}}, "node n3"),
-        ({"signs": {}}, "nothing that can be compared with what was acknowledged"),
-        ({"key": "hosts:n4", "keys": ["case:A"], "signs": {"sender n4": 0.5}}, "sender n4"),
+        ({"title": "worded otherwise, 17 of 200", "sizes": {"sender n3": 0.5}}, None),
+        ({"sizes": {"sender n3": 0.59}}, None),
+        ({"sizes": {"sender n3": 0.4}}, None),
+        ({"sizes": {"sender n3": 0.61}}, "sender n3: 50 % then, 61 % now"),
+        ({"sizes": {"sender n3": 0.9, "receiver n3": 0.2}}, "sender n3: 50 % then, 90 % now; receiver n3"),
+        ({"sizes": {"sender n3": 0.5, "pair us": 549.0}}, None),
+        ({"sizes": {"sender n3": 0.5, "pair us": 551.0}}, "pair us: 500 us then, 551 us now"),
+        ({"sizes": {"node n3": 0.5}}, "node n3"),
+        ({"key": "n4", "keys": ["A"], "sizes": {"sender n4": 0.5}}, "sender n4"),
     ],
-    ids=["noise", "less", "grown", "another side", "us by noise", "us by a tenth", "another kind", "no sign", "moved"],
+    ids=["words", "noise", "less", "grown", "another side", "us by noise", "us by a tenth", "another kind", "moved"],
 )
 def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, beyond):
-    path, slow = tmp_path / "j", finding(keys=["case:A"], signs={"sender n3": 0.5, "pair n3 n4, us": 500.0})
+    path, slow = tmp_path / "j", finding(keys=["A"], sizes={"sender n3": 0.5, "pair us": 500.0})
     spent(path, night(1, slow))
     acknowledge(path)
-    second, third = spent(path, night(2, finding(**({"keys": ["case:A"]} | changed))), night(3, slow))
+    second, third = spent(path, night(2, finding(**({"keys": ["A"]} | changed))), night(3, slow))
     if beyond is None:
         assert list(titles(second)) == list(titles(third)) == ["acknowledged"]
     else:
@@ -199,10 +199,10 @@ def test_an_acknowledgement_ends_with_its_day_and_the_last_counts(path):
 def test_an_acknowledged_finding_hides_no_other(path):
     """Another node, and two findings that turn out to be one of which one was acknowledged."""
     acknowledge(path)
-    other = finding("hosts:n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
+    other = finding("n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
     (seen,) = spent(path, night(2, SLOW, other))
     assert titles(seen) == {"new": [other.title], "acknowledged": [SLOW.title]}
-    both = finding(cases=["A @x", "B @x"], title="switch", signs=SLOW.signs | other.signs, keys=["hosts:n5"])
+    both = finding(cases=["A @x", "B @x"], title="switch", sizes={"sender n3": 0.5, "sender n5": 0.3}, keys=["n5"])
     assert titles(spent(path, night(3, both))[0]) == {"new": ["switch"]}
 
 

@@ -9,18 +9,9 @@ import pytest
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.nightly import journal, night, running
-from fabric_checks.nightly.plan import Plan, Trouble
-from fabric_checks.nightly.wall import outbox
+from fabric_checks.nightly.plan import Trouble
 from tests.nightly import samples as nights
-from tests.nightly.samples import case, record, session
-from tests.nightly.wall.listening import listening
-
-SESSION = "20260101T000000Z-aaaa"
-
-
-@pytest.fixture
-def plan(tmp_path):
-    return Plan("sys", "nightly", SESSION, tmp_path / "results", tmp_path / "archive", ("--flavour", "x"))
+from tests.nightly.samples import SESSION, spend
 
 
 @pytest.fixture
@@ -97,25 +88,6 @@ def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(plan, programs, mon
     assert elapsed_s is None and failure.startswith("nothing was run: ") and cause in failure and programs.line is None
 
 
-@pytest.fixture
-def results(monkeypatch):
-    """Let a night find the results of two cases of which one passed, and keep nothing."""
-    reported = []
-    found = session(
-        case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
-    )
-    monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
-    monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])
-    monkeypatch.setattr(night.retention, "write_report", lambda *_, **program: reported.append(program))
-    monkeypatch.setattr(night, "trends", lambda _, found: found)
-    return reported
-
-
-def spend(plan, monkeypatch, elapsed_s):
-    monkeypatch.setattr(night, "run", lambda *_: elapsed_s)
-    return night.spend(plan, 0).night
-
-
 def test_a_night_counts_its_cases_passes_and_values(plan, results, monkeypatch):
     found = spend(plan, monkeypatch, 12.5)
     assert (found.cases, found.passed, found.records, found.elapsed_s) == (2, 1, 1, 12.5)
@@ -163,60 +135,15 @@ def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, result
     assert (third.due, third.warnings) == (("a third",), ("a third", "a line is broken"))
 
 
-@pytest.fixture
-def shown(plan, results, monkeypatch, tmp_path):
-    """Return a plan with gauges and a receiver, the latter, and the folder of the gauges."""
-    monkeypatch.setattr(outbox, "PAUSES_S", ())
-    monkeypatch.setattr(night.carriers, "changes", lambda *_: ())
-    with listening() as listener:
-        file = tmp_path / "receivers.yaml"
-        file.write_text(f"ops: {{url: '{listener.url}'}}")
-        file.chmod(0o600)
-        yield replace(plan, metrics=tmp_path / "metrics", receivers=file), listener, tmp_path / "metrics"
-
-
-def test_a_night_leaves_gauges_and_sends_what_is_new_once(shown, monkeypatch):
-    plan, listener, folder = shown
-    for _ in range(2):  # the second is the same, judged again
-        spent = spend(plan, monkeypatch, 1.0)
-        assert spent.failures == () and spent.due == ()
-    (message,) = listener.messages.values()
-    assert (message["event"], message["finding"]["cases"]) == ("new", ["B @sys:part+mpich"])
-    assert len(listener.requests) == 1
-    text = (folder / "fabric_checks_night_sys.prom").read_text()
-    assert 'fabric_checks_night_status{status="found",system="sys"} 1.0' in text
-    assert 'fabric_checks_messages_waiting{receiver="ops",system="sys"} 0.0' in text
-    assert f'finding="{message["finding"]["id"]}"' in text
-
-
-def test_a_message_that_waits_is_due_every_night_and_a_gauge(shown, monkeypatch):
-    plan, listener, folder = shown
-    listener.faults = [500] * 2
-    for _ in range(2):
-        spent = spend(plan, monkeypatch, 1.0)
-        assert spent.due[0] == spent.warnings[0] and spent.due[0].startswith("1 message waits for ops: it answers 500")
-        text = (folder / "fabric_checks_night_sys.prom").read_text()
-        assert 'fabric_checks_messages_waiting{receiver="ops",system="sys"} 1.0' in text
-        assert "1 message waits for ops" in (plan.files / "summary.md").read_text()
-    assert spend(plan, monkeypatch, 1.0).due == () and len(listener.messages) == 1
-    listener.faults = [500]
-    assert len(listener.requests) == 3
-    assert spend(replace(plan, receivers=None), monkeypatch, 1.0).due == ()
-
-
-def test_without_options_gauges_are_with_the_nights_and_nothing_is_sent(plan, results, monkeypatch):
+def test_without_options_gauges_are_with_the_nights(plan, results, monkeypatch):
     assert spend(plan, monkeypatch, 1.0).due == ()
-    assert (plan.folder / "fabric_checks_night_sys.prom").exists() and not (plan.folder / "outbox").exists()
+    assert (plan.folder / "fabric_checks_night_sys.prom").exists()
 
 
-def test_wrong_receivers_and_an_unwritable_folder_fail_the_night_and_nothing_else(shown, monkeypatch):
-    plan, _, folder = shown
-    plan.receivers.write_text("")
-    folder.write_text("a file")
-    spent = spend(plan, monkeypatch, 1.0)
-    first, second = spent.failures
-    assert first.startswith(f"the receivers: {plan.receivers}: no receivers") and second.startswith("the gauges: ")
-    assert (plan.files / "summary.md").exists() and spent.findings
+def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(plan, results, monkeypatch, tmp_path):
+    (tmp_path / "metrics").write_text("a file")
+    spent = spend(replace(plan, metrics=tmp_path / "metrics"), monkeypatch, 1.0)
+    assert spent.failures[-1].startswith("the gauges: ") and (plan.files / "summary.md").exists() and spent.findings
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,10 @@ from tests.nightly.test_journal import spent, titles
 IDLE = "run it while nobody else does, as in a reservation"
 
 
-def limits(**losses):
-    return {"kind": "limits", "text": "the smallest faults ..."} | losses
-
-
 def blind(of_cases, nodes=8):
-    """Return the lines and the notes of cases with findings by their names."""
+    """Return the lines and the notes of cases with limits by their names."""
     names = {name: f"{name} @{MACHINE}" for name in of_cases}
-    return sight.blind({names[name]: [record(name, findings=of, nodes=nodes)] for name, of in of_cases.items()})
+    return sight.blind({names[name]: [record(name, limits=of, nodes=nodes)] for name, of in of_cases.items()})
 
 
 @pytest.mark.parametrize(
@@ -31,12 +27,12 @@ def blind(of_cases, nodes=8):
     ],
 )
 def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(tonight, why):
-    slow = finding(sizes={"sender": 0.41})
+    slow = finding(sizes={"sender n3": 0.41})
     known = {} if tonight is None else {"A @x": tonight}
     assert sight.why_open(slow, frozenset({"A @x"}), known) == why
     assert sight.why_open(slow, frozenset(), known) == "no case that showed it was measured"
     # A failed reference closes by its value, and needs no limit.
-    assert sight.why_open(finding(), frozenset({"A @x"}), {}) == ""
+    assert sight.why_open(finding(sizes={"case n3": 0.5}), frozenset({"A @x"}), {}) == ""
 
 
 @pytest.mark.parametrize(
@@ -52,11 +48,12 @@ def test_a_finding_closes_only_where_a_fault_of_its_size_would_have_been_named(t
     ],
 )
 def test_each_kind_has_its_own_limit(sizes, known, closes):
-    assert (not sight.why_open(finding(sizes=sizes), frozenset({"A @x"}), {"A @x": known})) is closes
+    entry = finding(sizes={f"{kind} n3": size for kind, size in sizes.items()})
+    assert (not sight.why_open(entry, frozenset({"A @x"}), {"A @x": known})) is closes
 
 
 def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
-    slow = finding(sizes={"sender": 0.41})
+    slow = finding(sizes={"sender n3": 0.41})
     noisy, clear = {"A @x": {"node": 0.48}}, {"A @x": {"node": 0.08}}
     nights = [night(1, slow, limits=clear), night(2, limits=noisy), night(3, limits=noisy), night(4, limits=clear)]
     seen = spent(tmp_path / "j", *nights)
@@ -66,26 +63,26 @@ def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
 
 
 def test_a_partition_is_blind_if_none_of_its_cases_would_have_named_a_slow_node():
-    lines, notes = blind({"S": [limits(node=0.48)], "R": [limits(node=0.3)]})
+    lines, notes = blind({"S": dict(node=0.48), "R": dict(node=0.3)})
     assert lines == [
         f"values of 2 cases, the first R @{MACHINE} vary too much on part: no slow node that loses less than 30 % "
         f"would have been named; {IDLE}"
     ]
     assert notes == []
-    (line,) = blind({"R": [limits(node=None)]})[0]
+    (line,) = blind({"R": dict(node=None)})[0]
     assert "too much on part: no slow node would have been named; " in line and len(line.split()) <= 30
     # Where another case sees, the one that does not is noted, and so is one that sees little.
     dim = f"values vary too much to name a node slower by a tenth: {{}}; {IDLE}"
-    assert blind({"S": [limits(node=0.48)], "R": [limits(node=0.09)]}) == ([], [dim.format(f"S @{MACHINE}")])
-    both = blind({"S": [limits(node=0.48)], "R": [limits(node=0.2)]})
+    assert blind({"S": dict(node=0.48), "R": dict(node=0.09)}) == ([], [dim.format(f"S @{MACHINE}")])
+    both = blind({"S": dict(node=0.48), "R": dict(node=0.2)})
     assert both == ([], [dim.format(f"2 cases, the first R @{MACHINE}")])
-    (line,) = blind({"R": [limits(node=0.09)], "M": [limits(node_us=None, pair_us=None)]})[0]
+    (line,) = blind({"R": dict(node=0.09), "M": dict(node_us=None, pair_us=None)})[0]
     assert "too much on part: no node far away would have been named; " in line
 
 
 def test_too_few_nodes_are_noted_and_leave_nobody_blind():
     few = "fewer than 4 nodes are too few to name a slow one: {}; take a level with more nodes"
-    assert blind({"R": [limits(node=None)]}, nodes=2) == ([], [few.format(f"R @{MACHINE}")])
-    two = blind({"R": [limits(node=None)], "S": [limits(node=None)]}, nodes=3)
+    assert blind({"R": dict(node=None)}, nodes=2) == ([], [few.format(f"R @{MACHINE}")])
+    two = blind({"R": dict(node=None), "S": dict(node=None)}, nodes=3)
     assert two == ([], [few.format(f"2 cases, the first R @{MACHINE}")])
-    assert blind({"R": [limits(node=0.05)]}) == ([], [])
+    assert blind({"R": dict(node=0.05)}) == ([], [])

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from junitparser import JUnitXml
 
+from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import News, Open
-from fabric_checks.nightly.model import Status
-from fabric_checks.nightly.summary import Summary, as_json, headline, junit, lines_of, markdown, when
+from fabric_checks.nightly.summary import Summary, as_json, headline, junit, lines_of, markdown, terminal, when
 from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
@@ -36,24 +36,26 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
 @pytest.mark.parametrize(
     ("night_", "says", "status", "is_silent"),
     [
-        (summary_of(), "quiet", Status.QUIET, True),
-        (summary_of(acknowledged=(known(),)), "quiet (1 acknowledged)", Status.QUIET, True),
-        (summary_of(closed=[finding()]), "quiet (1 closed)", Status.QUIET, False),
-        (summary_of(unseen=[finding()]), "quiet (1 open, not looked at)", Status.QUIET, False),
-        (summary_of(blind=("too noisy; reserve",)), "blind: too noisy; reserve", Status.BLIND, False),
-        (summary_of(finding(), blind=("noisy",)), "1 finding (1 new), and blind: noisy", Status.FOUND, False),
-        (summary_of(warnings=("a line is broken",), due=("a line is broken",)), "quiet", Status.QUIET, False),
-        (summary_of(warnings=("a line is broken",)), "quiet", Status.QUIET, True),
-        (summary_of(finding()), "1 finding (1 new)", Status.FOUND, False),
-        (summary_of(finding("a"), still=[finding("b")]), "2 findings (1 new, 1 still open)", Status.FOUND, False),
-        (summary_of(finding(), acknowledged=(known(),)), "1 finding (1 new, 1 acknowledged)", Status.FOUND, False),
-        (summary_of(finding(), failures=("the disk is full",)), "the night failed (1 new)", Status.FAILED, False),
+        (summary_of(), "passed", Verdict.PASSED, True),
+        (summary_of(acknowledged=(known(),)), "passed (1 acknowledged)", Verdict.PASSED, True),
+        (summary_of(closed=[finding()]), "passed (1 closed)", Verdict.PASSED, False),
+        (summary_of(unseen=[finding()]), "passed (1 open, not looked at)", Verdict.PASSED, False),
+        (summary_of(busy="load 9 on 4 cores"), "busy: load 9 on 4 cores", Verdict.BUSY, True),
+        (summary_of(blind=("too noisy; reserve",)), "blind: too noisy; reserve", Verdict.BLIND, False),
+        (summary_of(finding(), blind=("noisy",)), "1 finding (1 new), and blind: noisy", Verdict.FINDINGS, False),
+        (summary_of(warnings=("a line is broken",), due=("a line is broken",)), "passed", Verdict.PASSED, False),
+        (summary_of(warnings=("a line is broken",)), "passed", Verdict.PASSED, True),
+        (summary_of(finding()), "1 finding (1 new)", Verdict.FINDINGS, False),
+        (summary_of(finding("a"), still=[finding("b")]), "2 findings (1 new, 1 still open)", Verdict.FINDINGS, False),
+        (summary_of(finding(), acknowledged=(known(),)), "1 finding (1 new, 1 acknowledged)", Verdict.FINDINGS, False),
+        (summary_of(finding(), failures=("the disk is full",)), "failed (1 new)", Verdict.FAILED, False),
     ],
     ids=[
         "quiet",
         "acknowledged",
         "closed",
         "unseen",
+        "busy",
         "blind",
         "blind with a finding",
         "warned",
@@ -65,7 +67,7 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
     ],
 )
 def test_the_headline_the_status_and_whether_there_is_anything_to_report(night_, says, status, is_silent):
-    assert (headline(night_), night_.night.status, night_.all_quiet) == (says, status, is_silent)
+    assert (headline(night_), night_.night.verdict, night_.all_quiet) == (says, status, is_silent)
     assert markdown(night_).splitlines()[0] == f"# sys, 2026-01-02 21:00, nightly: {says}"
 
 
@@ -89,15 +91,24 @@ def test_the_summary_has_every_section():
         "**The night failed:** no archive",
         "**New:** n3 is slow.\n- a detail",
         "**Since 2026-01-01 21:00, 2 nights:** n4 is slow.",
-        "**Closed:** n5, open since 2026-01-01 21:00, last seen 2026-01-01 21:00: "
+        "**Closed:** n5 was slow, open since 2026-01-01 21:00, last seen 2026-01-01 21:00: "
         "tonight's run would have shown it, and did not.",
-        "**Open, not looked at tonight:** n6: no case ran. Open since 2026-01-01 21:00",
+        "**Open, not looked at tonight:** n6 was slow: no case ran. Open since 2026-01-01 21:00",
         "- warning: a line is broken",
-        "1 case ran, 1 passed; 1 value; 1.5 min.\nThe history has 9 runs.",
+        "1 case ran, 1 passed; 1 value; 1.5 min. The history has 9 runs.",
         "- report: /r.html",
     ):
         assert line in text
     assert "\n\n\n" not in text
+
+
+def test_a_terminal_gets_text_without_markup():
+    hostile = "A @s:p+e: <b> *x* | y\x1b[31m\n# z"
+    text = terminal(summary_of(finding(title=hostile), warnings=("see http://a.b",)))
+    assert "New: A @s:p+e: <b> *x* | y?[31m # z." in text and "http://a.b" in text
+    assert not any(mark in text for mark in ("**", "&#58;", "\\"))
+    marked = markdown(summary_of(finding(title=hostile)))
+    assert "**New:** A @ s&#58;p+e: \\<b\\> \\*x\\* \\| y?\\[31m \\# z." in marked
 
 
 def test_an_acknowledged_finding_is_one_line_with_its_ticket_and_reason():
@@ -109,8 +120,8 @@ def test_an_acknowledged_finding_is_one_line_with_its_ticket_and_reason():
 def test_the_end_of_an_acknowledgement_has_its_reason():
     over = summary_of()
     entry = Open(finding(), OLD, night(2).session, 2)
-    grown = replace(over, news=News(new=(replace(entry, beyond=("sender n3, 50 % lost then, 70 % now",)),)))
-    assert "**New:** node n3 is slow.\n- more than was acknowledged: sender n3, 50 % lost" in markdown(grown)
+    grown = replace(over, news=News(new=(replace(entry, beyond=("sender n3: 50 % then, 70 % now",)),)))
+    assert "**New:** node n3 is slow.\n- more than was acknowledged: sender n3: 50 %" in markdown(grown)
     ended = replace(over, news=News(still=(known(until="2026-01-01"),)))
     assert "n9 is slow.\n- its acknowledgement has ended: HW-1: cable is ordered (op" in markdown(ended)
 
@@ -127,7 +138,7 @@ def test_each_open_finding_is_a_line():
 
 def test_a_quiet_night_is_short_and_a_simulation_is_called_one():
     text = markdown(summary_of(nights=3, simulated=True, elapsed_s=6))
-    assert len(text.splitlines()) == 4 and "1 simulated value;" in text
+    assert len(text.splitlines()) == 3 and "1 simulated value;" in text
 
 
 def test_junit_has_the_cases_and_the_findings(tmp_path):

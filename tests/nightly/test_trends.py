@@ -47,7 +47,7 @@ def test_a_lasting_loss_is_found_after_three_nights_and_not_before(tmp_path):
     assert not early.findings and early.nights == 14
     (finding,) = found(tmp_path / "three", [*before, *after], **kind).findings
     assert "worse by" in finding.title and finding.cases == {"A %layout=1x2 @s:p+e"}
-    assert finding.keys == {"change:A %layout=1x2 @s:p+e"}
+    assert finding.keys == {"level of A %layout=1x2 @s:p+e"}
 
 
 @pytest.mark.parametrize(

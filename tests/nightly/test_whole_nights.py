@@ -51,7 +51,10 @@ def first(results):
 
 def test_a_night_leaves_its_files(results, first):
     folder = results / "nightly/local/latest"
-    assert first == (folder / "summary.md").read_text()
+    text = (folder / "summary.md").read_text()
+    # What is printed has no markup; the file is Markdown.
+    assert text.startswith(f"# {first.splitlines()[0]}") and "@local" not in text
+    assert not any(mark in first for mark in ("&#58;", "**", "\\"))
     assert {path.name for path in folder.iterdir()} == {
         "summary.md", "report.html", "junit.xml", "cases.xml", "night.json", "run.log"
     }  # fmt: skip
@@ -88,7 +91,7 @@ def test_a_night_in_a_terminal_shows_itself(results, first):
     assert status == 0 and f"its output is in {log}" in text
     # A line a minute: this night is shorter.
     assert "==> begun, " in text and "it is judged, archived and reported" in text
-    assert text.index("it is judged") < text.index("# local, ")
+    assert text.index("it is judged") < text.index("local, 20")
     assert "1 case passed" in log.read_text()
     assert in_terminal(results, *HERE, "--quiet", "--session", latest(results)["session"]) == (0, "")
 
@@ -109,7 +112,7 @@ def test_wrong_usage(results, first, arguments, status, says):
 
 def test_a_run_that_does_not_start_has_a_reason(results, first):
     status, text, _ = call(results, *HERE, "--", "--no-such-option")
-    (failure,) = re.findall(r"\*\*The night failed:\*\* (.*)", text)
+    (failure,) = re.findall(r"The night failed: (.*)", text)
     assert status == 1 and failure.startswith("ci/run ended with status 2: ") and "--no-such-option" in failure
 
 
@@ -172,7 +175,7 @@ def test_a_disk_that_fills_up(tmp_path):
     assert "No space left on device" in text
     assert "nothing was run" in found_full and "make room" in found_full
     assert found_full.index("nothing was run") < found_full.index("No space left") and "the results:" not in found_full
-    assert "was cut short" in after or "quiet" in after
+    assert "was cut short" in after or "passed" in after or "busy" in after
     before, now = ((tmp_path / name).read_text() for name in ("before", "after"))
     assert now.startswith(before) and len(now.splitlines()) == len(before.splitlines()) + 1
     assert all(json.loads(line) for line in now.splitlines())

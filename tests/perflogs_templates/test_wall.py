@@ -15,10 +15,9 @@ from prometheus_client.openmetrics import parser
 
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from fabric_checks.nightly.wall import gauges as made
-from lab.wall import SYSTEM, TEMPLATES, Simulated, exporter, receivers, shown, wall
+from lab.wall import SYSTEM, TEMPLATES, Simulated, command, exporter, news, shown, wall
 from tests.conftest import TESTS
 from tests.guard import wait_for
-from tests.nightly.wall.listening import listening
 
 RULES = TEMPLATES / "prometheus-rules.yml"
 DASHBOARD = json.loads((TEMPLATES / "grafana-dashboard.json").read_text())
@@ -40,9 +39,7 @@ def spent(tmp_path_factory):
     """Return the folder of the gauges of a simulated night with a slow node."""
     folder = tmp_path_factory.mktemp("wall")
     simulated = Simulated(folder / "results")
-    with listening() as listener:
-        to = receivers(folder, ops=("json", listener.url))
-        simulated.judge(simulated.measure(datetime.now(timezone.utc), 17), folder / "metrics", to)
+    simulated.judge(simulated.measure(datetime.now(timezone.utc), 17), folder / "metrics")
     return folder / "metrics"
 
 
@@ -100,18 +97,18 @@ def test_promtool_takes_the_queries_of_the_dashboard(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_slow_node_reaches_alert_and_receiver_within_its_night_and_a_healthy_one_ends_it():
+def test_a_slow_node_reaches_alert_and_command_within_its_night_and_a_healthy_one_ends_it():
     require("prometheus", "prometheus-node-exporter")
-    with wall() as (folder, metrics, prometheus, listener, file):
+    with wall() as (folder, metrics, prometheus, heard):
         simulated = Simulated(folder / "results")
         for number, (slow, event) in enumerate(((None, None), (17, "new"), (None, "closed"))):
             began = datetime(2026, 1, 1 + number, tzinfo=timezone.utc)
-            simulated.judge(simulated.measure(began, slow), metrics, file)
+            simulated.judge(simulated.measure(began, slow), metrics, command(heard))
             alerts = shown(prometheus, SYSTEM, began.timestamp())
-            came = [each for each in listener.messages.values() if began.strftime("%Y%m%d") in each["session"]]
-            assert [each["event"] for each in came] == ([event] if event else []), came
+            came = news(heard, began.strftime("%Y%m%d"))
+            assert came == ([(event, "node n17")] if event else []), came
             assert [each["part"] for each in alerts] == (["node n17"] if slow else []), alerts
-        assert came[0]["finding"]["subject"] == "node n17" and len(listener.requests) == 2
+        assert len(news(heard)) == 2
         # Every panel that one machine without vets can fill has something to show.
         empty = [name for name, query in QUERIES.items() if not prometheus.ask(query.replace("$system", ".*"))]
         assert sorted(empty) == ["Nodes by verdict of vets A", "Open findings A", "Open findings B", "Open findings C"]

@@ -142,13 +142,6 @@ metrics_option = click.option(
     envvar="FABRIC_METRICS",
     help="Folder of the gauges, that of node_exporter's textfile collector.  [default: nightly/SYSTEM in the results]",
 )
-receivers_option = click.option(
-    "--receivers",
-    "receivers_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    envvar="FABRIC_RECEIVERS",
-    help="File of the receivers of messages on findings, as perflogs-templates/receivers.yaml.",
-)
 
 
 def fail_on_option(text: str) -> Callable[[_Command], _Command]:

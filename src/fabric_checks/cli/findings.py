@@ -10,18 +10,15 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import end_by, receivers_option
-from fabric_checks.cli.verb import FAILED, Verbs, json_option
+from fabric_checks.cli.conditions import end_by
+from fabric_checks.cli.verb import Verbs, json_option
 from fabric_checks.core import console, paths
-from fabric_checks.core.errors import FabricError, RecordError, quoted
+from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.paths import sound_name
-from fabric_checks.core.text import count_text
 from fabric_checks.nightly import journal
-from fabric_checks.nightly.model import Acknowledgement
+from fabric_checks.nightly.model import Acknowledgement, plain_sizes
 from fabric_checks.nightly.plan import folder_of, journals
 from fabric_checks.nightly.summary import as_dict, lines_of
-from fabric_checks.nightly.wall import messages, receivers
-from fabric_checks.nightly.wall.outbox import Outbox
 
 _EPILOG = """
 \b
@@ -33,12 +30,6 @@ _ACKNOWLEDGE_EPILOG = """
 \b
 Examples:
   fabric-checks findings acknowledge 3fa1 --reason 'cable is ordered' --ticket HW-117 --until 2026-12-15
-"""
-_SEND_EPILOG = """
-\b
-Examples:
-  */10 * * * *  fabric-checks findings send --receivers FILE    in a crontab: what a receiver that was down has missed
-  fabric-checks findings send --receivers FILE --try            a message to each receiver, to see that it arrives
 """
 
 
@@ -81,39 +72,8 @@ def acknowledge(
     path, entry = _finding(name, system)
     day, reason, ticket = _day(until), _text("--reason", reason), _text("--ticket", ticket)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    journal.acknowledge(path, Acknowledgement(entry.id, dict(entry.finding.signs), reason, ticket, day, _user(), now))
+    journal.acknowledge(path, Acknowledgement(entry.id, plain_sizes(entry.finding), reason, ticket, day, _user(), now))
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
-
-
-@command.command("send", epilog=_SEND_EPILOG, statuses={0: "no message waits any more", FAILED: "some still wait"})
-@receivers_option
-@click.option("--system", help="Only the messages of this system.")
-@click.option("--try", "is_trial", is_flag=True, help="Send a message that says it is a trial, and nothing else.")
-def send(*, receivers_file: Path | None, system: str | None, is_trial: bool) -> None:
-    """Send the messages on findings that a night could not deliver."""
-    if receivers_file is None:
-        raise click.UsageError("--receivers, or FABRIC_RECEIVERS, has to name the file of the receivers")
-    known = receivers.read(receivers_file)
-    lines = []
-    if is_trial:
-        key, message = messages.trial()
-        for each in known:
-            why, _ = receivers.post(each, key, messages.body(message, each.form, key))
-            lines += [f"{each.name}: {why}"] if why else []
-            console.print(*([] if why else [f"{each.name} has taken it"]))
-        return end_by(lines)
-    for name, path in _journals(system).items():
-        outbox = Outbox(path.parent)
-        try:
-            outbox.write(known, journal.read(path, lines))
-            before = sum(outbox.waiting().values())
-            lines += outbox.send(known)
-            if before:
-                left = sum(outbox.waiting().values())
-                console.print(f"{name}: {before - left} of {count_text(before, 'message')} sent")
-        except (OSError, FabricError) as error:
-            lines.append(f"{name}: {error}")
-    end_by(lines)
 
 
 def _journals(system: str | None) -> dict[str, Path]:

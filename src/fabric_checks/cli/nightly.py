@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli.conditions import metrics_option, named, read_by, receivers_option, system_option
+from fabric_checks.cli.conditions import metrics_option, named, read_by, system_option
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, passed_on
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError
@@ -17,7 +17,7 @@ from fabric_checks.nightly.night import spend
 from fabric_checks.nightly.plan import Plan, only_one
 from fabric_checks.nightly.service import configuration
 from fabric_checks.nightly.summary import as_json as night_json
-from fabric_checks.nightly.summary import markdown
+from fabric_checks.nightly.summary import terminal
 from fabric_checks.records import sessions
 
 _EPILOG = """
@@ -35,9 +35,9 @@ Examples:
 """
 
 _STATUSES = {
-    0: "quiet: nothing is wrong",
-    FAILED: "the night itself failed, so little is known about the machine",
-    FOUND: "something is wrong: each finding is listed, and marked if it is new",
+    0: "passed or busy: nothing is wrong that is not acknowledged",
+    FAILED: "failed: no case ran or no value came, so little is known about the machine",
+    FOUND: "findings: each is listed, and marked if it is new",
     4: "blind: nothing was found, but the values are too noisy to detect a node that is 25 % slow",
 }
 
@@ -54,7 +54,7 @@ _STATUSES = {
 )
 @click.option("--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing.")
 @metrics_option
-@receivers_option
+@click.option("--on-finding", metavar="COMMAND", help="Run COMMAND with the news as JSON on its standard input.")
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
 @json_option
 @passed_on
@@ -65,7 +65,7 @@ def command(
     judged: str | None,
     *,
     metrics: Path | None,
-    receivers_file: Path | None,
+    on_finding: str | None,
     quiet: bool,
     as_json: bool,
     options: tuple[str, ...],
@@ -92,8 +92,10 @@ def command(
         raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
     archive = (archive or results / "archive").absolute()
     is_watched = not quiet and console.err().isatty()
-    wall = {"metrics": metrics and metrics.absolute(), "receivers": receivers_file}
-    plan = Plan(system, level, name, results, archive, options, runs=not judged, is_watched=is_watched, **wall)
+    plan = Plan(
+        system, level, name, results, archive, options, runs=not judged, is_watched=is_watched,
+        metrics=metrics and metrics.absolute(), on_finding=on_finding or "",
+    )  # fmt: skip
     if judged and not plan.log.exists():
         raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
     if not judged and not plan.folder.exists():
@@ -104,5 +106,5 @@ def command(
         if as_json:
             console.print_json(night_json(summary))
         else:
-            console.print_document(markdown(summary))
-    raise SystemExit(int(summary.night.status))
+            console.print_document(terminal(summary))
+    raise SystemExit(summary.night.verdict.exit_status)

@@ -7,10 +7,14 @@ Whoever makes a finding sets its severity, and the severity decides everything b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+#: Numbers and paths, in which the reasons of equal failures differ.
+_VARYING = re.compile(r"(?:~|\.{1,2})?(?:/[\w.+%=@~-]+)+/?|\d+(?:\.\d+)?")
 
 
 class Severity(str, Enum):
@@ -106,3 +110,24 @@ def _texts(values: Sequence[Any]) -> tuple[str, ...]:
     if isinstance(values, str):
         raise TypeError(f"{values!r} is no list")
     return tuple(map(str, values))
+
+
+def cause(reason: str, name: str = "") -> str:
+    """Return what a reason has in common with those of other failures: no number, no path, no name of its own case.
+
+    >>> cause("OsuLatency: /tmp/OsuLatency_3/job.err: rank 7 of 12 is missing", "OsuLatency %layout=2x1")
+    ': 0: rank 0 of 0 is missing'
+    """
+    own = name.split(" ", maxsplit=1)[0]
+    return " ".join(_VARYING.sub("0", reason.replace(own, "") if own else reason).split())
+
+
+def same_cause(reasons: Mapping[str, str]) -> list[list[str]]:
+    """Return the failures of one cause together, the most frequent cause first.
+
+    :param reasons: why each failed, by the name of the case.
+    """
+    by_cause: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_cause.setdefault(cause(reason, name), []).append(name)
+    return sorted(by_cause.values(), key=len, reverse=True)

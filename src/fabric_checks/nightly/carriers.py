@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from fabric_checks.core.text import first_of, names_text
-from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.text import names_text
+from fabric_checks.nightly.model import Entry, Night
 from fabric_checks.ports.transport import ENOUGH_B
 from fabric_checks.records import reading
 from fabric_checks.records.record import case_name
@@ -54,12 +55,14 @@ def _carriers(ports: Mapping[str, Any]) -> str | None:
     return " and ".join(sorted(kinds))
 
 
-def _finding(before: str, after: str, cases: list[str]) -> Finding:
-    return Finding(
-        title=f"the bytes of {names_text(cases, 1)} went over {after}; when last measured, they went over {before}",
-        details=(f"seen by {', '.join(first_of(cases))}", "name the right one with `fabric` in the partition's extras"),
-        keys=frozenset(f"wire:{case}" for case in cases),
-        cases=frozenset(cases),
-        subject=f"the ports of {names_text(cases, 1)}",
-        signs={f"{case}: over {before}, then over {after}": 0.0 for case in cases},
-    )
+def _finding(before: str, after: str, cases: list[str]) -> Entry:
+    text = f"the bytes of {names_text(cases, 1)} went over {after}; when last measured, they went over {before}"
+    findings = tuple(
+        Finding(
+            kind="wire", severity=Severity.FAULT, text=text, part=f"the ports of {case}",
+            key=f"{case}: over {before}, then over {after}",
+            advice="name the right one with `fabric` in the partition's extras",
+        )
+        for case in cases
+    )  # fmt: skip
+    return Entry(findings=findings, keys=frozenset(f"wire {case}" for case in cases), cases=frozenset(cases))

@@ -19,7 +19,7 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly import sight
-from fabric_checks.nightly.model import Acknowledgement, Finding, Night
+from fabric_checks.nightly.model import Acknowledgement, Entry, Night, grown
 from fabric_checks.records import jsonlines, perflog
 from fabric_checks.records.sessions import started
 
@@ -35,7 +35,7 @@ class Open:
     :param why_open: why the last night that did not see it does not close it, if there is one.
     """
 
-    finding: Finding
+    finding: Entry
     since: str
     last: str
     nights: int = 1
@@ -80,7 +80,7 @@ def end(path: Path, night: Night) -> None:
         "session": night.session,
         "level": night.level,
         "ended": True,
-        "status": night.status.name.lower(),
+        "verdict": night.verdict.value,
         "findings": [finding.as_dict() for finding in night.findings],
         "measured": sorted(night.measured),
         "limits": {case: dict(known) for case, known in night.limits.items()},
@@ -143,11 +143,15 @@ def _night(data: dict[str, Any]) -> Night:
     return Night(
         session,
         ended=ended,
-        findings=tuple(map(Finding.of, data.get("findings", ()))),
+        findings=tuple(map(Entry.of, data.get("findings", ()))),
         measured=frozenset(map(str, data.get("measured", ()))),
-        limits={str(case): sight.read(known) for case, known in data.get("limits", {}).items()},
+        limits={str(case): _limits(known) for case, known in data.get("limits", {}).items()},
         simulated=data.get("simulated") is True,
     )
+
+
+def _limits(data: dict[str, Any]) -> dict[str, float | None]:
+    return {str(part): None if size is None else float(size) for part, size in data.items()}
 
 
 def still_open(entries: Iterable[Night | Acknowledgement]) -> list[Open]:
@@ -209,15 +213,15 @@ def _fold(opened: Iterable[Open], night: Night) -> tuple[list[Open], list[Open]]
     return [*after, *unseen], [each for each, reason in zip(left, why, strict=True) if not reason]
 
 
-def _first_seen(finding: Finding, session: str) -> Open:
+def _first_seen(finding: Entry, session: str) -> Open:
     name = "\n".join((session, *sorted(finding.keys)))
     return Open(finding, session, session, id=hashlib.sha256(name.encode()).hexdigest()[:8])
 
 
-def _seen_again(same: Sequence[Open], finding: Finding, session: str) -> Open:
+def _seen_again(same: Sequence[Open], finding: Entry, session: str) -> Open:
     """Return what findings of before have become; what is more than was acknowledged is not acknowledged any more."""
     known = next((each.known for each in same if each.known), None)
-    beyond = tuple(known.beyond(finding)) if known else ()
+    beyond = tuple(grown(known.sizes, finding, "then")) if known else ()
     return replace(
         same[0],
         finding=finding,

@@ -1,116 +1,157 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A night, its findings, and the acknowledgement of one."""
+"""A night, what it found, and the acknowledgement of that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from enum import IntEnum
 from typing import Any
 
-#: How many lines of one kind a finding has.
-MOST_SHOWN = 6
+from fabric_checks.core.finding import Finding
+from fabric_checks.core.text import first_of, names_text, sentence
+from fabric_checks.core.verdict import Verdict, verdict
 
-
-class Status(IntEnum):
-    """The outcome of a night; the number is the exit status."""
-
-    QUIET = 0
-    #: The night itself failed: its findings are not all there are.
-    FAILED = 1
-    #: Something is worse than it should be, or than it was.
-    FOUND = 3
-    #: Nothing was found, and no slow node would have been.
-    BLIND = 4
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One fault of the machine, whatever shows it.
-
-    :param title: one sentence that names the culprit, or the case where there is none.
-    :param details: further lines.
-    :param keys: its subjects, such as ``node:n3``; findings of two nights that share a key are the same one.
-    :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them is
-        measured again, would show it and does not, the finding is closed.
-    :param hosts: the hosts that are to blame, if any.
-    :param subject: the culprit's name, or that of the case where there is none.
-    :param sizes: by kind, the losses that are seen only down to a limit: shares, or microseconds of latency; None for
-        one without a number; see :mod:`fabric_checks.nightly.sight`.
-    :param signs: its symptoms, such as ``sender n3``, each with its loss: a share, microseconds if its name ends with
-        ``us``, 0 without a number. Two nights may see one finding by different signs; these are acknowledged.
-    """
-
-    title: str
-    details: tuple[str, ...]
-    keys: frozenset[str]
-    cases: frozenset[str]
-    hosts: tuple[str, ...] = ()
-    signs: Mapping[str, float] = field(default_factory=dict, hash=False)
-    subject: str = ""
-    sizes: Mapping[str, float | None] = field(default_factory=dict, hash=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding as plain data."""
-        return asdict(self) | {"keys": sorted(self.keys), "cases": sorted(self.cases)}
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Finding:
-        """Return the finding that :meth:`as_dict` gave.
-
-        :raises KeyError, TypeError, ValueError, AttributeError: if a field is missing or of another type.
-        """
-        lists = {name: tuple(map(str, data[name])) for name in ("details", "keys", "cases", "hosts")}
-        keys, cases = frozenset(lists["keys"]), frozenset(lists["cases"])
-        sizes = {str(kind): None if size is None else float(size) for kind, size in data["sizes"].items()}
-        subject = str(data["subject"])
-        return cls(str(data["title"]), lists["details"], keys, cases, lists["hosts"], _signs(data), subject, sizes)
-
-
-#: A finding has grown if the loss of a sign has risen by more than this: a share of what there should be,
-#: or of the loss before where that is larger than 1, as of microseconds.
+#: A finding has grown if its size has risen by more than this: a share of what there should be, or of the size before
+#: where that is larger than 1, as of microseconds.
 GROWN = 0.1
 
 
-def grown(before: Mapping[str, float], finding: Finding, when: str) -> list[str]:
-    """Return the signs of a finding that are new, or whose loss has risen by more than :data:`GROWN`, in words.
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One cause, with all the findings that show it: those of one part, or failures for one reason.
 
-    :param before: the signs to compare with; :param when: of these, as in ``then``.
+    :param findings: what shows it, the one that names it first.
+    :param keys: its parts or cases; entries of two nights that share one are the same.
+    :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them is
+        measured again, would show it and does not, it is closed.
+    :param headline: its sentence, where that of the first finding does not do.
+    """
+
+    findings: tuple[Finding, ...]
+    keys: frozenset[str]
+    cases: frozenset[str]
+    headline: str = ""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that are to blame, if any."""
+        return self.findings[0].hosts
+
+    @property
+    def kind(self) -> str:
+        """The kind of the finding that names it."""
+        return self.findings[0].kind
+
+    @property
+    def subject(self) -> str:
+        """The name of the part, or of the case where no part is to blame."""
+        if len(self.hosts) == 2:
+            return f"the path between {self.hosts[0]} and {self.hosts[1]}"
+        if self.hosts:
+            return f"node{'' if len(self.hosts) == 1 else 's'} {names_text(self.hosts)}"
+        return self.findings[0].part or names_text(sorted(self.cases), 1)
+
+    @property
+    def title(self) -> str:
+        """One sentence that names the culprit, or the case where there is none."""
+        return sentence(self._whole)
+
+    @property
+    def _whole(self) -> str:
+        return self.headline or self.findings[0].text
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Further lines: the end of a long sentence, what else shows it, advice, and the cases that saw it."""
+        left = self._whole.removeprefix(self.title.removesuffix(" ...")).lstrip(",;: ")
+        more = dict.fromkeys(each.text for each in self.findings)
+        for each in self.findings:
+            more |= dict.fromkeys((*each.details, *filter(None, [each.advice])))
+        if not self.headline:
+            more.pop(self._whole, None)
+        seen = [] if self.kind == "case" else [f"seen by {names_text(sorted(self.cases), 6)}"]
+        where = [f"more: fabric-checks show --node {self.hosts[0]}"] if len(self.hosts) == 1 else []
+        return (*([f"... {left}"] if left else []), *first_of(list(more)), *seen, *where)
+
+    @property
+    def sizes(self) -> dict[str, Finding]:
+        """Its findings by key, of several with one key the largest."""
+        found: dict[str, Finding] = {}
+        for each in self.findings:
+            if each.key not in found or (each.size or 0.0) > (found[each.key].size or 0.0):
+                found[each.key] = each
+        return found
+
+    def largest(self, unit: str) -> float:
+        """Return the largest size of its findings in a unit, ``share`` or ``us``; 0 without one."""
+        return max((each.size or 0.0 for each in self.findings if each.size_unit == unit), default=0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry as plain data."""
+        return {
+            "title": self.title,
+            "kind": self.kind,
+            "subject": self.subject,
+            "hosts": list(self.hosts),
+            "details": list(self.details),
+            "findings": [each.as_dict() for each in self.findings],
+            "keys": sorted(self.keys),
+            "cases": sorted(self.cases),
+            "headline": self.headline,
+        }
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Entry:
+        """Return the entry that :meth:`as_dict` gave.
+
+        :raises KeyError, TypeError, ValueError, AttributeError: if a member is missing or of another type.
+        """
+        findings = tuple(map(Finding.of, data["findings"]))
+        if not findings:
+            raise ValueError("it has no finding")
+        keys, cases = (frozenset(map(str, data[name])) for name in ("keys", "cases"))
+        return cls(findings=findings, keys=keys, cases=cases, headline=str(data.get("headline", "")))
+
+
+def grown(before: Mapping[str, float], entry: Entry, when: str) -> list[str]:
+    """Return the findings of an entry that are new, or whose size has risen by more than :data:`GROWN`, in words.
+
+    :param before: the sizes to compare with, by key; :param when: of these, as in ``then``.
     """
     more = []
-    for sign, loss in finding.signs.items():
-        known = before.get(sign)
+    for key, finding in entry.sizes.items():
+        known, size = before.get(key), finding.size or 0.0
         if known is None:
-            more.append(sign)
-        elif loss > known + GROWN * max(1.0, known) and sign.endswith(", us"):
-            more.append(f"{sign} {known:.3g} {when}, {loss:.3g} now")
-        elif loss > known + GROWN * max(1.0, known):
-            more.append(f"{sign}, {100 * known:.0f} % lost {when}, {100 * loss:.0f} % now")
+            more.append(key)
+        elif size > known + GROWN * max(1.0, known):
+            in_us = finding.size_unit == "us"
+            was, now = (f"{each:.3g} us" if in_us else f"{100 * each:.0f} %" for each in (known, size))
+            more.append(f"{key}: {was} {when}, {now} now")
     return more
+
+
+def plain_sizes(entry: Entry) -> dict[str, float]:
+    """Return the size of each finding of an entry by key, 0 where there is none."""
+    return {key: finding.size or 0.0 for key, finding in entry.sizes.items()}
 
 
 @dataclass(frozen=True)
 class Acknowledgement:
     """The statement that a finding is known and needs no further alarm.
 
-    :param finding_id: of an ``Open`` of the journal; :param signs: those of the finding at that time.
+    :param finding_id: of an ``Open`` of the journal; :param sizes: those of its findings at that time, by key.
     :param reason: why nobody needs to be woken; :param ticket: where it is being dealt with.
     :param until: the last day on which it holds (UTC); :param by: its author; :param at: when, ISO 8601.
     """
 
     finding_id: str
-    signs: dict[str, float]
+    sizes: dict[str, float]
     reason: str
     ticket: str
     until: date
     by: str
     at: str
-
-    def beyond(self, finding: Finding) -> list[str]:
-        """Return the signs of a finding that exceed the acknowledged ones, in words; empty if none does."""
-        more = grown(self.signs, finding, "then")
-        return more if finding.signs else ["nothing that can be compared with what was acknowledged"]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the acknowledgement as plain data."""
@@ -118,12 +159,9 @@ class Acknowledgement:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Acknowledgement:
-        """Return the acknowledgement that :meth:`as_dict` gave; raise as :meth:`Finding.of` does."""
-        return cls(**{**data, "until": date.fromisoformat(data["until"]), "signs": _signs(data)})
-
-
-def _signs(data: Mapping[str, Any]) -> dict[str, float]:
-    return {str(sign): float(loss) for sign, loss in data["signs"].items()}
+        """Return the acknowledgement that :meth:`as_dict` gave; raise as :meth:`Entry.of` does."""
+        sizes = {str(key): float(size) for key, size in data["sizes"].items()}
+        return cls(**{**data, "until": date.fromisoformat(data["until"]), "sizes": sizes})
 
 
 @dataclass(frozen=True)
@@ -140,6 +178,7 @@ class Night:
     :param measured: the names of the cases that have values.
     :param limits: by case, the smallest faults that it would have named; :param blind: why no slow node would have
         been named, a line for each partition of which that is true.
+    :param busy: the load of the hosts, if other processes had so many cores that values say little.
     :param nights: how many nights of this system there are in the history, this one included.
     :param elapsed_s: how long the run took; None where it was not run here.
     :param simulated: whether values are of a simulation.
@@ -149,8 +188,8 @@ class Night:
     system: str = ""
     level: str = ""
     ended: bool = True
-    findings: tuple[Finding, ...] = ()
-    acknowledged: tuple[Finding, ...] = ()
+    findings: tuple[Entry, ...] = ()
+    acknowledged: tuple[Entry, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     due: tuple[str, ...] = ()
@@ -160,12 +199,13 @@ class Night:
     measured: frozenset[str] = field(default=frozenset())
     limits: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
+    busy: str = ""
     nights: int = 0
     elapsed_s: float | None = None
     simulated: bool = False
 
     def with_more(
-        self, findings: Iterable[Finding] = (), failures: Iterable[str] = (), warnings: Iterable[str] = (), **other: Any
+        self, findings: Iterable[Entry] = (), failures: Iterable[str] = (), warnings: Iterable[str] = (), **other: Any
     ) -> Night:
         """Return the night with more findings, failures and warnings, each line once, and other fields as given."""
         return replace(
@@ -177,15 +217,11 @@ class Night:
         )
 
     @property
-    def status(self) -> Status:
+    def verdict(self) -> Verdict:
         """Return how it ended."""
-        if self.failures:
-            return Status.FAILED
-        if self.alarming:
-            return Status.FOUND
-        return Status.BLIND if self.blind else Status.QUIET
+        return verdict(failed=self.failures, findings=self.alarming, blind=self.blind, busy=self.busy)
 
     @property
-    def alarming(self) -> tuple[Finding, ...]:
+    def alarming(self) -> tuple[Entry, ...]:
         """Return the findings that are not acknowledged."""
-        return tuple(finding for finding in self.findings if finding not in self.acknowledged)
+        return tuple(entry for entry in self.findings if entry not in self.acknowledged)

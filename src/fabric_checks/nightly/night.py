@@ -17,8 +17,9 @@ from fabric_checks.nightly.plan import Plan, Trouble
 from fabric_checks.nightly.running import run
 from fabric_checks.nightly.summary import Summary
 from fabric_checks.nightly.trends import trends
-from fabric_checks.nightly.wall.showing import Wall
+from fabric_checks.nightly.wall import gauges, news
 from fabric_checks.records import runs
+from fabric_checks.records.record import Record
 
 
 def spend(plan: Plan, lock: int) -> Summary:
@@ -28,7 +29,6 @@ def spend(plan: Plan, lock: int) -> Summary:
     """
     trouble = Trouble()
     trouble.attempt("the folder of the night", lambda: plan.files.mkdir(parents=True, exist_ok=True))
-    wall = Wall(plan, trouble)
     found: list[str] = []
     _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
@@ -46,16 +46,15 @@ def spend(plan: Plan, lock: int) -> Summary:
     warnings = tuple(dict.fromkeys((*due, *night.warnings)))
     night = replace(night, failures=tuple(trouble.failures), warnings=warnings, due=tuple(due))
     # Read again: somebody may have acknowledged a finding while the night ran.
-    news = journal.news(journal.read(plan.journal, []), night)
-    quiet = [each.finding for each in news.acknowledged]
+    changes = journal.news(journal.read(plan.journal, []), night)
+    quiet = [each.finding for each in changes.acknowledged]
     night = replace(night, acknowledged=tuple(each for each in night.findings if each in quiet))
 
     def report(page: Path) -> None:
         archive = plan.archive if kept else None
         retention.write_report(plan.results, plan.system, page, archive=archive, left_out=left_out)
 
-    wall.records = session.records if session else ()
-    return _write(plan, Summary(night, news, {}), trouble, report, wall)
+    return _write(plan, Summary(night, changes, {}), trouble, report, session.records if session else ())
 
 
 def _warn_of_cut_night(plan: Plan, entries: Sequence[Night | Acknowledgement], trouble: Trouble) -> None:
@@ -80,35 +79,45 @@ def _keep(plan: Plan, night: Night, trouble: Trouble) -> Night | None:
     return trouble.attempt("the ports of cases", partial(carriers.changes, plan.archive, night)) or night
 
 
-def _write(plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object], wall: Wall) -> Summary:
-    """Write journal, report, JUnit and JSON; let `latest` be this night; show it on the wall; write the summary.
+def _write(
+    plan: Plan, judged: Summary, trouble: Trouble, report: Callable[[Path], object], records: Sequence[Record]
+) -> Summary:
+    """Write journal, report, test results, gauges and summary; tell the news; let `latest` be this night.
 
     What fails is added to the night.
     """
+
+    def so_far() -> Summary:
+        return replace(judged, night=replace(judged.night, failures=tuple(trouble.failures)))
+
     trouble.attempt("the journal", lambda: journal.end(plan.journal, judged.night))
     if judged.night.measured:
         trouble.attempt("the report", lambda: report(plan.files / "report.html"))
-
-    def write() -> None:
-        junit = summary.junit(judged, plan.files / "cases.xml")
-        with files.replacing(plan.files / "junit.xml") as path:
-            junit.write(str(path))
-        files.write_text(plan.files / "night.json", summary.as_json(judged))
-        link = plan.folder / ".latest"
-        link.unlink(missing_ok=True)
-        link.symlink_to(plan.session)
-        link.replace(plan.folder / "latest")
-
-    def with_failures(written: Summary) -> Summary:
-        return replace(written, night=replace(written.night, failures=tuple(trouble.failures)))
-
-    trouble.attempt("the test results", write)
-    if lines := wall.show(with_failures(judged)):
-        night = judged.night
-        judged = replace(judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due)))
+    trouble.attempt("the test results", lambda: _write_results(plan, so_far()))
+    folder = plan.metrics or plan.folder
+    found = gauges.of_night(judged.night, judged.news, records)
+    lines = trouble.attempt("the gauges", lambda: gauges.write(folder, "night", plan.system, found)) or []
+    lines += news.tell(plan.on_finding, so_far(), plan.files / "night.json")
+    night = judged.night
+    judged = replace(judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due)))
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
-    whole = with_failures(replace(judged, files=there))
-    text = summary.markdown(whole)
-    trouble.attempt("the summary", lambda: files.write_text(plan.files / "summary.md", text))
-    return with_failures(whole)
+    judged = replace(judged, files=there)
+    trouble.attempt("the summary", lambda: _write_summary(plan, so_far()))
+    return so_far()
+
+
+def _write_results(plan: Plan, judged: Summary) -> None:
+    junit = summary.junit(judged, plan.files / "cases.xml")
+    with files.replacing(plan.files / "junit.xml") as path:
+        junit.write(str(path))
+    files.write_text(plan.files / "night.json", summary.as_json(judged))
+    link = plan.folder / ".latest"
+    link.unlink(missing_ok=True)
+    link.symlink_to(plan.session)
+    link.replace(plan.folder / "latest")
+
+
+def _write_summary(plan: Plan, judged: Summary) -> None:
+    files.write_text(plan.files / "night.json", summary.as_json(judged))
+    files.write_text(plan.files / "summary.md", summary.markdown(judged))

@@ -27,7 +27,7 @@ class Plan:
     :param runs: whether the level is run; otherwise the run of this name is judged.
     :param is_watched: whether its progress is shown in a terminal.
     :param metrics: the folder of the gauges; that of the system's nights if None.
-    :param receivers: the file with the receivers of messages, if there are any.
+    :param on_finding: a command for the shell that gets the news of the night; empty for none.
     """
 
     system: str
@@ -39,7 +39,7 @@ class Plan:
     runs: bool = True
     is_watched: bool = False
     metrics: Path | None = None
-    receivers: Path | None = None
+    on_finding: str = ""
 
     @property
     def folder(self) -> Path:

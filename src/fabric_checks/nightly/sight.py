@@ -8,9 +8,9 @@ node at all is blind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from fabric_checks.nightly.model import Finding
+from fabric_checks.nightly.model import Entry
+from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record
 
 #: The limits of a case: by quantity the smallest loss that it would have named, None where it would have named none.
@@ -36,48 +36,40 @@ BLIND_FROM, NOTED_FROM = 0.25, 0.10
 _REMEDY = "run it while nobody else does, as in a reservation"
 
 
-def is_limited(kind: str) -> bool:
-    """Tell whether findings of a kind are seen only down to a limit; others, such as errors of ports, always are."""
-    return kind in _QUANTITIES
-
-
 def limits(by_case: Mapping[str, Sequence[Record]]) -> Mapping[str, Limits]:
-    """Return the limits of each case that has them in its findings."""
-    found: dict[str, dict[str, float | None]] = {}
-    for name, records in by_case.items():
-        for each in records[0]["findings"] or ():
-            if each.get("kind") in ("limits", "by leaf"):
-                found.setdefault(name, {}).update(read(each))
-    return found
+    """Return the limits of each case that has them."""
+    known = ((name, records[0].get("limits")) for name, records in by_case.items())
+    return {name: limits for name, limits in known if limits}
 
 
-def read(data: Mapping[str, Any]) -> Limits:
-    """Return the limits that plain data has: all fields that are numbers, or none."""
-    return {
-        str(quantity): None if loss is None else float(loss)
-        for quantity, loss in data.items()
-        if loss is None or (isinstance(loss, (int, float)) and not isinstance(loss, bool))
-    }
-
-
-def why_open(finding: Finding, measured: frozenset[str], known: Mapping[str, Limits]) -> str:
-    """Return why a finding that a night does not show stays open; empty if the night would have shown it.
+def why_open(entry: Entry, measured: frozenset[str], known: Mapping[str, Limits]) -> str:
+    """Return why an entry that a night does not show stays open; empty if the night would have shown it.
 
     :param measured: the cases that have values; :param known: the limits of those that have them.
     """
-    measured_again = sorted(finding.cases & measured)
+    measured_again = sorted(entry.cases & measured)
     if not measured_again:
         return "no case that showed it was measured"
-    if not finding.sizes:
+    sizes = _sizes(entry)
+    if not sizes:
         return ""
     reasons: list[str] = []
     for case in measured_again:
         if case in known:
-            short = [_short_of(kind, size, known[case]) for kind, size in finding.sizes.items()]
+            short = [_short_of(kind, size, known[case]) for kind, size in sizes.items()]
             if not any(short):
                 return ""
             reasons += filter(None, short)
     return reasons[0] if reasons else "no case that can name it was measured"
+
+
+def _sizes(entry: Entry) -> dict[str, float | None]:
+    """Return the smallest size of the findings of each kind that is seen only down to a limit."""
+    found: dict[str, list[float]] = {}
+    for each in entry.findings:
+        if each.kind in _QUANTITIES:
+            found.setdefault(each.kind, []).extend([] if each.size is None else [each.size])
+    return {kind: min(sizes, default=None) for kind, sizes in found.items()}
 
 
 def _short_of(kind: str, size: float | None, known: Limits) -> str:
@@ -140,9 +132,9 @@ def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
     """Yield why topologies were not used, a line for each cause."""
     found: dict[str, list[str]] = {}
     for name, records in sorted(by_case.items()):
-        for each in records[0]["findings"] or ():
-            if each.get("kind") == "topology":
-                found.setdefault(each["text"], []).append(name)
+        for each in findings_of(records[0]):
+            if each.kind == "topology":
+                found.setdefault(each.text, []).append(name)
     for text, names in found.items():
         yield f"{text}: {_cases(names)}"
 

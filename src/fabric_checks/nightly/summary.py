@@ -1,28 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write a night as Markdown, for people, as JSON, and as JUnit's XML, for services that show test results."""
+"""Write a night for a terminal, as Markdown, as JSON, and as JUnit's XML, for services that show test results."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from junitparser import Error as SuiteError
 from junitparser import Failure, JUnitXml, JUnitXmlError, Skipped, TestCase, TestSuite
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.core import files
-from fabric_checks.core.paths import ROOT
-from fabric_checks.core.text import count_text, one_line, printable
-from fabric_checks.core.text import markdown as plain
+from fabric_checks.core.text import count_text, first_of, one_line, printable
+from fabric_checks.core.text import markdown as escaped
+from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import News, Open
-from fabric_checks.nightly.model import Night, Status
+from fabric_checks.nightly.model import Night
 from fabric_checks.records.sessions import started
-
-TEMPLATES = ROOT / "perflogs-templates" / "nightly"
 
 
 @dataclass(frozen=True)
@@ -40,29 +37,87 @@ class Summary:
     def all_quiet(self) -> bool:
         """Return whether there is nothing to report: no open, closed or unseen finding, and no warning that is due."""
         news = self.news
-        return self.night.status is Status.QUIET and not (news.closed or news.unseen or self.night.due)
+        return not (self.night.verdict.exit_status or news.closed or news.unseen or self.night.due)
+
+
+@dataclass(frozen=True)
+class _Paragraph:
+    """A paragraph of a summary; :param label: its first words, which stand out."""
+
+    label: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+def _paragraphs(summary: Summary) -> Iterator[_Paragraph]:
+    """Yield what is to be said of a night, the worst first."""
+    night, news = summary.night, summary.news
+    for failure in night.failures:
+        yield _Paragraph("The night failed:", failure)
+    for entry in news.new:
+        yield _of_entry("New:", entry, known(entry))
+    for entry in news.still:
+        noted = f"its acknowledgement has ended: {known(entry)}" if known(entry) else ""
+        yield _of_entry(f"Since {when(entry.since)}, {entry.nights} nights:", entry, noted)
+    for entry in news.acknowledged:
+        yield _Paragraph("Acknowledged:", f"{entry.finding.title}; {known(entry)}.")
+    for entry in news.closed:
+        why = "tonight's run would have shown it, and did not"
+        yield _Paragraph("Closed:", f"{entry.finding.subject}, {_dates(entry)}: {why}.")
+    for entry in news.unseen:
+        text = f"{entry.finding.subject}: {entry.why_open}. {_dates(entry).capitalize()}."
+        yield _Paragraph("Open, not looked at tonight:", text)
+    if night.warnings:
+        lines = first_of([f"warning: {line}" for line in night.warnings], ": night.json has all", 7)
+        yield _Paragraph("", "", tuple(lines))
+    yield _Paragraph("", _counts(night))
+    if summary.files:
+        yield _Paragraph("", "", tuple(f"{name}: {path}" for name, path in summary.files.items()))
+
+
+def _of_entry(label: str, entry: Open, noted: str) -> _Paragraph:
+    return _Paragraph(label, f"{entry.finding.title}.", (*([noted] if noted else []), *entry.finding.details))
+
+
+def _dates(entry: Open) -> str:
+    return f"open since {when(entry.since)}, last seen {when(entry.last)}"
+
+
+def _counts(night: Night) -> str:
+    """Return what ran and was measured, and how long the history is."""
+    values = count_text(night.records, "simulated value" if night.simulated else "value")
+    took = "" if night.elapsed_s is None else f"; {night.elapsed_s / 60:.1f} min"
+    text = f"{count_text(night.cases, 'case')} ran, {night.passed} passed; {values}{took}."
+    if not night.nights:
+        return text
+    more = f"; changes of level are looked for from {MIN_RUNS} on" if night.nights < MIN_RUNS else ""
+    return f"{text} The history has {count_text(night.nights, 'run')}{more}."
+
+
+def _rendered(summary: Summary, title: str, label: str, safe: Callable[[str], str]) -> str:
+    """Return the summary as text; :param title, label: the forms of these; :param safe: makes text harmless."""
+    night = summary.night
+    parts = [title.format(safe(f"{night.system}, {when(night.session)}, {night.level}: {headline(summary)}"))]
+    for each in _paragraphs(summary):
+        words = filter(None, (label.format(each.label) if each.label else "", safe(each.text)))
+        lines = (f"- {safe(line)}" for line in each.lines)
+        parts.append("\n".join(filter(None, (" ".join(words), *lines))))
+    return "\n\n".join(parts) + "\n"
 
 
 def markdown(summary: Summary) -> str:
-    """Return the summary of a night."""
-    loader = FileSystemLoader(TEMPLATES)
-    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["plain"] = plain
-    text = environment.get_template("summary.md.jinja").render(
-        night=summary.night,
-        news=summary.news,
-        files=summary.files,
-        headline=headline(summary),
-        enough=MIN_RUNS,
-        when=when,
-        known=known,
-    )
-    return text.strip() + "\n"
+    """Return the summary of a night as Markdown."""
+    return _rendered(summary, "# {}", "**{}**", escaped)
+
+
+def terminal(summary: Summary) -> str:
+    """Return the summary of a night as lines for a terminal."""
+    return _rendered(summary, "{}", "{}", one_line)
 
 
 def headline(summary: Summary) -> str:
-    """Return how the night ended, in a few words."""
-    news = summary.news
+    """Return the verdict on the night, and what there is, in a few words."""
+    night, news = summary.night, summary.news
     kinds = {
         "new": news.new,
         "still open": news.still,
@@ -71,17 +126,13 @@ def headline(summary: Summary) -> str:
         "acknowledged": news.acknowledged,
     }
     counts = ", ".join(f"{len(entries)} {word}" for word, entries in kinds.items() if entries)
-    text = {
-        Status.FAILED: "the night failed",
-        Status.FOUND: count_text(len(summary.night.alarming), "finding"),
-        Status.QUIET: "quiet",
-        Status.BLIND: "blind",
-    }[summary.night.status]
+    is_found = night.verdict is Verdict.FINDINGS
+    text = count_text(len(night.alarming), "finding") if is_found else str(night.verdict.value)
     text = f"{text} ({counts})" if counts else text
-    if summary.night.blind:
-        text += "" if summary.night.status is Status.BLIND else ", and blind"
-        text += f": {'; '.join(summary.night.blind)}"
-    return text
+    if night.blind:
+        text += "" if night.verdict is Verdict.BLIND else ", and blind"
+        text += f": {'; '.join(night.blind)}"
+    return f"{text}: {night.busy}" if night.verdict is Verdict.BUSY else text
 
 
 def known(entry: Open) -> str:
@@ -119,11 +170,11 @@ def as_dict(entry: Open) -> dict[str, Any]:
 def as_json(summary: Summary) -> str:
     """Return a night as JSON text."""
     night, news = summary.night, summary.news
-    fields = ("session", "system", "level", "failures", "blind", "warnings", "cases", "passed", "records")
+    fields = ("session", "system", "level", "failures", "blind", "busy", "warnings", "cases", "passed", "records")
     return json.dumps(
         {
             **{name: getattr(night, name) for name in (*fields, "elapsed_s", "simulated")},
-            "status": night.status.name.lower(),
+            "verdict": night.verdict.value,
             "headline": headline(summary),
             "runs_in_history": night.nights,
             **{kind: [as_dict(entry) for entry in entries] for kind, entries in vars(news).items()},

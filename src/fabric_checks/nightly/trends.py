@@ -15,8 +15,9 @@ import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes
-from fabric_checks.core.text import first_of, names_text
-from fabric_checks.nightly.model import Finding, Night
+from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.text import first_of
+from fabric_checks.nightly.model import Entry, Night
 from fabric_checks.records import reading
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session
@@ -66,20 +67,24 @@ def _lost(change: Change) -> float:
     return abs(change.change) / scale if scale else 0.0
 
 
-def _finding(events: Sequence[Event]) -> Finding:
-    """Return a finding for the events of one night."""
+def _finding(events: Sequence[Event]) -> Entry:
+    """Return the entry of the events of one night."""
     sentences = [event.sentence(with_state=False) for event in events]
+    more = (*first_of(sentences[1:], ": `fabric-checks changes` lists all"), *_circumstances(events))
     changes = [change for event in events for change in event.changes]
-    names = {f"{change.test} @{change.machine}" for change in changes}
-    many = "" if len(events) == 1 else f"{len(events)} cases are worse than before; the first: "
+    findings = [_of_change(change, sentences[0], more) for change in changes]
+    names = frozenset(found.part for found in findings)
+    many = "" if len(events) == 1 else f"{len(events)} cases are worse than before; the first: {sentences[0]}"
+    keys = frozenset(f"level of {name}" for name in names)
+    return Entry(findings=tuple(findings), keys=keys, cases=names, headline=many)
+
+
+def _of_change(change: Change, text: str, details: tuple[str, ...]) -> Finding:
+    name = f"{change.test} @{change.machine}"
     return Finding(
-        title=many + sentences[0],
-        details=(*first_of(sentences[1:], ": `fabric-checks changes` lists all"), *_circumstances(events)),
-        keys=frozenset(f"change:{name}" for name in names),
-        cases=frozenset(names),
-        subject=f"the level of {names_text(list(names), 1)}",
-        signs={f"{each.test} @{each.machine}: {each.metric} changed": _lost(each) for each in changes},
-    )
+        kind="change", severity=Severity.FAULT, text=text, part=name, size=_lost(change),
+        key=f"{name}: {change.metric} changed", details=details,
+    )  # fmt: skip
 
 
 def _circumstances(events: Iterable[Event]) -> Iterable[str]:

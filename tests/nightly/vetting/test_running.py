@@ -20,7 +20,12 @@ def outcome(*cases, records):
 
 def test_a_case_that_passes_tells_who_is_slow():
     limits = {"kind": "limits", "text": "it would not have seen\na node slower by a tenth"}
-    listed = [fault("n3", text="n3 sends at 0.5"), fault("n1", "n2", kind="pair"), fault("n5", confirmed=False), limits]
+    listed = [
+        fault("n3", text="n3 sends at 0.5"),
+        fault("n1", "n2", kind="pair"),
+        fault("n5", severity="suspect"),
+        limits,
+    ]
     found = outcome(case("R"), case("Build", fixture=True), records=[record("R", findings=listed)])
     assert found == Outcome(True, {}, {"n3": "n3 sends at 0.5"}, ("pair n1 to n2",), "pass", (
         "it would not have seen a node slower by a tenth",

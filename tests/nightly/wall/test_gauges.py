@@ -6,6 +6,7 @@ from prometheus_client import parser as older
 from prometheus_client.openmetrics import parser
 
 from fabric_checks.core.metrics import UNITS
+from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly import journal
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from fabric_checks.nightly.wall import gauges
@@ -41,8 +42,8 @@ def shown(folder, found, of="night"):
     }, warnings
 
 
-def of_night(folder, spent, records=(), waiting=(), before=()):
-    return shown(folder, gauges.of_night(spent, journal.news(before, spent), records, dict(waiting)))
+def of_night(folder, spent, records=(), before=()):
+    return shown(folder, gauges.of_night(spent, journal.news(before, spent), records))
 
 
 def having(found, name, **labels):
@@ -54,33 +55,32 @@ def having(found, name, **labels):
     }
 
 
-def test_a_night_shows_its_state_time_and_messages(tmp_path):
+def test_a_night_shows_its_verdict_and_time(tmp_path):
     spent = night(1, blind=("x",), simulated=True)
-    found, warnings = of_night(tmp_path, spent, waiting={"ops": 2})
+    found, warnings = of_night(tmp_path, spent)
     assert warnings == []
     assert having(found, "night_timestamp_seconds") == {(): 1767301200.0}  # 2026-01-01 21:00 UTC
-    assert having(found, "night_status") == {("quiet",): 0, ("failed",): 0, ("found",): 0, ("blind",): 1}
+    verdicts = having(found, "night_verdict")
+    assert verdicts == {(each.value,): int(each is Verdict.BLIND) for each in Verdict}
     assert having(found, "night_blind") == {(): 1}
     assert having(found, "night_info") == {("nightly", "true"): 1}
-    assert having(found, "messages_waiting") == {("ops",): 2} and having(found, "night_series_left_out") == {(): 0}
+    assert having(found, "night_series_left_out") == {(): 0}
 
 
 def test_a_night_that_failed_says_so(tmp_path):
     found, _ = of_night(tmp_path, night(1, failures=("no node",), measured=()))
-    assert having(found, "night_status")["failed",] == 1
+    assert having(found, "night_verdict")["failed",] == 1
 
 
 def test_findings_have_kind_part_state_age_and_loss(tmp_path):
-    first = night(
-        1, finding(subject="node n3", sizes={"sender": 0.5}), finding("hosts:n7", signs=[("slow node n7, us", 3)])
-    )
+    first = night(1, finding(), finding("n7", sizes={"slow node us": 3}, title="node n7 is far"))
     known = acknowledged(journal.still_open([first])[1])
-    later = night(2, first.findings[0], finding("case:B", signs=[("B: t", 0.0)], subject="B"), measured=("B",))
+    later = night(2, first.findings[0], finding("B", sizes={"case B": None}, title="B is late"), measured=("B",))
     found, _ = of_night(tmp_path, later, before=[first, known])
-    (one,) = having(found, "finding_since_timestamp_seconds", part="node n3", kind="sender", state="open").values()
+    (one,) = having(found, "finding_since_timestamp_seconds", part="node n3", kind="own", state="open").values()
     assert one == 1767301200.0
     assert list(having(found, "finding_loss_ratio").values()) == [0.5]  # a loss without a number is none
-    assert having(found, "finding_excess_seconds", part="node", kind="hosts") == {
+    assert having(found, "finding_excess_seconds", part="node n7", kind="slow node") == {
         (journal.still_open([first])[1].id,): pytest.approx(3e-6)
     }
     assert having(found, "finding_since_timestamp_seconds", part="B", kind="case", state="new")
@@ -143,10 +143,9 @@ def test_two_thousand_good_nodes_need_few_series(tmp_path):
 
 
 def test_hostile_names_are_labels_and_nothing_else(tmp_path):
-    spent = night(1, finding(subject=HOSTILE, title=HOSTILE, sizes={"sender": 0.5}))
+    spent = night(1, finding(part=HOSTILE, title=HOSTILE))
     records = [value(environ=HOSTILE, headline=headline(HOSTILE)), value("B", environ="", metric=HOSTILE)]
-    found, _ = of_night(tmp_path, spent, records, waiting={HOSTILE: 1})
-    assert having(found, "messages_waiting") == {(SHOWN,): 1}
+    found, _ = of_night(tmp_path, spent, records)
     assert having(found, "finding_loss_ratio", part=SHOWN)
     assert having(found, "value_seconds", environ=SHOWN, title=SHOWN) and having(found, "value_seconds", environ="?")
 
@@ -159,7 +158,7 @@ def test_names_that_differ_in_what_does_not_print_are_one_and_counted(tmp_path):
 
 
 def test_a_long_name_is_cut(tmp_path):
-    found, _ = of_night(tmp_path, night(1, finding(subject="x" * 500)))
+    found, _ = of_night(tmp_path, night(1, finding(part="x" * 500)))
     assert having(found, "finding_loss_ratio", part="x" * (gauges.LONGEST - 3) + "...")
 
 

@@ -19,8 +19,9 @@ from prometheus_client.openmetrics import exposition
 
 from fabric_checks.core import files
 from fabric_checks.core.text import clean, shortened
+from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import News, Open
-from fabric_checks.nightly.model import Finding, Night, Status
+from fabric_checks.nightly.model import Night
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.sessions import started
@@ -46,27 +47,21 @@ _Labels = Mapping[str, str]
 _Rows = list[tuple[_Labels, float]]
 
 
-def of_night(
-    night: Night, news: News, records: Sequence[Record], waiting: Mapping[str, int]
-) -> list[GaugeMetricFamily]:
-    """Return the gauges of a night.
-
-    :param records: of its session; :param waiting: the number of messages that wait for delivery, by receiver.
-    """
+def of_night(night: Night, news: News, records: Sequence[Record]) -> list[GaugeMetricFamily]:
+    """Return the gauges of a night; :param records: of its session."""
     system = {"system": night.system}
     lists = {"new": news.new, "open": news.still, "not looked at": news.unseen, "acknowledged": news.acknowledged}
     numbers = {**{state: len(entries) for state, entries in lists.items()}, "closed": len(news.closed)}
-    status = {each.name.lower(): int(each is night.status) for each in Status}
+    verdicts = {each.value: int(each is night.verdict) for each in Verdict}
     info = {**system, "level": night.level, "simulated": str(night.simulated).lower()}
     nodes, began_s = _nodes(night, records), _epoch_s(night.session)
     return [
         _gauge("night_timestamp", "Start of the last night that was judged.", [(system, began_s)], "seconds"),
-        _gauge("night_status", "Whether the last night ended like this; only one is 1.", _by(system, "status", status)),
+        _gauge("night_verdict", "1 for the verdict on the last night, else 0.", _by(system, "verdict", verdicts)),
         _gauge("night_blind", "Whether it would not have named a slow node.", [(system, bool(night.blind))]),
         _gauge("night_info", "Its level, and whether its values are of a simulation.", [(info, 1)]),
         _gauge("night_findings", "Findings by state after it.", _by(system, "state", numbers)),
         _gauge("night_nodes", "Nodes that were measured, or out of service.", _by(system, "verdict", nodes)),
-        _gauge("messages_waiting", "Messages that a receiver has not taken yet.", _by(system, "receiver", waiting)),
         *_of_findings(system, [(state, entry) for state, entries in lists.items() for entry in entries]),
         *_of_values(records),
     ]
@@ -141,26 +136,20 @@ def _nodes(night: Night, records: Sequence[Record]) -> dict[str, int]:
     return {"not blamed": len(measured - blamed - away), "blamed": len(blamed), "not seen": len(away)}
 
 
-def kind_of(finding: Finding) -> str:
-    """Return the kind of a finding: those of its sizes, or that of its keys, such as ``case`` or ``service``."""
-    return ", ".join(sorted(finding.sizes) or sorted({key.partition(":")[0] for key in finding.keys}))
-
-
 def _of_findings(system: _Labels, found: Sequence[tuple[str, Open]]) -> list[GaugeMetricFamily]:
     """Return since when each finding is open, its largest loss, and its largest excess of latency."""
     since, losses, excesses = _Rows(), _Rows(), _Rows()
     for state, entry in found:
         finding = entry.finding
-        labels = {**system, "finding": entry.id, "kind": kind_of(finding), "part": finding.subject}
+        labels = {**system, "finding": entry.id, "kind": finding.kind, "part": finding.subject}
         since.append((labels | {"state": state}, _epoch_s(entry.since)))
-        in_us = [loss for sign, loss in finding.signs.items() if sign.endswith(", us")]
-        shares = [loss for sign, loss in finding.signs.items() if not sign.endswith(", us")]
-        losses += [(labels, max(shares))] if any(shares) else []
-        excesses += [(labels, 1e-6 * max(in_us))] if any(in_us) else []
+        loss, excess_us = finding.largest("share"), finding.largest("us")
+        losses += [(labels, loss)] if loss else []
+        excesses += [(labels, 1e-6 * excess_us)] if excess_us else []
     return [
         _gauge("finding_since_timestamp", "Start of the night that saw an open finding first.", since, "seconds"),
-        _gauge("finding_loss", "The share that is lost by the largest sign of a finding.", losses, "ratio"),
-        _gauge("finding_excess", "The latency above that of others by the largest sign.", excesses, "seconds"),
+        _gauge("finding_loss", "The share that is lost by the largest part of a finding.", losses, "ratio"),
+        _gauge("finding_excess", "The latency above that of others by the largest part.", excesses, "seconds"),
     ]
 
 
