@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.finding import Finding, Severity, cause, same_cause
 
 
 def finding(**fields):
@@ -45,3 +45,11 @@ def test_what_lacks_a_member_is_refused(name):
     del data[name]
     with pytest.raises(KeyError):
         Finding.of(data)
+
+
+def test_failures_of_one_cause_differ_in_numbers_paths_and_their_own_names():
+    reason = "in sanity: {0}: rank {1} of 2: [mpiexec@n{1}] ../stage/{0}_{1}/job.err: no launcher nosuch"
+    names = ["OsuLatency %layout=2x1 @s:p", "Rotate @s:p", "ImbPingPong @s:p"]
+    reasons = {name: reason.format(name.split(" ")[0], number) for number, name in enumerate(names)}
+    assert same_cause(reasons | {"A @s:p": "in sanity: no output"}) == [names, ["A @s:p"]]
+    assert cause("a  b 3.5") == "a b 0"
