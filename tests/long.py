@@ -4,6 +4,7 @@
 A module or a folder is here if shorter tests of ``ci/test`` hold the same. In test_pages.py only the walk has the mark.
 """
 
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
@@ -21,6 +22,7 @@ NOT_LONG = (
 )
 
 
+@cache
 def is_long(path: Path) -> bool:
     """Return whether a module of tests takes long."""
     parents = (path, *path.parents)

@@ -55,12 +55,21 @@ def _starts_programs(path: Path, seen: set[Path]) -> bool:
 @cache
 def _imports(path: Path) -> tuple[str, ...]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    left: list[ast.AST] = [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        # Statements alone, for expressions are many and import nothing.
+        left += (each for name in ("body", "orelse", "finalbody", "handlers", "cases") for each in _list(node, name))
     return tuple(found)
+
+
+def _list(node: ast.AST, name: str) -> list[ast.AST]:
+    found = getattr(node, name, [])
+    return found if isinstance(found, list) else []
 
 
 class Guard:

@@ -134,7 +134,7 @@ mutated = st.builds(
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("nightly", "report")])
-@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 @given(bad=st.lists(mutated, min_size=5, max_size=20))
 def test_whatever_fields_have_in_them(verb, tmp_path_factory, bad):
     folder = filled(tmp_path_factory.mktemp("mutated"))

@@ -89,11 +89,11 @@ GARBAGE = {
 
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_a_file_of_garbage(kind, tmp_path, report_table):
-    """A million lines: a few are named, the others counted; ten times as many take about ten times as long."""
+    """A few lines are named, the others counted; ten times as many take about ten times as long."""
     path = tmp_path / "a.jsonl"
     write(tmp_path / "b.jsonl", [record()])
     seconds = {}
-    for lines in (100_000, 1_000_000):
+    for lines in (20_000, 200_000):
         write(path, [GARBAGE[kind] * lines])
         start = time.process_time()
         loaded = load(tmp_path)
@@ -101,12 +101,12 @@ def test_a_file_of_garbage(kind, tmp_path, report_table):
         assert loaded.frame.height == 1
     timed = ", ".join(f"{taken:.1f} s for {lines} lines" for lines, taken in seconds.items())
     report_table(f"garbage: {kind}", [f"processor time: {timed}"])
-    assert seconds[1_000_000] < 30 * max(seconds[100_000], 0.1)
+    assert seconds[200_000] < 30 * max(seconds[20_000], 0.02)
     if kind == "one line":
         assert len(loaded.faults) == 1
     else:
         assert [fault.split(": ")[0] for fault in loaded.faults[:5]] == [f"{path}:{n}" for n in range(1, 6)]
-        assert loaded.faults[5:] == (f"{path}: and 999995 more lines that are not sound records",)
+        assert loaded.faults[5:] == (f"{path}: and 199995 more lines that are not sound records",)
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import yaml
@@ -120,12 +121,18 @@ def wheels(facts: Facts) -> tuple[str, ...]:
 
 
 def _rendered(template: str, **values: object) -> str:
+    return _templates().get_template(template).render(values)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates, each of which is compiled once."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters |= {"py": _literal, "listing": _listing, "comment": _comment}
-    return environment.get_template(template).render(values)
+    return environment
 
 
 def _system(facts: Facts, answers: Answers, *, spack: bool) -> str:
