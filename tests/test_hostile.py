@@ -204,7 +204,7 @@ def test_run_reports(name, folder, capsys):
     assert NAME in output and status == (0 if cause == "no case ran" else 1), output
     assert len([line for line in output.splitlines() if line.startswith(f"warning: {path}: ")]) == status
     status, output = run(*night(folder))
-    assert status == 1 and "the night failed" in output
+    assert status == 1 and "night failed" in output
     ending.end(folder, NAME, 0.0)
     assert len(capsys.readouterr().out.splitlines()) <= 60
 
