@@ -255,7 +255,7 @@ import resource, sys, time
 start = time.perf_counter()
 from fabric_checks.diagnosis.cross_section import evaluation
 found = evaluation.of_run(evaluation.read(open(sys.argv[1]).read()))
-found.metrics(), found.notes()
+found.metrics(), found.all_findings()
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 

@@ -45,5 +45,6 @@ class LatencyMap(OwnProgram):
         output = evaluation.read(text)
         known, notes = self.known_fabric(output.hosts)
         report = evaluation.of_run(output, known)
-        self.facts.findings = [*report.notes(), *notes]
+        self.facts.findings = [*(each.as_dict() for each in report.all_findings()), *notes]
+        self.facts.limits = dict(report.limits)
         return report.metrics()

@@ -80,7 +80,8 @@ class Rotate(OwnProgram):
         output = evaluation.read(text, self.pattern)
         known, notes = self.known_fabric(output.hosts) if self.uses_topology else (None, [])
         self.report = evaluation.of_run(output, self.link_MBps, known)
-        self.facts.findings = [*self.report.notes(), *notes]
+        self.facts.findings = [*(each.as_dict() for each in self.report.all_findings()), *notes]
+        self.facts.limits = dict(self.report.limits)
         # Of launches that are compared, one may know of switches and the other not.
         self.of_switches = self.report.of_switches if len(self.launches) == 1 else {}
         declared = {metric.name for metric in self.metrics()}
@@ -144,6 +145,6 @@ class RotateOnDevice(DeviceMemory, Rotate):
         output = self.report.output
         self.require_memory(output.memory)
         for found in self.facts.findings:
-            if ranks := found.get("ranks"):
+            if ranks := found.get("data", {}).get("ranks"):
                 found["hosts"] = list(dict.fromkeys(output.nodes[rank] for rank in ranks))
         return values

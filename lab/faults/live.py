@@ -25,9 +25,10 @@ from pathlib import Path
 
 from ci.minicluster.network import bridge_side
 from fabric_checks.core.routing import HASHED
-from fabric_checks.diagnosis.cross_section import evaluation, findings
+from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.fabric_map import topology_files
 from fabric_checks.diagnosis.fabric_map.model import of_switches
+from fabric_checks.diagnosis.finding import faults
 from fabric_checks.parsers import rotate_patterns
 from tests.cluster import ways
 from tests.cluster.conftest import MPIS, Cluster
@@ -119,8 +120,8 @@ class Laboratory:
         groups.write_text("".join(f"{host} {leaf}\n" for leaf, hosts in named.items() for host in hosts))
         known = of_switches("the cluster", named, HASHED)
         report = evaluation.of_run(evaluation.read(self.measure("--groups", str(groups)), "round-robin"), known=known)
-        blamed = sorted((found.kind, found.part) for found in findings.faults(report.findings))
-        return blamed, [each["text"] for each in report.notes() if each["kind"] != "not measured"]
+        blamed = sorted((found.kind, found.part) for found in faults(report.findings))
+        return blamed, [each.text for each in report.all_findings() if each.kind != "not measured"]
 
     def try_(self, broken, *options):
         """Break nodes, each in its way, measure, and mend them.
@@ -139,8 +140,7 @@ class Laboratory:
         finally:
             for node in broken:
                 self.cluster("shape", f"{node}={RATE}")
-        faults = findings.faults(report.findings)
-        blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults)
+        blamed = sorted((found.kind, " ".join(found.hosts)) for found in faults(report.findings))
         return Trial(broken, blamed, [found.text for found in report.findings], output)
 
     def measure_and_slow(self, node, *options):

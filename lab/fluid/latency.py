@@ -11,6 +11,7 @@ import numpy as np
 
 from . import program
 from .scenarios import Fault, Random, Scenario, tree
+from .scoring import flat
 
 _BASE_US, _SWITCH_US, _PASSES = 0.9, 0.15, 2
 
@@ -96,7 +97,7 @@ def evaluate(text: str, topology: list[Path]) -> tuple[dict[str, Any], int]:
     from fabric_checks.diagnosis.latency_map import evaluation
 
     report = evaluation.of_run(evaluation.read(text), topology_files.read(topology) if topology else None)
-    notes = report.notes()
+    notes = [flat(found.as_dict()) for found in report.all_findings()]
     return {"metrics": report.metrics(), "notes": notes}, int(any(note.get("fault") for note in notes))
 
 

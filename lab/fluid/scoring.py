@@ -51,7 +51,15 @@ def verb(files: Sequence[Path], topology: Sequence[Path], options: Sequence[str]
             status = int(end.code or 0)
         except Exception as error:  # a defect of the version under test, which the table counts
             return {"runs": {"": {"metrics": {}, "notes": [], "crash": repr(error)}}}, 2
-    return json.loads(printed.getvalue()), status
+    document = json.loads(printed.getvalue())
+    for run in document["runs"].values():
+        run["notes"] = [flat(found) for found in run["findings"]]
+    return document, status
+
+
+def flat(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a finding with the members of its data beside the others, and whether it blames."""
+    return {**found, **found.get("data", {}), "fault": found["severity"] == "fault"}
 
 
 def _names(note: Mapping[str, Any]) -> tuple[set[str], set[str]]:

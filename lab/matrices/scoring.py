@@ -53,7 +53,7 @@ def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[
             return {"metrics": {}, "notes": [], "next": [], "crash": repr(error)}, 2
     document = json.loads(printed.getvalue())
     runs = list(document["runs"].values())
-    notes = [note for run in runs for note in run["notes"]]
+    notes = [scoring.flat(found) for run in runs for found in run["findings"]]
     for note in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
         names = re.findall(r"\bcn\d{4}\b", " ".join(map(str, note.get("hosts", ()))))
         ranks = [site.hosts.index(name) for name in names]

@@ -39,14 +39,14 @@ def parts(report):
 def test_repeats_alone_name_who_is_slow(fault, expected):
     _, report = judged([table(matrix(16, seed, **fault)) for seed in (1, 2)])
     assert parts(report) == expected
-    assert report.is_quiet is not bool(expected)
+    assert report.has_faults is bool(expected)
 
 
 def test_without_repeats_there_are_suspects_and_nothing_is_certain():
     run, report = judged([table(matrix(16, 1, node=(5, 0.7)))])
-    assert parts(report) == [("node", "node n5", False)] and report.is_quiet
+    assert parts(report) == [("node", "node n5", False)] and not report.has_faults
     assert "measured once: chance, or traffic of others, could explain this" in report.findings[0].details
-    assert any("nothing is certain" in line for line in report.missed) and report.limits.node is None
+    assert any("nothing is certain" in line for line in report.missed) and report.limits["node"] is None
     assert {str(end) for end in again.pairs(run, report)[0][0]} == {"n5", "n4"}
 
 
@@ -56,7 +56,7 @@ def test_while_others_ran_nodes_are_named_and_pairs_are_not():
         run, report = judged([table(shared * matrix(16, seed, **fault), alone=False) for seed in (1, 2)])
         assert [found.part for found in report.findings if found.is_fault] == expected
         assert any("no pair, cable or switch is blamed" in line for line in report.missed)
-        assert report.limits.pair is None
+        assert report.limits["pair"] is None
     assert ("n2", "n9") in [(one.host, other.host) for one, other in again.pairs(run, report)[0]]
 
 
@@ -79,7 +79,7 @@ def test_many_slow_nodes_at_once_are_suspects_of_something_they_share():
     own = np.array([0.7, 0.6, 0.5, *[1.0] * 29])
     tables = [table(matrix(32, seed) * np.minimum.outer(own, own), alone=False) for seed in (1, 2)]
     report = judged(tables)[1]
-    assert [found.part for found in report.findings] == ["node n2", "node n1", "node n0"] and report.is_quiet
+    assert [found.part for found in report.findings] == ["node n2", "node n1", "node n0"] and not report.has_faults
 
 
 def test_among_two_kinds_of_nodes_a_slow_one_is_held_to_its_own():
@@ -99,7 +99,7 @@ def test_with_half_of_the_nodes_slow_the_pairs_of_fast_nodes_are_held_to_these()
     own[:12, 12:] = np.minimum(own[:12, 12:], 0.75)  # on the way from half of them to the others
     own[4] *= 0.8
     _, report = judged([table(own * matrix(24, seed, noise=0.03)) for seed in (1, 2, 3)])
-    (kinds,) = (found for found in report.findings if found.kind == "kinds")
+    (kinds,) = (found for found in report.findings if found.kind == "node classes")
     assert kinds.share == pytest.approx(0.65, abs=0.01)
     assert "node n4" in [found.part for found in report.findings if found.is_fault]
 
@@ -117,8 +117,8 @@ def test_fast_nodes_that_send_to_slow_ones_only_are_not_suspect_and_mask_nobody(
         there = tuple(Row(End(f"n{one}"), End(f"n{other}"), values[one, other]) for one, other in rows)
         tables.append(PairTable("Tool", "bandwidth", there, alone=False))
     report = judged(tables)[1]
-    assert [found for found in parts(report) if found[0] != "kinds"] == expected
-    assert report.limits.node is None, "n0 and n1 would not be named"
+    assert [found for found in parts(report) if found[0] != "node classes"] == expected
+    assert report.limits["node"] is None, "n0 and n1 would not be named"
 
 
 def test_a_rate_of_both_directions_names_no_side():
@@ -202,7 +202,7 @@ def test_a_node_of_the_fewer_fast_ones_is_named_by_the_pairs_of_these():
     rates = np.minimum.outer(kind, kind)
     rates[3, :8] *= 0.75
     report = judged([table(rates * matrix(24, seed), alone=False) for seed in (1, 2, 3)])[1]
-    assert [found for found in parts(report) if found[0] != "kinds"] == [("sender", "node n3", True)]
+    assert [found for found in parts(report) if found[0] != "node classes"] == [("sender", "node n3", True)]
 
 
 @pytest.mark.parametrize(("program", "count"), [("mpiGraph", again.FEW_HEALTHY), ("Tool", 7)])
@@ -278,7 +278,7 @@ def test_latencies_are_judged_and_certain_only_with_repeats(nights, confirmed):
     (run,) = joining.join(tables)
     report = latency.of_run(run.output)
     assert [found.hosts for found in report.findings] == [("n5",)]
-    assert report.is_quiet is not confirmed
+    assert report.has_faults is confirmed
     assert len(again.pairs(run, report)[0]) > 3
 
 

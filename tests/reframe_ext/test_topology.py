@@ -49,7 +49,7 @@ def test_what_slurm_says_is_used(tmp_path):
     known, notes = Check(tmp_path, answer=SLURM).known_fabric(HOSTS)
     assert known.switches == ("leaf1", "leaf2") and notes == []
     report = evaluation.of_run(run(Fabric(32, 0.01, seed=1)), known=known)
-    assert "within a switch" in str(report.notes()) or "between switches" in str(report.notes())
+    assert "within a switch" in str(report.all_findings()) or "between switches" in str(report.all_findings())
 
 
 @pytest.mark.parametrize("answer", [None, "", "No topology information available\n", "slurm_load_topo: failed\n"])

@@ -39,7 +39,7 @@ def rows_of(found, check="Rotate", **fields):
         "parameters": {"pattern": "rotate"} if check == "Rotate" else {},
         "layout": f"{len(hosts)}x{ranks // len(hosts)}",
         "nodelist": hosts,
-        "findings": found.notes(),
+        "findings": [each.as_dict() for each in found.all_findings()],
         "output": f"output/{SESSION}/oak/compute/mpich/{check}_1",
     }
     return [record(name, value, **(at | fields)) for name, value in found.metrics().items()]
@@ -121,7 +121,7 @@ def test_the_report_has_heat_map_histogram_and_findings(tmp_path, golden_run):
     assert (slowest, median) == pytest.approx((np.nanmin(first), np.nanmedian(first)), rel=1e-3)
     assert len(nodes.rows) == sum(found.matrix.MBps.shape)
     assert sum(int(row[0].text) for _, row in bins.rows) == len(found.matrix.measured)
-    texts = [": ".join((note["text"], *note.get("details", ()))) for note in found.notes()]
+    texts = [": ".join((each.text, *each.details)) for each in found.all_findings()] + [found.limits_text]
     assert texts == list(picture.notes[1:])
 
 

@@ -98,7 +98,7 @@ def command(
         console.print_json(blame.as_json(judged, refused))
     else:
         console.print(*blame.as_lines(judged, str(next_file or "next.txt")))
-    if not all(found.report.is_quiet for found in judged):
+    if any(found.report.has_faults for found in judged):
         raise SystemExit(FOUND)
     if refused:
         raise SystemExit(FAILED)

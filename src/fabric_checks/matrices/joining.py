@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import kinds
-from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, NODE_QUANTILE, OF_MAD, levels_of_nodes
+from fabric_checks.diagnosis.finding import RankFinding as Finding
+from fabric_checks.diagnosis.finding import note
 from fabric_checks.matrices.model import LATENCY, End, PairTable
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
@@ -159,7 +161,7 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
                 "is blamed for it"
             )
             look = "look at the switches of that rail, and at how far these devices are from their adapters"
-            findings.append(Finding("kinds", (), (), share, False, f"{text}; {look}", look=look))
+            findings.append(replace(note("node classes", f"{text}; {look}"), size=1 - share, advice=look))
     slower = usual.select("devices", slower=pl.col("best").max() - pl.col("level"))
     rows = rows.join(slower, on="devices", how="left", maintain_order="left")
     return rows.with_columns(rate=pl.col("rate") + pl.col("slower").fill_null(0.0)).drop("slower"), findings
@@ -177,7 +179,17 @@ def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, 
         if count >= FEWEST_OF_CLASS and level < -max(HEALTHY * spread, NOTED):
             share = float(np.exp(level))
             text = f"{names[rank]} was slow in {files[file]} only, at {share:.2f} of its rate in the others: not blamed"
-            found.append(Finding("past", (rank,), (names[rank],), share, False, text, names[rank]))
+            found.append(
+                Finding(
+                    kind="past",
+                    severity=Severity.SUSPECT,
+                    text=text,
+                    part=names[rank],
+                    hosts=(names[rank],),
+                    size=1 - share,
+                    data={"ranks": [rank]},
+                )
+            )
     return found
 
 

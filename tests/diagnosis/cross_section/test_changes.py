@@ -109,7 +109,7 @@ def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(se
         (finding,) = past
         assert finding.part == f"cable {of_fabric.cables[2]}" and finding.hosts == ()
         assert re.match(rf"{finding.part} comes and goes: at 0.\d\d of its own rate in ", finding.text)
-        assert finding.look.startswith("look at the cable")
+        assert finding.advice.startswith("look at the cable")
     else:
         assert not any("cable" in each.part for each in past)
 

@@ -122,7 +122,7 @@ def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
     alone = set(zip(output.phases["alone"].sender, output.phases["alone"].receiver, strict=True))
     slow, sharing = found(output)
     assert slow.hosts == ("n3", "n20")
-    assert sharing.share == len(alone) - 1
+    assert sharing.data["pairs"] == len(alone) - 1
     assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 0.9")
 
 
@@ -156,7 +156,7 @@ def test_nobody_is_blamed_where_nothing_repeats():
     for seed in range(20):
         (noise,) = found(run(Fabric(8, 1.5, seed)))
         assert not noise.is_fault
-    assert noise.kind == "noise" and "idle nodes" in noise.look
+    assert noise.kind == "noise" and "idle nodes" in noise.advice
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
     control = Transfers(healthy, healthy, 4 + healthy, np.exp(controls)) if controls else NONE
     (noise,) = found(replace(output, phases=output.phases | {"alone": again, "control": control}))
     assert text in noise.text
-    assert (", or raise --confirm-repeats" in noise.look) is has_advice
+    assert (", or raise --confirm-repeats" in noise.advice) is has_advice
 
 
 @pytest.mark.parametrize(("nodes", "trials"), [(8, TRIALS), (32, 10)])
@@ -194,8 +194,8 @@ def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
 def test_nodes_that_share_cores_have_no_slow_cable(golden):
     """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at 0.73."""
     (noise,) = found(rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt")))
-    assert noise.kind == "noise" and "healthy pairs by up to" in noise.text and not noise.confirmed
-    assert "--confirm-repeats" not in noise.look, "they would change nothing"
+    assert noise.kind == "noise" and "healthy pairs by up to" in noise.text and not noise.is_fault
+    assert "--confirm-repeats" not in noise.advice, "they would change nothing"
 
 
 def test_findings_are_plain_data():

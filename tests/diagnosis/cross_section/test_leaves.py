@@ -50,12 +50,16 @@ def test_healthy_switches_are_alike_and_no_cable_is_claimed(routing):
     for seed in range(3):
         report = report_of(routing, seed=seed)
         assert faults(report) == []
-        assert report.limits.cable is None and report.metrics()["smallest_cable_fault"] == 100
+        assert report.limits["cable"] is None and report.metrics()["smallest_cable_fault"] == 100
         assert any(line.startswith("cables and switches without hosts") for line in report.missed)
 
 
 def test_where_all_switches_met_no_path_between_them_is_listed():
     assert not any("no pair took" in line for line in report_of("adaptive").missed)
+
+
+def note_of(report):
+    return next(found.text for found in report.all_findings() if found.kind == "by leaf")
 
 
 def test_a_slow_node_is_named_and_its_switch_is_not():
@@ -72,15 +76,13 @@ def test_slow_nodes_of_one_switch_are_no_lost_cables():
 
 def test_of_three_switches_none_is_said_to_have_lost_cables():
     groups = [0] * 12 + [1] * 10 + [2] * 10
-    note = next(note for note in report_of("adaptive", 2, groups=groups).notes() if note["kind"] == "by leaf")
-    assert "among 3 switches the one that has lost cables cannot be identified" in note["text"]
+    text = note_of(report_of("adaptive", 2, groups=groups))
+    assert "among 3 switches the one that has lost cables cannot be identified" in text
 
 
 def test_what_would_have_been_named_is_stated():
-    note = next(note for note in report_of("adaptive").notes() if note["kind"] == "by leaf")
-    assert "one of 8 switches that carried 8 % less than the others would be named" in note["text"]
-    hashed = next(note for note in report_of("hashed").notes() if note["kind"] == "by leaf")
-    assert 0.15 < hashed["leaf"] < 0.25
+    assert "any leaf's uplinks together slower by 8 % or more" in report_of("adaptive").limits_text
+    assert 0.15 < report_of("hashed").limits["leaf"] < 0.25
 
 
 def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed():
@@ -94,9 +96,8 @@ def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed
     old = dict.fromkeys(range(0, NODES, 4), 0.7)
     kinds = report_of("adaptive", 1, kinds=old)
     assert not any("lost about" in finding.text for finding in kinds.findings)
-    for report, why in ((found, "but not blamed"), (static, "but not blamed"), (kinds, "of several kinds")):
-        note = next(note for note in report.notes() if note["kind"] == "by leaf")
-        assert why in note["text"] and note["leaf"] is None
+    for report, why in ((found, "no leaf is blamed"), (static, "no leaf is blamed"), (kinds, "of several kinds")):
+        assert why in note_of(report) and report.limits["leaf"] is None
 
 
 def test_where_routes_are_static_the_phase_blames_no_switch():
@@ -104,7 +105,7 @@ def test_where_routes_are_static_the_phase_blames_no_switch():
     of = report.mapped, report.output.hosts, []
     assert leaves.lost(report.ways, *of)
     static = replace(report.ways, routing="static")
-    assert leaves.lost(static, *of) == [] and "tables may be uneven" in leaves.note(static)["text"]
+    assert leaves.lost(static, *of) == [] and "tables may be uneven" in leaves.note(static).text
 
 
 def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed():
@@ -114,14 +115,14 @@ def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed(
     share[5] -= 0.3
     share[LEAF] = share[5] - 0.4
     found = leaves.lost(replace(report.ways, share=share), report.mapped, report.output.hosts, [])
-    assert [(each.part, each.confirmed) for each in found] == [
+    assert [(each.part, each.is_fault) for each in found] == [
         ("all uplinks of leaf-3", True),
         ("all uplinks of leaf-5", False),
     ]
     assert "leaf-5 has lost about" in found[1].text and "look again once that is repaired" in found[1].details[0]
     share[LEAF] = share[5] - 0.1
     alike = leaves.lost(replace(report.ways, share=share), report.mapped, report.output.hosts, [])
-    assert [each.confirmed for each in alike] == [True, True]
+    assert [each.is_fault for each in alike] == [True, True]
 
 
 def test_switches_that_differ_by_design_make_a_loss_less_certain():

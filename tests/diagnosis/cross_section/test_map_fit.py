@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation, map_fit
-from fabric_checks.diagnosis.cross_section.findings import Finding
+from fabric_checks.diagnosis.finding import RankFinding, Severity
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 from lab.fluid.__main__ import Way
@@ -57,7 +57,7 @@ def test_tables_and_hosts_that_have_changed_are_doubted_and_name_nothing(table):
             text = next(finding.text for finding in report.findings if finding.kind == "map")
             assert "is it from before the last change of cables or tables?" in text
             assert "together carried more than a cable can" in text or "no cable that only these share" in text
-            assert report.limits.cable is None
+            assert report.limits["cable"] is None
 
 
 @pytest.mark.parametrize("table", ["d-mod-k", "random"])
@@ -68,7 +68,7 @@ def test_a_right_map_is_believed_with_faults_and_in_any_noise(table, noise):
 
 
 def fault(kind, part):
-    return Finding(kind, (), (), 0.8, True, "", part)
+    return RankFinding(kind=kind, severity=Severity.FAULT, text="", part=part, size=0.2)
 
 
 def test_switches_that_leave_slow_pairs_without_one_explanation_are_doubted():

@@ -34,7 +34,7 @@ def test_the_smallest_faults_are_metrics_and_a_note():
     assert 6 <= exact.metrics()["smallest_node_fault"] <= 10 < exact.metrics()["smallest_cable_fault"] == 100
     rough = evaluation.of_run(run(Fabric(16, 0.10, 1)))
     assert rough.metrics()["smallest_node_fault"] > 10 and rough.metrics()["smallest_pair_fault"] > 20
-    assert {"kind": "limits", "node": rough.limits.node}.items() <= rough.notes()[-1].items()
+    assert f"any node slower by {100 * rough.limits['node']:.0f} % or more" in rough.limits_text
     once = evaluation.of_run(run(Fabric(16, 0.01, 1), confirm=False))
-    assert once.metrics()["smallest_node_fault"] == 100 and once.limits.text().startswith("the smallest lasting faults")
-    assert any("without `rotate --confirm` no node or path is blamed" in note["text"] for note in once.notes())
+    assert once.metrics()["smallest_node_fault"] == 100 and once.limits_text.startswith("no slow node")
+    assert any("without `rotate --confirm` no node or path is blamed" in note.text for note in once.all_findings())

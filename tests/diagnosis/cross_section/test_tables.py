@@ -84,7 +84,7 @@ def test_the_ways_between_switches_that_no_pair_took_are_listed(unseen, ways):
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_loss_of_nodes_is_claimed_where_each_pair_was_measured_more_than_once(repeats):
     limits = report("at once", repeats).limits
-    assert (limits.node is not None) is (repeats > 1) and (limits.pair, limits.cable) == (None, None)
+    assert (limits["node"] is not None) is (repeats > 1) and (limits["pair"], limits["cable"]) == (None, None)
 
 
 @pytest.mark.parametrize(("unseen", "is_said"), [((), False), ([(4, slice(4, 8)), (slice(4, 8), 4)], True)])
@@ -122,7 +122,7 @@ def test_kinds_too_near_to_be_distinguished_blame_nobody_at_once(seed):
 @pytest.mark.parametrize(("repeats", "tail", "count"), [(2, 0.01, 0), (4, 0.01, 1), (2, 0.0, 1)])
 def test_a_pair_is_named_if_chance_does_not_make_it_low_each_time(repeats, tail, count):
     found = report("alone", repeats, each=0.01, tail=tail, pairs={(2, 13): 0.6})
-    assert len(named(found)) == count and (found.limits.pair is None) is (count == 0)
+    assert len(named(found)) == count and (found.limits["pair"] is None) is (count == 0)
 
 
 @pytest.mark.parametrize(("ways", "count"), [(((2, 13),), 0), (((2, 13), (13, 2)), 2)])

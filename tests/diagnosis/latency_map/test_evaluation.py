@@ -22,7 +22,7 @@ def report_of(text, known=None):
 def findings(latency_us, known=None, **more):
     """Return the findings as (kind, ranks, certain)."""
     report = report_of(text_of(latency_us, **more), known)
-    return {(found.kind, found.ranks, found.confirmed) for found in report.findings}
+    return {(found.kind, found.ranks, found.is_fault) for found in report.findings}
 
 
 def swapped(one, other, leaf=LEAVES):
@@ -53,10 +53,10 @@ def test_the_values():
     assert found["largest_pair_latency"] == pytest.approx(NEAR_US + HOP_US + 1.0)
     assert found["latency_spread"] == pytest.approx(100 * HOP_US / (NEAR_US + HOP_US))
     assert found["faults"] == 1
-    notes = report.notes()
-    assert notes[-3]["node_us"] is not None and notes[-2]["hosts"] == ["n003", "n040"]
-    assert notes[-1]["text"].startswith("4 groups of nodes nearer to each other than ")
-    assert json.loads(json.dumps(notes)) == json.loads(json.dumps(report.notes()))
+    *_, slowest, groups = report.all_findings()
+    assert report.limits["node_us"] is not None and slowest.hosts == ("n003", "n040")
+    assert groups.text.startswith("4 groups of nodes nearer to each other than ")
+    assert json.loads(json.dumps(groups.as_dict()))["severity"] == "note"
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
@@ -67,7 +67,7 @@ def test_two_swapped_hosts_are_named_together(noise):
 def test_the_words_of_misplaced_hosts():
     (found,) = report_of(text_of(latencies(swapped(1, 33)))).findings
     assert found.text.startswith("nodes n001 and n033 are in each other's place")
-    assert found.hosts == ("n001", "n033") and found.as_dict()["fault"]
+    assert found.hosts == ("n001", "n033") and found.is_fault
     leaf = np.array(LEAVES)
     leaf[20] = 3
     (found,) = report_of(text_of(latencies(leaf))).findings
@@ -144,7 +144,7 @@ def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf):
 def test_nodes_of_two_kinds_are_counted_and_named():
     own = dict.fromkeys(range(8), 0.4)
     (found,) = report_of(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
-    assert not found.as_dict()["fault"]
+    assert not found.is_fault
     assert found.text.startswith("24 of 32 nodes are alike, and 8 (n000, n001, n002 and 5 more) are 0.40 us farther")
 
 
@@ -162,11 +162,11 @@ def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
 def test_the_smallest_fault_that_would_have_been_named_is_named():
     for seed in range(4):
         limits = report_of(text_of(latencies(LEAVES), noise=0.02, seed=seed)).limits
-        slow, far = latencies(LEAVES, node={9: limits.node_us}), latencies(LEAVES, pair={(3, 40): limits.pair_us})
+        slow, far = latencies(LEAVES, node={9: limits["node_us"]}), latencies(LEAVES, pair={(3, 40): limits["pair_us"]})
         assert findings(slow, noise=0.02, seed=seed) == {("slow node", (9,), True)}
         assert findings(far, noise=0.02, seed=seed) == {("detour", (3, 40), True)}
-        assert max(limits.node_us, limits.pair_us) < 0.3
-    assert report_of(text_of(latencies(LEAVES), noise=0.3)).limits == evaluation.Limits(None, None)
+        assert max(limits["node_us"], limits["pair_us"]) < 0.3
+    assert report_of(text_of(latencies(LEAVES), noise=0.3)).limits == {"node_us": None, "pair_us": None}
 
 
 HEALTHY = {
@@ -194,7 +194,7 @@ def test_nobody_is_blamed_on_a_healthy_fabric(leaf):
 
 def test_noise_is_said_and_nothing_else():
     (found,) = report_of(text_of(latencies(swapped(1, 33)), noise=0.3)).findings
-    assert found.kind == "noise" and not found.confirmed
+    assert found.kind == "noise" and not found.is_fault
     assert "differs by " in found.text and "idle nodes" in found.text
 
 

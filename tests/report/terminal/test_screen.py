@@ -14,7 +14,6 @@ from fabric_checks.core import console
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.metrics import Headline
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.records.findings import parsed
 from fabric_checks.records.runs import Case, Session
 from fabric_checks.report import findings, headlines
 from fabric_checks.report.terminal import screen
@@ -171,9 +170,11 @@ def test_a_change_of_protocol_is_no_reason_to_worry():
 def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     """All that the analysis says of a real output of rotate on nodes that share cores."""
     found = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.txt")))
-    assert {note["kind"] for note in found.notes()} >= {"slowest pair", "limits"} and not found.metrics()["faults"]
-    blaming = [each for each in parsed(found.notes()) if each.severity is not Severity.NOTE]
-    assert [finding.text for finding in findings.findings(of_records([record(findings=found.notes())]))] == [
+    everything = found.all_findings()
+    assert {each.kind for each in everything} >= {"slowest pair", "plateaus"} and not found.metrics()["faults"]
+    blaming = [each for each in everything if each.severity is not Severity.NOTE]
+    plain = [each.as_dict() for each in everything]
+    assert [finding.text for finding in findings.findings(of_records([record(findings=plain)]))] == [
         each.text for each in blaming
     ]
     assert {each.kind for each in blaming} <= {"noise"}

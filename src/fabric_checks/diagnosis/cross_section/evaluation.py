@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.finding import Finding
+from fabric_checks.diagnosis import limits as of_report
 from fabric_checks.diagnosis.cross_section import (
     bandwidths,
     evidence,
@@ -20,13 +21,13 @@ from fabric_checks.diagnosis.cross_section import (
     map_fit,
     parts,
 )
-from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.inference import OF_NODES
-from fabric_checks.diagnosis.cross_section.limits import Limits, limits
+from fabric_checks.diagnosis.cross_section.limits import limits
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.diagnosis.finding import RankFinding, faults, not_measured, note
 from fabric_checks.parsers import rotate
 
 #: The values that need what only ``rotate`` knows: the pairs of a round, and its times.
@@ -50,21 +51,21 @@ class Report:
     matrix: PairMatrix
     link_MBps: float
     plateaus: dict[int, float]
-    findings: tuple[Finding, ...]
+    findings: tuple[RankFinding, ...]
     mapped: MappedEvidence
-    limits: Limits
+    limits: of_report.Limits
     missed: tuple[str, ...]
     ways: leaves.Ways | None = None
 
     @property
     def has_faults(self) -> bool:
         """Whether anything is slow for certain."""
-        return bool(findings.faults(self.findings))
+        return bool(faults(self.findings))
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is slow, and all nodes are alike and as fast as their links."""
-        return not self.has_faults and not any(each.kind in ("kinds", "line rate") for each in self.findings)
+    def limits_text(self) -> str:
+        """What would have been found, as a sentence."""
+        return of_report.text(self.limits, further=self.has_faults)
 
     def metrics(self) -> dict[str, float]:
         """Return the declared values of the check, see :func:`fabric_checks.diagnosis.cross_section.bandwidths.values`.
@@ -79,15 +80,20 @@ class Report:
         measured, all_pairs = self.output.ordered_pairs
         found = bandwidths.values(self.matrix, self.output.pairs) | {
             "full_rate_share": 100 * self.plateaus.get(1, 0.0),
-            "faults": float(len(findings.faults(self.findings))),
+            "faults": float(len(faults(self.findings))),
             "elapsed_over_transfers": self.output.elapsed_s / self.output.transfers_s,
             "measured_pairs": 100 * measured / all_pairs,
             "one_way_nodes": float(len({*self.output.never_senders, *self.output.never_receivers})),
-            **self.limits.metrics(),
+            **self._limits_percent(),
             **self.of_switches,
             **(bandwidths.of_rails(self.matrix, self.output.rails) if self.output.rails > 1 else {}),
         }
         return {name: value for name, value in found.items() if not self.output.is_table or name not in _OF_ROTATE}
+
+    def _limits_percent(self) -> dict[str, float]:
+        """Return the limits as the check declares them; 100 where nothing would have been found."""
+        known = {part: self.limits.get(part) for part in ("node", "pair", "cable")}
+        return {f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in known.items()}
 
     @property
     def of_switches(self) -> dict[str, float]:
@@ -101,43 +107,39 @@ class Report:
             if (mask & scanned).any()
         }
 
-    def notes(self) -> list[dict[str, Any]]:
-        """Return the findings, the slowest pair, the plateaus and what was not measured as plain data.
+    def all_findings(self) -> list[Finding]:
+        """Return the findings, and notes of the slowest pair, the plateaus, and what was not measured."""
+        return [
+            *self.findings,
+            self._slowest(),
+            self._levels(),
+            *self._by_switch(),
+            *not_measured(self.missed),
+            *([leaves.note(self.ways)] if self.ways is not None else []),
+        ]
 
-        Each has a ``text``.
-        """
+    def _slowest(self) -> Finding:
         sender, receiver = bandwidths.slowest_pair(self.matrix)
         names = [name_of(self.output.hosts, rank) for rank in (sender, receiver)]
         rate = float(self.matrix.measured.min())
+        text = f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s"
+        hosts = [self.output.hosts[rank] for rank in (sender, receiver)]
+        return note("slowest pair", text, hosts=hosts, ranks=[sender, receiver], MBps=rate)
+
+    def _levels(self) -> Finding:
         levels = ", ".join(
             f"{100 * share:.1f} % at link/{k}{' or less' if k == bandwidths.MOST_SHARING else ''}"
             for k, share in self.plateaus.items()
         )
-        found: list[dict[str, Any]] = [finding.as_dict() for finding in self.findings]
-        found += [
-            {
-                "kind": "slowest pair",
-                "ranks": [sender, receiver],
-                "hosts": [self.output.hosts[sender], self.output.hosts[receiver]],
-                "MBps": rate,
-                "text": f"the slowest pair is {names[0]} to {names[1]}, {rate:.0f} MB/s",
-            },
-            {
-                "kind": "plateaus",
-                "link_MBps": self.link_MBps,
-                "shares": {str(k): share for k, share in self.plateaus.items()},
-                "text": f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}",
-            },
-        ]
-        if self.of_switches:
-            where = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
-            medians = ", ".join(f"{value:.0f} MB/s {where[name]}" for name, value in self.of_switches.items())
-            text = f"the median of the scan is {medians} (by {self.mapped.known.source})"
-            found.append({"kind": "by switch", **self.of_switches, "text": text})
-        found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.missed]
-        if self.ways is not None:
-            found.append(leaves.note(self.ways))
-        return [*found, self.limits.note(beside=bool(findings.faults(self.findings)))]
+        text = f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}"
+        shares = {str(k): share for k, share in self.plateaus.items()}
+        return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
+
+    def _by_switch(self) -> list[Finding]:
+        where = {"median_within_switches": "within a switch", "median_between_switches": "between switches"}
+        medians = ", ".join(f"{value:.0f} MB/s {where[name]}" for name, value in self.of_switches.items())
+        text = f"the median of the scan is {medians} (by {self.mapped.known.source})"
+        return [note("by switch", text, medians=self.of_switches)] if medians else []
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
@@ -167,7 +169,7 @@ def of_run(
     doubt = map_fit.misfit(mapped, output.hosts)
     found = findings.find(output, mapped) if doubt is None else []
     of_kind = mapped.evidence.of_kind
-    nodes = [each for each in findings.faults(found) if each.kind == "node" and len(each.ranks) == 1]
+    nodes = [each for each in faults(found) if each.kind == "node" and len(each.ranks) == 1]
     blamed = {each.ranks[0]: float(of_kind[each.ranks[0]] + np.log(each.share)) for each in nodes}
     of_kinds = kinds.with_blamed(of_kind, blamed)
     if mapped.evidence.rails == 1 and (of_kinds != of_kind).any():
@@ -178,16 +180,19 @@ def of_run(
         mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
         found = [*findings.find(output, mapped), doubt]
     found += findings.below_line_rate(mapped, link_MBps)
-    if not (link_MBps or output.is_table or any(each.is_fault or each.kind == "kinds" for each in found)):
+    if not (link_MBps or output.is_table or any(each.is_fault or each.kind == "node classes" for each in found)):
         found += findings.half_slow(mapped, output.hosts)
     ways = leaves.of_output(output, mapped)
     if ways is not None:
-        found = [*leaves.lost(ways, mapped, output.hosts, [each.part for each in findings.faults(found)]), *found]
-    slow = [rank for each in findings.faults(found) if each.kind in OF_NODES for rank in each.ranks]
+        found = [*leaves.lost(ways, mapped, output.hosts, [each.part for each in faults(found)]), *found]
+    slow = [rank for each in faults(found) if each.kind in OF_NODES for rank in each.ranks]
     again = output.phases["together"] if output.confirmed else None
     smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
     if output.at_once:
-        smallest = Limits(inference.least_of_nodes(mapped.evidence) if output.confirmed else None, None, None)
+        of_nodes = inference.least_of_nodes(mapped.evidence) if output.confirmed else None
+        smallest = {"node": of_nodes, "pair": None, "cable": None}
+    if ways is not None:
+        smallest |= leaves.limit(ways)
     not_measured = (*cannot_tell, *missed(mapped, output.hosts, confirmed=output.confirmed or output.is_table))
     levels = bandwidths.plateaus(matrix, link)
     return Report(output, matrix, link, levels, tuple(found), mapped, smallest, not_measured, ways)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import changes, words
 from fabric_checks.diagnosis.cross_section.changes import Change
@@ -24,13 +24,11 @@ from fabric_checks.diagnosis.cross_section.inference import (
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_DEVICES, MappedEvidence, part_of
 from fabric_checks.diagnosis.fabric_map.model import NONE
+from fabric_checks.diagnosis.finding import RankFinding as Finding
+from fabric_checks.diagnosis.finding import faults, note
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: The kinds of faults: a node by its side; a cable between switches, or one that is known by its pairs only; a switch;
-#: all cables of a switch; a rail; pairs with something in common; a pair. No faults are ``kinds``, nodes of several
-#: levels that are alike among themselves, ``line rate``, all nodes, ``past``, a node that was slow, ``sharing``, pairs
-#: that are slow only while others run, and ``noise``, pairs of which nothing is certain.
-FAULTS = ("sender", "receiver", "node", "cable", "uplinks", "uplink", "switch", "rail", "group", "pair")
+#: Of the kinds of parts those that findings call otherwise.
 _KINDS = {
     "arc": "cable",
     "leaf out": "uplinks",
@@ -55,47 +53,6 @@ FEWEST_FAST = 2
 #: The most single slow pairs that are findings of their own, that are listed in one, the most nodes of a kind, and the
 #: most suspects.
 MOST_PAIRS, MOST_LISTED, MOST_OF_KIND, MOST_SUSPECTS = 3, 8, 3, 5
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A part that is slow, or looks slow.
-
-    :param kind: one of :data:`FAULTS`, ``kinds``, ``past``, ``sharing`` or ``noise``.
-    :param part: the name of the part, empty without one; :param side: the direction in which it is slow, or empty.
-    :param ranks: of the node, or of sender and receiver; :param hosts: their names.
-    :param share: its bandwidth as a share of that of healthy parts; of ``sharing`` and ``noise`` the number of pairs.
-    :param confirmed: whether it was measured alone and exceeds chance.
-    :param slow: the number of its pairs that were slow alone; :param slow_in_scan: that were slow in the scan only.
-    :param others: the names of parts that explain it as well.
-    :param look: what to look at or measure next.
-    :param text: a sentence of this; :param details: more, a line each.
-    :param since: the share of the run that had passed when it became slow; 0 if it was slow from the beginning.
-    """
-
-    kind: str
-    ranks: tuple[int, ...]
-    hosts: tuple[str, ...]
-    share: float
-    confirmed: bool
-    text: str
-    part: str = ""
-    side: str = ""
-    slow: int = 0
-    slow_in_scan: int = 0
-    others: tuple[str, ...] = ()
-    look: str = ""
-    details: tuple[str, ...] = ()
-    since: float = 0.0
-
-    @property
-    def is_fault(self) -> bool:
-        """Whether something is slow for certain."""
-        return self.confirmed and self.kind in FAULTS
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding as plain data for a record."""
-        return asdict(self) | {"fault": self.is_fault}
 
 
 def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
@@ -124,7 +81,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
     findings = [_finding(mapped, output.hosts, each) for each in culprits if not _is_symptom(each, culprits)]
     certain = faults(findings)
     # Suspects are not reported next to certain faults, and pairs that were slow alone are reported as noise.
-    suspects = [each for each in findings if output.is_table or not each.slow]
+    suspects = [each for each in findings if output.is_table or not each.data["slow"]]
     findings = certain or suspects[: MOST_SUSPECTS if output.is_table else MOST_PAIRS]
     pairs = [each for each in certain if each.kind == "pair"]
     if len({frozenset(each.ranks) for each in pairs}) > MOST_PAIRS:
@@ -134,8 +91,8 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[Finding]:
         findings += [_changed(mapped, output.hosts, each) for each in changes.of_parts(mapped, blamed)]
         findings += _unexplained(mapped, output, blamed, unsure)
     findings += _kinds(mapped, output.hosts)
-    order = {"pair": 1, "past": 2, "kinds": 3, "sharing": 4, "noise": 5}
-    return sorted(findings, key=lambda finding: (order.get(finding.kind, 0), not finding.confirmed, finding.share))
+    order = {"pair": 1, "past": 2, "node classes": 3, "sharing": 4, "noise": 5}
+    return sorted(findings, key=lambda finding: (order.get(finding.kind, 0), not finding.is_fault, finding.share))
 
 
 def _is_repeated(mapped: MappedEvidence, culprit: Culprit) -> bool:
@@ -185,21 +142,24 @@ def _finding(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -
         details.append("chance, or the differences between healthy ones, could explain this")
     # Bundles that have no host in common may be of several cables as well as of one switch.
     is_group = part.kind == "above" and part.key[0] == NONE
+    data = {
+        "ranks": list(named.ranks),
+        "side": named.side,
+        "slow": len(culprit.slow),
+        "slow_in_scan": len(np.setdiff1d(culprit.slow_in_scan, culprit.slow)),
+        "others": list(names),
+        "since": culprit.since / mapped.evidence.rounds[1],
+    }
     return Finding(
-        "group" if is_group else _KINDS.get(part.kind, part.kind),
-        named.ranks,
-        tuple(hosts[rank] for rank in named.ranks),
-        culprit.share,
-        culprit.sure,
-        text,
-        named.name,
-        named.side,
-        len(culprit.slow),
-        len(np.setdiff1d(culprit.slow_in_scan, culprit.slow)),
-        names,
-        named.look,
-        (*details, named.look),
-        culprit.since / mapped.evidence.rounds[1],
+        kind="group" if is_group else _KINDS.get(part.kind, part.kind),
+        severity=Severity.FAULT if culprit.sure else Severity.SUSPECT,
+        text=text,
+        part=named.name,
+        hosts=tuple(hosts[rank] for rank in named.ranks),
+        size=1 - culprit.share,
+        advice=named.look,
+        details=(*details, named.look),
+        data=data,
     )
 
 
@@ -236,8 +196,17 @@ def _changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> 
         text = f"{name} comes and goes: {at} in {change.low} of {change.of} measurements"
         when = f"{span}; others vary so much in at most {100 * change.usual:.0f} % of their measurements"
     details = (when, f"only {side}", look) if side else (when, look)
-    own = ranks, tuple(hosts[rank] for rank in ranks)
-    return Finding("past", *own, change.share, False, text, name, change.side, 0, change.low, (), look, details)
+    return Finding(
+        kind="past",
+        severity=Severity.SUSPECT,
+        text=text,
+        part=name,
+        hosts=tuple(hosts[rank] for rank in ranks),
+        size=1 - change.share,
+        advice=look,
+        details=details,
+        data={"ranks": list(ranks), "side": change.side, "slow_in_scan": change.low},
+    )
 
 
 def _kinds(mapped: MappedEvidence, hosts: tuple[str, ...]) -> list[Finding]:
@@ -258,7 +227,8 @@ def _kinds(mapped: MappedEvidence, hosts: tuple[str, ...]) -> list[Finding]:
         if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == len(each.ranks):
             names = names_text([mapped.known.switches[int(leaf)] for leaf in leaves], words.MOST_NAMES)
             details.append(f"the {len(each.ranks)} are all nodes of {names}: look at it, too")
-    return [Finding("kinds", (), (), slower[-1].share, False, text, details=tuple(details))]
+    loss = 1 - slower[-1].share
+    return [replace(note("node classes", text), size=loss, details=tuple(details))]
 
 
 def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
@@ -280,7 +250,16 @@ def _group(hosts: tuple[str, ...], pairs: list[Finding]) -> Finding:
         "none of their nodes is slow with every partner; a cable or a switch may be common to them",
         look,
     )
-    return Finding("group", (), (), share, True, text, part, "", len(pairs), look=look, details=details)
+    return Finding(
+        kind="group",
+        severity=Severity.FAULT,
+        text=text,
+        part=part,
+        size=1 - share,
+        advice=look,
+        details=details,
+        data={"slow": len(pairs)},
+    )
 
 
 def _unexplained(mapped: MappedEvidence, output: RotateOutput, blamed: Numbers, unsure: Numbers) -> list[Finding]:
@@ -303,7 +282,7 @@ def _unexplained(mapped: MappedEvidence, output: RotateOutput, blamed: Numbers, 
             f"{len(healthy)} of {len(suspects)} suspect pairs reach at least {least:.2f} of the rate of others when "
             "measured alone, and are slower only while others run"
         )
-        findings.append(Finding("sharing", (), (), float(len(healthy)), True, text))
+        findings.append(note("sharing", text, pairs=len(healthy)))
     if late := slow_since_scan(mapped, unsure):
         findings.append(_finding(mapped, output.hosts, late))
         unsure = np.setdiff1d(unsure, late.slow)
@@ -323,7 +302,9 @@ def _noise(mapped: MappedEvidence, pairs: int, share: float | None = None) -> Fi
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
     more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
     look = f"measure on idle nodes, one process on each{more}"
-    return Finding("noise", (), (), float(pairs), False, text, look=look, details=(look,))
+    return Finding(
+        kind="noise", severity=Severity.SUSPECT, text=text, advice=look, details=(look,), data={"pairs": pairs}
+    )
 
 
 def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[Finding]:
@@ -334,7 +315,7 @@ def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[Fin
     reached, link = (f"{rate / 1000:.3g}" for rate in (mapped.evidence.reference_MBps, link_MBps or 0.0))
     text = f"all nodes are slow: pairs alone reach {reached} GB/s, {share:.2f} of the {link} GB/s of a link"
     look = "look at what all have in common: driver, speed of the links, settings; one process may not fill a link"
-    return [Finding("line rate", (), (), share, False, text, look=look, details=(look,))]
+    return [Finding(kind="line rate", severity=Severity.FAULT, text=text, size=1 - share, advice=look, details=(look,))]
 
 
 def half_slow(mapped: MappedEvidence, hosts: Sequence[str]) -> list[Finding]:
@@ -355,9 +336,5 @@ def half_slow(mapped: MappedEvidence, hosts: Sequence[str]) -> list[Finding]:
     text = f"most pairs reach {share:.2f} of the fastest ones: half of the nodes are slow, or they share cables"
     others = [f"no pair of {names_text(slow, MOST_OF_KIND)} is fast"] if slow else []
     look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
-    return [Finding("sharing", (), (), float((~is_fast).sum()), False, text, look=look, details=(*others, look))]
-
-
-def faults(found: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that are certain."""
-    return [finding for finding in found if finding.is_fault]
+    pairs = int((~is_fast).sum())
+    return [replace(note("sharing", text, pairs=pairs), advice=look, details=(*others, look))]

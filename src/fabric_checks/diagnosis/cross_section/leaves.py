@@ -10,19 +10,21 @@ design differ by chance only.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from scipy.special import chdtri, stdtrit
 from scipy.stats import median_abs_deviation
 
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.finding import RankFinding as Finding
+from fabric_checks.diagnosis.finding import note as a_note
 from fabric_checks.parsers.rotate import RotateOutput
 
 #: The chance that any of healthy switches is blamed, over all of them and both directions.
@@ -198,9 +200,18 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
                 f"{count_text(len(members), 'node')} together {verb} {share:.2f} of what those of other switches do "
                 f"({ways.rounds} rounds); which cable it is cannot be told here: {_LOOK}"
             )
-            found = Finding("uplinks", (), (), share, True, text, part, side_text, ways.rounds, look=_LOOK)
             doubt = _IF_STATIC if not ways.is_certain else _IF_CROWDED if loss[group, side] < _ALIKE * largest else ""
-            findings.append(replace(found, confirmed=False, details=(doubt,)) if doubt else found)
+            found = Finding(
+                kind="uplinks",
+                severity=Severity.SUSPECT if doubt else Severity.FAULT,
+                text=text,
+                part=part,
+                size=1 - share,
+                advice=_LOOK,
+                details=(doubt,) if doubt else (),
+                data={"side": side_text, "slow": ways.rounds},
+            )
+            findings.append(found)
     return findings
 
 
@@ -214,16 +225,17 @@ def _fraction(lost_share: float) -> str:
     return _FRACTIONS[nearest] if abs(nearest / lost_share - 1) < 0.15 else f"{100 * lost_share:.0f} %"
 
 
-def note(ways: Ways) -> dict[str, object]:
-    """Return what was measured of the switches as plain data; its ``text`` has what would have been named."""
-    groups, level = len(ways.share), np.exp(ways.share[:, 2])
-    text = f"nodes of one switch, all at once, reach {level.min():.2f} to {level.max():.2f} of their best rate in pairs"
-    if ways.why_not:
-        text += f"; {ways.why_not}"
-    else:
-        text += (
-            f"; one of {groups} switches that carried {100 * ways.smallest:.0f} % less than the others would be named"
-        )
-        text += "" if ways.is_certain else f", but not blamed: {_IF_STATIC}"
-    smallest = float(ways.smallest) if ways.is_certain else None
-    return {"kind": "by leaf", "shares": level.tolist(), "leaf": smallest, "text": text}
+def note(ways: Ways) -> Finding:
+    """Return what was measured of the switches."""
+    level = np.exp(ways.share[:, 2])
+    text = (
+        f"with all nodes of a leaf active, each keeps {100 * level.min():.0f} to {100 * level.max():.0f} % of its "
+        "pairwise rate"
+    )
+    doubt = ways.why_not or ("" if ways.is_certain else f"no leaf is blamed: {_IF_STATIC}")
+    return a_note("by leaf", f"{text}; {doubt}" if doubt else text, shares=level.tolist())
+
+
+def limit(ways: Ways) -> dict[str, float | None]:
+    """Return the smallest loss of a switch that would have been named, as a share; None where none would."""
+    return {"leaf": float(ways.smallest) if ways.is_certain else None}

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,41 +32,12 @@ _FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
 _FOUND = 0.95
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The smallest losses that would have been named, as shares of the bandwidth; None where none would.
-
-    :param node: of a node that sends or receives; :param pair: of one direction between two nodes.
-    :param cable: of a cable between switches, None where routes are unknown.
-    """
-
-    node: float | None
-    pair: float | None
-    cable: float | None
-
-    def note(self, *, beside: bool = False) -> dict[str, Any]:
-        """Return the shares as plain data for a record.
-
-        :param beside: whether faults are named: these may hide others, so that it is said of further ones.
-        """
-        return {"kind": "limits", **asdict(self), "text": self.text(beside=beside)}
-
-    def metrics(self) -> dict[str, float]:
-        """Return the shares in percent as the check declares them; 100 where none would have been named."""
-        return {f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in asdict(self).items()}
-
-    def text(self, *, beside: bool = False) -> str:
-        """Return the same in words."""
-        losses = {part: loss for part, loss in asdict(self).items() if loss is not None}
-        known = ", ".join(f"a {part} slower by {100 * loss:.0f} %" for part, loss in losses.items())
-        faults = "further lasting faults" if beside else "lasting faults"
-        return f"the smallest {faults} that this run would have named: {known or 'none can be told here'}"
-
-
 def limits(
     mapped: MappedEvidence, suspect_share: float, together: Transfers | None = None, *, slow_nodes: Sequence[int] = ()
-) -> Limits:
-    """Return the smallest faults that a run would have named.
+) -> dict[str, float | None]:
+    """Return the smallest faults that a run would have named: of a node, of a scanned pair one way, and of a cable.
+
+    They are shares of the bandwidth; None where none would be named, as a cable where routes are unknown.
 
     A fault is named if it is suspected, by the scan, and certain, by measurements alone.
 
@@ -139,7 +109,7 @@ def limits(
     if of_cable is not None and mapped.known.rates is not None:
         # A cable faster than a pair alone has to lose more before the pair is slower.
         of_cable = 1 - (1 - of_cable) / max(1.0, float(mapped.known.rates.max(initial=1.0)))
-    return Limits(of_node, of_pair, of_cable)
+    return {"node": of_node, "pair": of_pair, "cable": of_cable}
 
 
 def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:

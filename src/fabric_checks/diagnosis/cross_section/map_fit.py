@@ -12,12 +12,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.findings import Finding
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.finding import RankFinding as Finding
 
 #: A rate differs from its expectation from this share on, or from so many deviations of a measurement on.
 LEAST_OFF, ERRORS_OFF = 0.18, 6.0
@@ -74,7 +75,7 @@ def _doubt(what: str, count: int) -> Finding:
         f"the map does not fit what was measured: {what}; is it from before the last change of cables or tables? "
         f"Nothing is named by it: {look}"
     )
-    return Finding("map", (), (), float(count), False, text, look=look)
+    return Finding(kind="map", severity=Severity.SUSPECT, text=text, advice=look, data={"pairs": count})
 
 
 def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Numbers, tuple[int, int]]:

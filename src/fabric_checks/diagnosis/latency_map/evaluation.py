@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from scipy.stats import median_abs_deviation
 
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
+from fabric_checks.diagnosis import limits as of_report
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
+from fabric_checks.diagnosis.finding import RankFinding as Finding
+from fabric_checks.diagnosis.finding import faults, note
 from fabric_checks.diagnosis.latency_map import groups
 from fabric_checks.parsers import latency_map
 
@@ -47,48 +51,7 @@ OF_EFFECT = 1.05
 #: Standard errors by which a fault has to exceed the least one so that more than 95 of 100 are found.
 CERTAIN = 2.5
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One deviation.
-
-    :param kind: ``misplaced``: a node, or two that are swapped; ``slow node``; ``detour``: a pair;
-        ``not repeated``: any of these that one half of the measurements does not show; ``noise``: nothing is certain;
-        ``kinds``: several kinds of nodes, which is no fault.
-    :param ranks: of the nodes; :param hosts: their names.
-    :param excess_us: its excess over others; 0 for ``misplaced``, ``noise`` and ``kinds``.
-    :param confirmed: whether each of both halves of the measurements shows it.
-    :param text: the same in words.
-    """
-
-    kind: str
-    ranks: tuple[int, ...]
-    hosts: tuple[str, ...]
-    excess_us: float
-    confirmed: bool
-    text: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding as plain data for a record."""
-        return asdict(self) | {"fault": self.confirmed}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The smallest excesses that would have been named, in us; None where none would.
-
-    :param node_us: of a node over those of its kind; :param pair_us: of a pair over what its nodes explain.
-    """
-
-    node_us: float | None
-    pair_us: float | None
-
-    def note(self) -> dict[str, Any]:
-        """Return the excesses as plain data for a record."""
-        known = {"node": self.node_us, "pair": self.pair_us}
-        parts = [f"a {part} farther by {us:.2f} us" for part, us in known.items() if us is not None]
-        text = f"the smallest faults that this run would have named: {', '.join(parts) or 'none'}"
-        return {"kind": "limits", **asdict(self), "text": text}
+_NO_LIMITS: dict[str, float | None] = {"node_us": None, "pair_us": None}
 
 
 @dataclass(frozen=True)
@@ -108,12 +71,17 @@ class Report:
     border_us: float | None
     group: Numbers
     findings: tuple[Finding, ...]
-    limits: Limits
+    limits: of_report.Limits
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is slow or misplaced for certain."""
-        return not any(found.confirmed for found in self.findings)
+    def has_faults(self) -> bool:
+        """Whether anything is slow or misplaced for certain."""
+        return bool(faults(self.findings))
+
+    @property
+    def limits_text(self) -> str:
+        """What would have been found, as a sentence."""
+        return of_report.text(self.limits, further=self.has_faults)
 
     @property
     def measured_us(self) -> Array:
@@ -133,11 +101,11 @@ class Report:
             "median_latency": float(middle),
             "largest_pair_latency": float(values.max()),
             "latency_spread": 100 * float(high - low) / float(middle),
-            "faults": float(sum(found.confirmed for found in self.findings)),
+            "faults": float(len(faults(self.findings))),
         }
 
-    def notes(self) -> list[dict[str, Any]]:
-        """Return the findings, the groups and the slowest pair as plain data, each with a ``text``."""
+    def all_findings(self) -> list[Finding]:
+        """Return the findings, and notes of the slowest pair and the groups."""
         hosts = self.output.hosts
         pair = np.unravel_index(int(np.nanargmax(self.latency_us)), self.latency_us.shape)
         one, other = sorted(int(rank) for rank in pair)
@@ -150,18 +118,12 @@ class Report:
                 f"{len(members)} groups of nodes nearer to each other than {self.border_us:.2f} us, each of "
                 f"{min(map(len, members))} to {max(map(len, members))} nodes"
             )
-        slowest = f"{name_of(hosts, one)} and {name_of(hosts, other)}, {largest:.2f} us"
+        slowest = f"the pair with the largest latency is {name_of(hosts, one)} and {name_of(hosts, other)}, "
+        ends = [hosts[one], hosts[other]]
         return [
-            *(finding.as_dict() for finding in self.findings),
-            self.limits.note(),
-            {
-                "kind": "slowest pair",
-                "ranks": [one, other],
-                "hosts": [hosts[one], hosts[other]],
-                "latency_us": largest,
-                "text": f"the pair with the largest latency is {slowest}",
-            },
-            {"kind": "groups", "border_us": self.border_us, "members": members, "text": text},
+            *self.findings,
+            note("slowest pair", f"{slowest}{largest:.2f} us", hosts=ends, ranks=[one, other], latency_us=largest),
+            note("groups", text, border_us=self.border_us, members=members),
         ]
 
 
@@ -185,8 +147,8 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
             f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
             "certain; measure on idle nodes, one process on each"
         )
-        finding = Finding("noise", (), (), 0.0, confirmed=False, text=text)
-        return Report(output, typical, noise, None, groups.find(typical, None), (finding,), Limits(None, None))
+        finding = Finding(kind="noise", severity=Severity.SUSPECT, text=text)
+        return Report(output, typical, noise, None, groups.find(typical, None), (finding,), _NO_LIMITS)
     # What disturbs a measurement makes it slower: the least of several is the path's own.
     whole, *halves = (_center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2]))
     near = _nearness(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
@@ -274,7 +236,9 @@ def _center(measurements: Array, center: Callable[..., Any]) -> Array:
     return found
 
 
-def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: bool) -> tuple[list[Finding], Limits]:
+def _slow(
+    hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: bool
+) -> tuple[list[Finding], dict[str, float | None]]:
     """Return the nodes and pairs that are farther than those like them, and the smallest that would have been named.
 
     :param near: without levels a node that is alone behind a switch is no different from a slow one, as long as that
@@ -282,7 +246,7 @@ def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: b
     :param sure: whether pairs were measured more than once.
     """
     if len(hosts) < 4:
-        return [], Limits(None, None)  # nothing to compare with
+        return [], _NO_LIMITS  # nothing to compare with
     effect, rest = _effects(latency_us, near.group)
     whole = effect + _of_groups(latency_us, effect, near.group)
     # Kinds of nodes that are closer than half of the least fault could not be blamed for it.
@@ -313,7 +277,8 @@ def _slow(hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: b
     error_us = CERTAIN * OF_LEAST * near.error_us
     of_pair = OF_EFFECT * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
     # The effect of a node is the median of what its pairs have in common.
-    return found, Limits(OF_EFFECT * least_us + OF_EFFECT * 2 * error_us / float(np.sqrt(len(hosts) - 1)), of_pair)
+    of_node = OF_EFFECT * least_us + OF_EFFECT * 2 * error_us / float(np.sqrt(len(hosts) - 1))
+    return found, {"node_us": of_node, "pair_us": of_pair}
 
 
 def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> Finding:
@@ -328,7 +293,7 @@ def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> F
         f"{len(kinds[0])} of {count_text(len(hosts), 'node')} are alike, and {others}: alike among themselves; they "
         "are not faults unless they should be equal"
     )
-    return Finding("kinds", (), (), 0.0, confirmed=False, text=text)
+    return note("node classes", text)
 
 
 def _detour(excess_us: Mapping[tuple[int, int], float], hosts: tuple[str, ...], *, sure: bool) -> Finding:
@@ -458,5 +423,13 @@ def _finding(
     kind: str, ranks: tuple[int, ...], hosts: tuple[str, ...], excess_us: float, text: str, *, sure: bool
 ) -> Finding:
     text += "; confirmed by a second measurement" if sure else "; not confirmed by a second measurement"
-    of_ranks = tuple(hosts[rank] for rank in ranks)
-    return Finding(kind if sure else "not repeated", ranks, of_ranks, excess_us, sure, text)
+    return Finding(
+        kind=kind,
+        severity=Severity.FAULT if sure else Severity.SUSPECT,
+        text=text,
+        part=" and ".join(f"node {name_of(hosts, rank)}" for rank in ranks),
+        hosts=tuple(hosts[rank] for rank in ranks),
+        size=excess_us or None,
+        size_unit="us",
+        data={"ranks": list(ranks)},
+    )

@@ -16,6 +16,7 @@ from fabric_checks.core.finding import Finding
 from fabric_checks.core.levels import VET
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
+from fabric_checks.diagnosis import limits
 from fabric_checks.nightly.running import supervised
 from fabric_checks.nightly.sight import FEWEST_NODES
 from fabric_checks.nightly.vetting.planning import Group, Outcome
@@ -68,8 +69,8 @@ class Jobs:
 
     def _command(self, session: str, group: Group) -> tuple[list[str], dict[str, str]]:
         """Return the command of a job, and its variables of the environment."""
-        limits = {"time_limit": self.limit_minutes, "max_pending_time": self.wait_minutes}
-        bounds = [word for name, minutes in limits.items() for word in ("-S", f"{name}={max(1, round(60 * minutes))}s")]
+        most = {"time_limit": self.limit_minutes, "max_pending_time": self.wait_minutes}
+        bounds = [word for name, minutes in most.items() for word in ("-S", f"{name}={max(1, round(60 * minutes))}s")]
         case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", *bounds]
         line = ["reframe", "-c", str(ROOT / "checks"), "--system", self.partition, *case, *self.options, "-r"]
         nodes = ",".join(group)
@@ -98,7 +99,9 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     record = session.records[0]
     faulty = {} if passed else {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
     waited = not passed and not faulty and never_began(record)
-    return _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record), waited=waited), findings_of(record))
+    blamed = _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record), waited=waited), findings_of(record))
+    seen = [limits.text(known)] if (known := record.get("limits")) else []
+    return replace(blamed, notes=(*blamed.notes, *seen))
 
 
 #: A job has to be able to name a node that has lost so much of its rate.
@@ -107,22 +110,22 @@ LEAST_SIGHT = 0.5
 
 def _unsure(record: Mapping[str, Any]) -> str:
     """Return why a run does not show which nodes are slow; nothing if it does."""
-    found = {each.get("kind"): each for each in record["findings"] or ()}
-    node = found.get("limits", {}).get("node", 0.0)
+    noise = next((one_line(each.text) for each in findings_of(record) if each.kind == "noise"), "")
+    node = (record.get("limits") or {}).get("node", 0.0)
     if isinstance(node, float):
         is_unsure, least = node > LEAST_SIGHT, f"only a node slower by {100 * node:.0f} % would have been named"
     else:
-        is_unsure, least = "noise" in found or record["nodes"] >= FEWEST_NODES, "no node would have been named"
-    return one_line(found["noise"]["text"] if "noise" in found else least) if is_unsure else ""
+        is_unsure, least = bool(noise) or record["nodes"] >= FEWEST_NODES, "no node would have been named"
+    return (noise or least) if is_unsure else ""
 
 
 def _blamed(outcome: Outcome, findings: Iterable[Finding]) -> Outcome:
-    """Return an outcome with slow nodes, slow paths, and the smallest faults that the run would have seen."""
+    """Return an outcome with slow nodes, slow paths, and what made it unsure."""
     slow: dict[str, str] = {}
     paths, notes = [], []
     for found in findings:
         hosts, text = found.hosts, one_line(found.text)
-        if found.kind in ("limits", "noise"):
+        if found.kind == "noise":
             notes.append(text)
         elif found.is_fault and len(hosts) == 1:
             slow[hosts[0]] = f"{slow[hosts[0]]}; {text}" if hosts[0] in slow else text

@@ -225,7 +225,8 @@ def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> 
         ),
         (
             f"{_origin(median)}: {found.output.pairs} pairs a round.",
-            *(clean(": ".join((note["text"], *note.get("details", ())))) for note in found.notes()),
+            *(clean(": ".join((each.text, *each.details))) for each in found.all_findings()),
+            clean(found.limits_text),
         ),
     )
 
@@ -267,6 +268,7 @@ def _latencies(key: str, name: str, median: Value, folders: Sequence[Path]) -> P
         (Table(f"{key}-data", f"Nodes of {name}", "node", columns, rows),),
         (
             f"{_origin(median)}.",
-            *(clean(": ".join((note["text"], *note.get("details", ())))) for note in found.notes()),
+            *(clean(": ".join((each.text, *each.details))) for each in found.all_findings()),
+            clean(found.limits_text),
         ),
     )

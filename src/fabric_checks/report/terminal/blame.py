@@ -7,15 +7,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError
+from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import count_text, names_text, one_line, value_text
 from fabric_checks.diagnosis.cross_section import evaluation
 from fabric_checks.diagnosis.cross_section.metrics import METRICS, OF_SWITCHES
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
+from fabric_checks.diagnosis.finding import not_measured, note
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.diagnosis.latency_map.metrics import METRICS as OF_LATENCY
 from fabric_checks.matrices import again, formats, joining
@@ -56,16 +57,17 @@ class Judged:
         return tuple(metric for metric in of_kind if metric.name in self.report.metrics())
 
     @property
-    def notes(self) -> list[dict[str, Any]]:
-        """What was found, as plain data, each with a ``text``."""
-        found = self.report.notes()
+    def findings(self) -> list[Finding]:
+        """What was found, faults first, then what is worth a look and what was measured."""
+        found = list(self.report.all_findings())
         if self.unexplained:
             text = f"far below the rate of others: {count_text(self.unexplained, 'pair')}; what is slow is not certain"
-            found.insert(0, {"kind": "suspects", "text": f"{text}, measure again"})
+            suspects = Finding(kind="suspects", severity=Severity.SUSPECT, text=f"{text}, measure again")
+            found.insert(0, suspects)
         elif not self.report.findings:
-            found.append({"kind": "nothing", "text": "nothing stands out in what was measured"})
+            found.append(note("nothing", "nothing stands out in what was measured"))
         if isinstance(self.report, latency.Report):
-            found += [{"kind": "not measured", "text": f"not measured: {line}"} for line in self.run.cannot_tell]
+            found += not_measured(self.run.cannot_tell)
         return found
 
 
@@ -125,9 +127,10 @@ def as_lines(judged: Sequence[Judged], file: str) -> list[str]:
         for metric in found.declared:
             unit = "" if metric.unit == "1" else metric.unit
             lines.append(f"  {metric.name:30} {value_text(values[metric.name]):>10} {unit}".rstrip())
-        for note in found.notes:
-            lines.append(f"  {one_line(note['text'])}")
-            lines += [f"    {one_line(line)}" for line in note.get("details", ())]
+        for each in found.findings:
+            lines.append(f"  {one_line(each.text)}")
+            lines += [f"    {one_line(line)}" for line in each.details]
+        lines.append(f"  {found.report.limits_text}")
         if found.run.table and (pairs := found.measure_next):
             names = names_text([f"{one} to {other}" for one, other in pairs], _MOST)
             lines.append(f"  measure next, twice at least and one pair after the other: {one_line(names)}")
@@ -157,7 +160,11 @@ def as_json(judged: Sequence[Judged], refused: Sequence[str]) -> str:
     runs: dict[str, object] = {}
     for found in judged:
         label = ", ".join(found.run.files)
-        of_run: dict[str, object] = {"metrics": found.report.metrics(), "notes": found.notes}
+        of_run: dict[str, object] = {
+            "metrics": found.report.metrics(),
+            "findings": [each.as_dict() for each in found.findings],
+            "limits": dict(found.report.limits),
+        }
         if found.run.table:
             of_run["measure_next"] = [[list(end) for end in pair] for pair in found.measure_next]
         runs[label if label not in runs else f"{label}: {found.title}"] = of_run

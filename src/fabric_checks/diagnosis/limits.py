@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run would have found: by part the smallest fault, None where it would have found none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: By part (``node``, ``pair``, ``cable``, ``leaf``) the smallest loss of bandwidth, as a share; with ``_us`` that of
+#: latency, in microseconds. None where none would have been found.
+Limits = Mapping[str, "float | None"]
+
+#: A pair that was not scanned is not known at all; of a leaf it is the bandwidth to the other switches.
+_PARTS = {"pair": "scanned pair", "leaf": "leaf's uplinks together"}
+
+
+def text(limits: Limits, *, further: bool = False) -> str:
+    """Return the limits as a sentence.
+
+    :param further: whether faults were found: these may hide others, so that it is said of further ones.
+    """
+    any_ = "any other" if further else "any"
+    known = [f"{any_} {_fault(part, size)}" for part, size in limits.items() if size is not None]
+    if not known:
+        return "no slow node or pair would have been found, however slow"
+    *first, last = known
+    return f"{' and '.join([', '.join(first), last]) if first else last} would have been found, if slow throughout"
+
+
+def _fault(quantity: str, size: float) -> str:
+    part = quantity.removesuffix("_us")
+    how = f"farther by {size:.2f} us" if quantity.endswith("_us") else f"slower by {100 * size:.0f} %"
+    return f"{_PARTS.get(part, part)} {how} or more"
