@@ -13,18 +13,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from fabric_checks.core import yaml_file
+from fabric_checks.core import schema
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.paths import ROOT
-from fabric_offers import schema
+from fabric_checks.core.schema import Pattern, Text, option, rules
 
-#: What the buyer's file may have.
-SCHEMA = ROOT / "config" / "offers.json"
 PRICE = "price"
 #: Fields of records that a ranking needs.
 FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
@@ -33,30 +30,81 @@ DRAWS = 10_000
 _SEED = 20260101
 
 
-@dataclass(frozen=True)
+Weight = Annotated[float, rules(minimum=0, maximum=1e30)]
+Bound = Annotated[float, rules(minimum=-1e30, maximum=1e30)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """A criterion that offers are compared by.
+    """A criterion that offers are compared by."""
 
-    :param patterns: regular expressions by field; :param parameters: values by name, as text.
-    :param at_least: and :param at_most: the requirement, in the metric's unit.
-    """
+    name: Text = option("its name; 'price' is reserved for the price", ...)
+    weight: Weight = option("how much it counts", 0.0)
+    check: Pattern = option("a regular expression that matches in full", ...)
+    metric: Pattern = option("a regular expression that matches in full", ...)
+    layout: Pattern = option("a regular expression that matches in full", "")
+    parameters: Mapping[str, Annotated[str, rules(type=("string", "number", "boolean"))]] = option("by name", make=dict)
+    at_least: Bound | None = option("the requirement, in the metric's unit")
+    at_most: Bound | None = option("the requirement, in the metric's unit")
 
-    name: str
-    weight: float
-    patterns: Mapping[str, str]
-    parameters: Mapping[str, str]
-    at_least: float | None = None
-    at_most: float | None = None
+    @property
+    def patterns(self) -> dict[str, str]:
+        """Return the regular expressions by field of records."""
+        return {name: found for name in ("check", "metric", "layout") if (found := getattr(self, name))}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class PriceWeight:
+    """How much the price counts."""
+
+    weight: Weight = option("how much it counts", ...)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priced:
+    """What is known of an offer."""
+
+    price: Weight | dict[str, Weight] | None = option("its price, or those of its parts")
+
+    @property
+    def total(self) -> float | None:
+        """The price, the sum of its parts."""
+        return sum(self.price.values()) if isinstance(self.price, dict) else self.price
+
+    def __post_init__(self) -> None:
+        """Refuse a price that cannot be compared."""
+        if self.total is not None and self.total <= 0:
+            raise ValueError("a price must be above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The buyer's file: the criteria, the weight of the price, its currency, and the prices by label."""
+    """The buyer's file; docs/offers.yaml is an example."""
 
-    criteria: tuple[Criterion, ...]
-    price_weight: float
-    currency: str
-    prices: Mapping[str, float]
+    currency: str = option("of the prices", "")
+    criteria: tuple[Criterion, ...] = option("what decides", ...)
+    price: PriceWeight = option("how much the price counts", make=lambda: PriceWeight(weight=0.0))
+    offers: Mapping[str, Priced] = option("by label", make=dict)
+
+    @property
+    def price_weight(self) -> float:
+        """The weight of the price."""
+        return self.price.weight
+
+    @property
+    def prices(self) -> dict[str, float]:
+        """The prices by label."""
+        return {label: total for label, each in self.offers.items() if (total := each.total) is not None}
+
+    def __post_init__(self) -> None:
+        """Refuse criteria by which nothing can be decided."""
+        names = [each.name for each in self.criteria]
+        if not names or len(set(names)) < len(names) or PRICE in names:
+            raise ValueError(
+                "there must be at least one criterion, and each needs its own name; 'price' is reserved for the price"
+            )
+        if self.price_weight + sum(each.weight for each in self.criteria) <= 0:
+            raise ValueError("all weights are 0, so nothing decides")
 
 
 @dataclass
@@ -94,41 +142,12 @@ class Ranking:
 def read(path: Path) -> Rules:
     """Read the buyer's file.
 
-    :raises RecordError: with file and cause, if it cannot be used.
+    :raises RecordError: with file, place and cause, if it cannot be used.
     """
     try:
-        given = yaml_file.load(path)
-        schema.require(SCHEMA, given, "file")
-        prices = {str(label): _sum(each[PRICE]) for label, each in given.get("offers", {}).items() if PRICE in each}
-    except yaml_file.YamlError as error:
-        raise RecordError(str(error)) from None
-    except ValueError as error:
-        raise RecordError(f"{path}: {error}; docs/offers.yaml shows the form") from None
-    criteria = tuple(map(_criterion, given["criteria"]))
-    weight = float(given.get(PRICE, {"weight": 0})["weight"])
-    names = [each.name for each in criteria]
-    if not criteria or len(set(names)) < len(names) or PRICE in names:
-        raise RecordError(
-            f"{path}: there must be at least one criterion, and each needs its own name; 'price' is reserved for the "
-            "price"
-        )
-    if weight + sum(each.weight for each in criteria) <= 0:
-        raise RecordError(f"{path}: all weights are 0, so nothing decides")
-    return Rules(criteria, weight, str(given.get("currency", "")), prices)
-
-
-def _criterion(given: Mapping[str, Any]) -> Criterion:
-    patterns = {name: str(given[name]) for name in ("check", "metric", "layout") if name in given}
-    bounds = {name: float(given[name]) for name in ("at_least", "at_most") if name in given}
-    parameters = {str(name): str(value) for name, value in given.get("parameters", {}).items()}
-    return Criterion(str(given["name"]), float(given.get("weight", 0)), patterns, parameters, **bounds)
-
-
-def _sum(given: Any) -> float:
-    total = float(sum(given.values()) if isinstance(given, dict) else given)
-    if total <= 0:
-        raise ValueError("a price must be above 0")
-    return total
+        return schema.read(path, Rules)
+    except schema.SchemaError as error:
+        raise RecordError(f"{error}; docs/offers.yaml shows the form") from None
 
 
 def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:

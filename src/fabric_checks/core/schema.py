@@ -173,10 +173,10 @@ def _validator(kind: Any) -> Any:
     return _Validator(json_schema(kind), format_checker=FormatChecker(("date", "regex")))
 
 
-def convert(data: Any, kind: type[T], place: object, lines: Mapping[Keys, int] | None = None) -> T:
+def convert(data: Any, kind: type[T], place: object, lines: Callable[[], Mapping[Keys, int]] = dict) -> T:
     """Return an instance of a type.
 
-    :param place: where the data stands, such as a file. :param lines: the lines of keys in it.
+    :param place: where the data stands, such as a file. :param lines: returns the lines of keys in it.
     :raises SchemaError: with the first fault, and how many more there are.
     """
     plain = _plain(data)
@@ -187,7 +187,8 @@ def convert(data: Any, kind: type[T], place: object, lines: Mapping[Keys, int] |
     except _Refused as error:
         found = [(error.keys, str(error))]
     (keys, text), more = found[0], len(found) - 1
-    line = next((lines[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in lines), 0) if lines else 0
+    known = lines()
+    line = next((known[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in known), 0)
     where = ": ".join(map(str, (f"{place}:{line}" if line else place, *keys)))
     raise SchemaError(f"{where}{'' if text.startswith(' ') else ': '}{text}{f' (and {more} more)' if more else ''}")
 
@@ -201,10 +202,7 @@ def read(path: Path, kind: type[T]) -> T:
         content = yaml_file.load(path)
     except yaml_file.YamlError as error:
         raise SchemaError(str(error)) from None
-    try:
-        return convert(content, kind, path)
-    except SchemaError:  # lines are for messages only
-        return convert(content, kind, path, yaml_file.lines(path))
+    return convert(content, kind, path, lambda: yaml_file.lines(path))
 
 
 def faults(data: Any, kind: type) -> Iterator[tuple[Keys, str]]:

@@ -9,26 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from jsonschema import Draft7Validator
-
-from fabric_checks.core import files, yaml_file
+from fabric_checks.core import files, schema, yaml_file
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.paths import ROOT
+from fabric_checks.core.schema import Pattern, Text, option, rules
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import FIELDS
-from fabric_offers import schema
 from fabric_offers.acceptance import sequential
 from fabric_offers.acceptance.sequential import Design, Model
 
-#: What a file of clauses may have.
-SCHEMA = ROOT / "config" / "clauses" / "schema.json"
 _SHOWN = "docs/clauses.md lists the keys"
 #: A unit that is missing, or a run that failed, counts as the worst that it can be.
 BAD = "bad"
@@ -36,72 +30,183 @@ LINE_RATE, MEDIAN = "line rate", "median"
 #: The fields by which records are chosen, and what another series may have instead.
 SELECTING = ("system", "partition", "environ", "check", "layout", "metric", "parameters")
 
+Worst = Literal["bad", "excluded"]
+Risk = Annotated[float, rules(minimum=1e-4, maximum=0.4)]
+Bound = Annotated[float, rules(minimum=-1e15, maximum=1e15)]
+Share = Annotated[float, rules(minimum=0, maximum=1)]
+Loss = Annotated[float, rules(minimum=0.001, maximum=1)]
+Hundreds = Annotated[int, rules(minimum=1, maximum=1000)]
+Tens = Annotated[int, rules(minimum=1, maximum=100)]
+Rate = Annotated[float, rules(minimum=1e-3, maximum=1e9)]
+Spread = Annotated[float, rules(minimum=1e-6, maximum=10)]
+Kinds = Literal[
+    "port", "rail", "host", "wire", "gpu", "sender", "receiver", "node", "pair", "cable", "uplink", "switch", "group"
+]  # fmt: skip
+
 
 class ClauseError(RecordError):
     """A clause that cannot be used: file, clause, cause and remedy in one line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Valid:
-    """Hold the conditions of a valid run; one that the clause does not state is not checked.
+    """The conditions of a valid run; one that the clause does not state is not checked."""
 
-    :param quiet: whether no other processes may have taken cores from the ranks of the first node.
-    :param binding: of ranks to cores, as records have it. :param versions: regular expressions by field of the record.
-    :param one: fields of which all runs must have the same value, such as ``mpi``.
-    :param blind_from: the loss of a node, as a share, that the run itself must have been able to name.
-    :param transport: whether the ports must have counted what the program moved.
-    """
+    quiet: bool = option("no other processes may have taken cores from the ranks of the first node", False)
+    binding: Text = option("of ranks to cores, as records have it", "")
+    versions: Mapping[str, Pattern] = option("regular expressions by field of the record", make=dict)
+    one: tuple[Text, ...] = option("fields of which all runs must have the same value, such as mpi", ())
+    blind_from: Loss = option("the loss of a node, as a share, that the run itself must have been able to name", 0.0)
+    transport: bool = option("the ports must have counted what the program moved", False)
 
-    quiet: bool = False
-    binding: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    one: tuple[str, ...] = ()
-    blind_from: float = 0.0
-    transport: bool = False
+    def __post_init__(self) -> None:
+        """Refuse fields that no record has."""
+        for name in (*self.one, *self.versions):
+            if name not in FIELDS:
+                raise ValueError(f"records have no field {name!r}; {schema.near(name, FIELDS)}")
 
 
-@dataclass(frozen=True)
-class Clause:
-    """One clause. The keys of the file are its fields.
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The fields by which records are chosen."""
 
-    :param select: regular expressions by field of records, and ``parameters``, values by name.
-    :param of: what values are divided by: nothing, the line rate, the median of the run, a number, or another series.
-    :param of_value: that number; :param of_source: where it is written; :param of_select: the fields of that series.
-    :param share: of a quantile: which share of the runs, nodes or pairs reaches the value.
-    :param at_least, at_most: of a share: what a unit has to reach.
-    :param free_of: of a share instead: the kinds of faults that no finding of a run may name for certain.
-    """
+    partition: Pattern = option("a regular expression that matches in full", "")
+    environ: Pattern = option("a regular expression that matches in full", "")
+    check: Pattern = option("a regular expression that matches in full", "")
+    layout: Pattern = option("a regular expression that matches in full", "")
+    metric: Pattern = option("a regular expression that matches in full", "")
+    parameters: Mapping[str, Text] = option("of the check, as in {pattern: shift}", make=dict)
 
-    name: str
-    text: str
-    select: Mapping[str, Any]
-    over: str
-    quantity: str
-    good: float
-    bad: float
-    seller: float
-    buyer: float
-    unit: str
-    most: int
-    least: int
-    correlation: float
-    sessions: int
-    runs: int
-    missing: str
-    failed: str
-    most_excluded: int
-    valid: Valid
-    spread: float = 0.0
-    length: float = 0.0
-    share: float = 0.5
-    of: str = ""
-    of_value: float = 0.0
-    of_source: str = ""
-    of_select: Mapping[str, Any] = field(default_factory=dict)
-    line_rate_MBps: float = 0.0
-    at_least: float | None = None
-    at_most: float | None = None
-    free_of: tuple[str, ...] = ()
+    @property
+    def select(self) -> dict[str, Any]:
+        """Return what is chosen by, of :data:`SELECTING`."""
+        return {name: found for name in SELECTING if (found := getattr(self, name, None))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Of(Selection):
+    """What values are divided by: a number with its source, or another series of the same session."""
+
+    system: Pattern = option("a regular expression that matches in full", "")
+    value: Annotated[float, rules(minimum=1e-12, maximum=1e15)] | None = option("that number")
+    source: Text = option("where it is written", "")
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither or both."""
+        if bool(self.select) == (self.value is not None) or (self.source and self.value is None):
+            raise ValueError("a value with its source, or the fields of another series is expected")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared(Selection):
+    """The keys that a clause or the top of its file may have."""
+
+    unit: Literal["day", "session"] = option("what one number is made of", "day")
+    sessions: Tens = option("how many sessions a unit has; the first ones count", 1)
+    runs: Hundreds = option("how many runs (passes) a session has; the first ones count", 1)
+    most: Hundreds = option("units that the clause allows", 0)
+    least: Tens = option("units before which nothing is decided", 3)
+    correlation: Annotated[float, rules(minimum=0, maximum=0.9)] = option("of a unit with the one before", 0.3)
+    spread: Spread = option("how far a unit's value is from a machine's usual one, as a share", 0.0)
+    risks: dict[Literal["seller", "buyer"], Risk] = option("a good machine is refused, a bad one accepted", make=dict)
+    missing: Worst = option("what a day without a session, or with fewer runs, counts", BAD)
+    failed: Worst = option("what a run without a value counts", BAD)
+    most_excluded: Annotated[int, rules(minimum=0, maximum=1000)] = option("units that may be invalid", 3)
+    line_rate_MBps: Rate = option("of a node, as offered; else that of a link by the system's file", 0.0)
+    valid: Valid = option("what makes a run count", make=Valid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clause(Shared):
+    """One clause. The keys of the file are its fields."""
+
+    name: Text = option("its name", ...)
+    text: Annotated[str, rules(type=("string", "number"))] = option("the wording of the contract", "")
+    check: Pattern = option("a regular expression that matches in full", ...)
+    over: Literal["runs", "nodes", "pairs"] = option("values of a metric, or bandwidths of Rotate's pairs", "runs")
+    quantity: Literal["median", "slowest", "quantile", "share", "drift"] = option("what is judged of them", "median")
+    share: Share | None = option("of a quantile: which share of the runs, nodes or pairs reaches the value")
+    length: Annotated[float, rules(minimum=1, maximum=1e4)] = option("of a drift: over how many units it is", 0.0)
+    of: Literal["line rate", "median"] | Of | None = option("what values are divided by")
+    good: Bound = option("a machine that has this must be accepted", ...)
+    bad: Bound = option("a machine that has this must be refused", ...)
+    at_least: Bound | None = option("of a share: what a unit has to reach")
+    at_most: Bound | None = option("of a share: what a unit has to reach")
+    free_of: tuple[Kinds, ...] = option("of a share: the kinds of faults that a run may not name", ())
+
+    def __post_init__(self) -> None:
+        """Refuse keys that do not go together, and numbers that contradict each other."""
+        for rule in (self._missing, self._contradictions, self._unreachable):
+            for text, holds in rule().items():
+                if holds:
+                    raise ValueError(f"clause {quoted(self.name)}: {text}; {_SHOWN}")
+
+    def _missing(self) -> dict[str, bool]:
+        """Return what is missing, or goes with other keys, and whether that is so."""
+        runs, is_share = self.over == "runs", self.quantity == "share"
+        bounds = sum((self.at_least is not None, self.at_most is not None, bool(self.free_of)))
+        return {
+            "'most' is missing": not self.most,
+            "'metric' is missing": self.is_of_metric and not self.metric,
+            "over: nodes and over: pairs take median, slowest or quantile of the bandwidths of Rotate's pairs, and no "
+            "metric": not runs and (self.quantity in ("share", "drift") or bool(self.metric)),
+            "of: median is that of all nodes or pairs of a run; 'over' has to be one of these": (
+                runs and self.of == MEDIAN
+            ),
+            "'share' goes with quantity: quantile, which needs it": (
+                (self.share is None) == (self.quantity == "quantile")
+            ),
+            "'length' goes with quantity: drift, which needs it: over how many units the change is": (
+                bool(self.length) != (self.quantity == "drift")
+            ),
+            "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share, which needs it": bounds != is_share,
+            "'spread' is missing: how far a unit's value is from a machine's usual one, as a share": (
+                not is_share and not self.spread
+            ),
+        }
+
+    def _contradictions(self) -> dict[str, bool]:
+        """Return what is wrong with the bounds, and whether that is so."""
+        is_share = self.quantity == "share"
+        return {
+            "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": (
+                is_share and not 0 < self.bad <= self.good < 1
+            ),
+            f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; leave a "
+            "distance between a machine that must be accepted and one that must be refused": self.good == self.bad,
+            "a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05": (
+                self.quantity == "drift" and min(self.good, self.bad) <= -1
+            ),
+            f"least is {self.least}, but most is {self.most}": self.least > self.most,
+        }
+
+    def _unreachable(self) -> dict[str, bool]:
+        """Return which bounds no link carries, and whether that is so."""
+        runs, good, rate = self.over == "runs", self.good, self.line_rate_MBps
+        return {
+            f"good is {good:g} of the line rate, which no link carries; ask for at most 1, of both ways for 2": (
+                self.of == LINE_RATE and self.quantity != "share" and good > (2 if runs else 1)
+            ),
+            f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
+                bool(rate) and not runs and not self.of and good > rate
+            ),
+            f"layout {self.layout} has one node, and no pairs of nodes": not runs and self.layout.startswith("1x"),
+        }
+
+    @property
+    def divisor(self) -> Of | None:
+        """The number or the series that values are divided by, if it is one of these."""
+        return self.of if isinstance(self.of, Of) else None
+
+    @property
+    def seller(self) -> float:
+        """The risk that a good machine is refused."""
+        return self.risks.get("seller", 0.05)
+
+    @property
+    def buyer(self) -> float:
+        """The risk that a bad machine is accepted."""
+        return self.risks.get("buyer", 0.05)
 
     @property
     def is_of_metric(self) -> bool:
@@ -114,13 +219,19 @@ class Clause:
         return self.good > self.bad
 
     @property
+    def tested(self) -> tuple[float, float]:
+        """Good and bad as the test has them: of a drift their logarithms, which add up over units."""
+        return (math.log1p(self.good), math.log1p(self.bad)) if self.quantity == "drift" else (self.good, self.bad)
+
+    @property
     def model(self) -> Model:
         """The distribution that it is tested by."""
+        good, bad = self.tested
         if self.quantity == "share":
-            return Model(self.good, self.bad, correlation=self.correlation)
-        spread = self.spread if self.quantity == "drift" else self.spread * abs(self.good)
-        spread = max(spread, abs(self.good - self.bad) / sequential.FURTHEST)
-        return Model(self.good, self.bad, spread, self.correlation, self.quantity == "drift", self.length or 1.0)
+            return Model(good, bad, correlation=self.correlation)
+        spread = self.spread if self.quantity == "drift" else self.spread * abs(good)
+        spread = max(spread, abs(good - bad) / sequential.FURTHEST)
+        return Model(good, bad, spread, self.correlation, self.quantity == "drift", self.length or 1.0)
 
     @property
     def design(self) -> Design:
@@ -136,6 +247,27 @@ class Clause:
         return math.ceil(sequential.fixed_steps(self.model, self.seller, self.buyer) * self.model.scale - 1e-9)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClauseFile(Shared):
+    """The clauses of a contract."""
+
+    title: Text = option("of the document", ...)
+    source: Text = option("where the clauses come from", "")
+    parties: dict[Literal["seller", "buyer"], Text] = option("the two sides", make=dict)
+    system: Text = option("whose records count", ...)
+    period: dict[Literal["from", "to"], date] = option("days in UTC; all sessions that begin in it count", make=dict)
+    clauses: Annotated[tuple[Clause, ...], rules(minItems=1)] = option("the clauses, at least one", ...)
+
+    def __post_init__(self) -> None:
+        """Refuse names that are not one clause's alone, and a period without a day."""
+        names = [each.name for each in self.clauses]
+        if double := next((name for name in names if names.count(name) > 1), ""):
+            raise ValueError(f"two clauses are called {quoted(double)}; each needs a name of its own")
+        days = [self.period[end] for end in ("from", "to") if end in self.period]
+        if days != sorted(days):
+            raise ValueError(f"the period ends before it begins: {days[0]} to {days[-1]}; swap them")
+
+
 @dataclass(frozen=True)
 class Contract:
     """The clauses of a file.
@@ -147,7 +279,7 @@ class Contract:
     sha256: str
     title: str
     source: str
-    parties: Mapping[str, str]
+    parties: Mapping[Any, str]
     system: str
     since: date | None
     until: date | None
@@ -161,101 +293,47 @@ def read(path: Path) -> Contract:
     """
     try:
         top = yaml_file.load(path)
-        period = top.get("period") if isinstance(top, dict) else None
-        if isinstance(period, dict):
-            top["period"] = {key: str(day) for key, day in period.items()}
-        schema.require(SCHEMA, top, "file")
-    except yaml_file.YamlError as error:
+        found = schema.convert(_with_defaults(top), ClauseFile, path, lambda: yaml_file.lines(path))
+    except (yaml_file.YamlError, schema.SchemaError) as error:
         raise ClauseError(str(error)) from None
-    except ValueError as error:
-        raise ClauseError(f"{path}: {error}; {_SHOWN}") from None
-    days = top.get("period", {})
-    since, until = (date.fromisoformat(days[key]) if key in days else None for key in ("from", "to"))
-    clauses = tuple(_clause(path, number, each, top) for number, each in enumerate(top["clauses"], 1))
-    names = [each.name for each in clauses]
-    if double := next((name for name in names if names.count(name) > 1), ""):
-        raise ClauseError(f"{path}: two clauses are called {quoted(double)}; each needs a name of its own")
-    if since and until and since > until:
-        raise ClauseError(f"{path}: the period ends before it begins: {since} to {until}; swap them")
+    for clause in found.clauses:
+        _require_test(clause, path)
+    since, until = (found.period.get(end) for end in ("from", "to"))
     sha256 = hashlib.sha256(files.read_bytes(path)).hexdigest()
-    texts = (str(top["title"]), str(top.get("source", "")), top.get("parties", {}), str(top["system"]))
-    return Contract(path, sha256, *texts, since, until, clauses)
+    own = (found.title, found.source, found.parties, found.system)
+    return Contract(path, sha256, *own, since, until, found.clauses)
 
 
-def _clause(path: Path, number: int, own: Any, top: Mapping[str, Any]) -> Clause:
-    name = own.get("name") if isinstance(own, dict) else None
-    where = f"{path}: clause {quoted(str(name))}" if name else f"{path}: clause {number}"
-    try:
-        schema.require(SCHEMA, own, "clause")
-        definitions = schema.load(SCHEMA)["definitions"]
-        known = definitions["clause"]["properties"]
-        keys = {key: each["default"] for key, each in known.items() if "default" in each}
-        keys |= {key: each for key, each in top.items() if key in known} | own
-        for key, default in (("valid", {}), ("risks", {"seller": 0.05, "buyer": 0.05})):
-            keys[key] = {**default, **top.get(key, {}), **own.get(key, {})}
-        for rule in definitions["whole clause"]["allOf"]:
-            if not Draft7Validator(rule).is_valid(keys):
-                raise ValueError(rule["title"])
-        found = _built(keys, str(top["system"]))
-        _require_sound(found)
-    except ValueError as error:
-        raise ClauseError(f"{where}: {error}; {_SHOWN}") from None
-    asked = (found.model, found.seller, found.buyer)
-    if not sequential.design(*asked, found.most, found.least):
-        units = sequential.needed(*asked, found.least)
-        more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
-        raise ClauseError(
-            f"{where}: its risks, {100 * found.seller:g} % (seller) and {100 * found.buyer:g} % (buyer), between "
-            f"{number_text(found, found.good)} and {number_text(found, found.bad)} take {more} {found.unit}s, but most "
-            f"is {found.most}: allow as many, take good and bad further apart, or accept larger risks"
-        )
+def _with_defaults(top: Any) -> Any:
+    """Return the content of a file whose clauses have what the top of the file has for all."""
+    if not isinstance(top, dict) or not isinstance(top.get("clauses"), list):
+        return top
+    shared = {field.name: top[field.name] for field in fields(Shared) if field.name in top}
+    return top | {"clauses": [_merged(shared, each) if isinstance(each, dict) else each for each in top["clauses"]]}
+
+
+def _merged(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a clause; of risks and valid the members are defaults too."""
+    found = {**shared, **own}
+    for key in ("risks", "valid"):
+        if isinstance(shared.get(key), dict) and isinstance(own.get(key), dict):
+            found[key] = {**shared[key], **own[key]}
     return found
 
 
-def _built(keys: dict[str, Any], system: str) -> Clause:
-    of, valid = keys.pop("of", ""), Valid(**keys.pop("valid"))
-    if unknown := [name for name in (*valid.one, *valid.versions) if name not in FIELDS]:
-        raise ValueError(f"valid: records have no field {schema.near(unknown[0], FIELDS)}")
-    if keys["quantity"] == "drift":
-        if min(keys["good"], keys["bad"]) <= -1:
-            raise ValueError("a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05")
-        keys |= {key: math.log1p(keys[key]) for key in ("good", "bad")}
-    if isinstance(of, dict):
-        keys |= {"of_value": of.get("value", 0.0), "of_source": str(of.get("source", "")), "of_select": _selection(of)}
-        of = "value" if "value" in of else "series"
-    select = _selection(keys) | {"system": re.escape(system)}
-    rest = {key: each for key, each in keys.items() if key not in (*SELECTING, "risks")}
-    return Clause(**rest, **keys["risks"], select=select, valid=valid, of=of)
-
-
-def _selection(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields by which records are chosen, their values as text."""
-    found: dict[str, Any] = {key: str(keys[key]) for key in SELECTING if key in keys}
-    if "parameters" in found:
-        found["parameters"] = {str(name): str(value) for name, value in keys["parameters"].items()}
-    return found
-
-
-def _require_sound(clause: Clause) -> None:
-    """Raise ValueError for numbers that contradict each other, and for bounds beyond the line rate."""
-    runs, is_share, good = clause.over == "runs", clause.quantity == "share", clause.good
-    rate, layout = clause.line_rate_MBps, str(clause.select.get("layout", ""))
-    contradictions = {
-        f"good and bad are both {good:g}: no number of runs tells machines at one bound apart; leave a distance "
-        "between a machine that must be accepted and one that must be refused": good == clause.bad,
-        "'good' and 'bad' of a share have to be between 0 and 1, and good above bad": is_share and good < clause.bad,
-        f"least is {clause.least}, but most is {clause.most}": clause.least > clause.most,
-        f"good is {good:g} of the line rate, which no link carries; ask for at most 1, of both ways at once for 2": (
-            clause.of == LINE_RATE and not is_share and good > (2 if runs else 1)
-        ),
-        f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
-            bool(rate) and not runs and not clause.of and good > rate
-        ),
-        f"layout {layout} has one node, and no pairs of nodes": not runs and layout.startswith("1x"),
-    }
-    for text, holds in contradictions.items():
-        if holds:
-            raise ValueError(text)
+def _require_test(clause: Clause, path: Path) -> None:
+    """Raise :class:`ClauseError` for a clause whose risks no test within its units has."""
+    asked = (clause.model, clause.seller, clause.buyer)
+    if sequential.design(*asked, clause.most, clause.least):
+        return
+    units = sequential.needed(*asked, clause.least)
+    more = f"more than {sequential.MOST_UNITS}" if units is None else str(units)
+    good, bad = (number_text(clause, bound) for bound in clause.tested)
+    raise ClauseError(
+        f"{path}: clause {quoted(clause.name)}: its risks, {100 * clause.seller:g} % (seller) and "
+        f"{100 * clause.buyer:g} % (buyer), between {good} and {bad} take {more} {clause.unit}s, but most is "
+        f"{clause.most}: allow as many, take good and bad further apart, or accept larger risks; {_SHOWN}"
+    )
 
 
 def number_text(clause: Clause, value: float, unit: str = "") -> str:

@@ -32,15 +32,14 @@ _BLANK = "_" * 16
 def bounds_text(clause: Clause, unit: str = "") -> str:
     """Return what a clause asks for, in words."""
     way = "at least" if clause.good > clause.bad else "at most"
-    good, bad = (number_text(clause, bound, unit) for bound in (clause.good, clause.bad))
+    good, bad = (number_text(clause, bound, unit) for bound in clause.tested)
     return f"{way} {good}; {bad} is refused"
 
 
 def quantity_text(clause: Clause) -> str:
     """Return the quantity of a clause in words, as in ``99.5 % of pairs reach, of the line rate``."""
-    of = {"": "", "value": f", of {clause.of_value:g} ({clause.of_source})", "series": ", of another series"}
     if clause.quantity == "quantile":
-        words = f"what {100 * clause.share:g} % of {clause.over} reach"
+        words = f"what {100 * (clause.share or 0):g} % of {clause.over} reach"
     elif clause.quantity == "share":
         bounds = (("at least", clause.at_least), ("at most", clause.at_most))
         texts = [f"with {way} {bound:g}" for way, bound in bounds if bound is not None]
@@ -51,7 +50,15 @@ def quantity_text(clause: Clause) -> str:
         words = f"the slowest of {clause.over}"
     else:
         words = f"{clause.quantity} of {clause.over}"
-    return f"{words}{of.get(clause.of, f', of the {clause.of}')}"
+    return f"{words}{_of_text(clause)}"
+
+
+def _of_text(clause: Clause) -> str:
+    if clause.divisor is None:
+        return f", of the {clause.of}" if clause.of else ""
+    if clause.divisor.value is None:
+        return ", of another series"
+    return f", of {clause.divisor.value:g} ({clause.divisor.source})"
 
 
 def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger, code: str) -> str:

@@ -91,11 +91,19 @@ class _Observation:
         self.used: list[Record] = []
         self.first: dict[str, Any] = {}
         since, until = contract.since or date.min, contract.until or date.max
-        fitting = [each for each in records if matches(each, clause.select, metric=clause.is_of_metric)]
+        own = [each for each in records if each["system"] == contract.system]
+        fitting = [each for each in own if matches(each, clause.select, metric=clause.is_of_metric)]
         self.chosen = [each for each in fitting if since <= _day(each) <= until]
         self._require_one(self.chosen, clause.is_of_metric)
-        series = {**clause.select, **clause.of_select} if clause.of == "series" else None
-        self.series = [each for each in records if series and each["metric"] is not None and matches(each, series)]
+        self.series = self._series(records)
+
+    def _series(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records of the series that values are divided by, if it is one."""
+        of = self.clause.divisor
+        if of is None or of.value:
+            return []
+        select = {"system": re.escape(self.contract.system), **self.clause.select, **of.select}
+        return [each for each in records if each["metric"] is not None and matches(each, select)]
 
     def _require_one(self, records: Sequence[Record], by_metric: bool) -> None:
         cases = sorted({case_name(each) for each in records})
@@ -200,7 +208,7 @@ class _Observation:
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
         if self.clause.quantity in ("slowest", "quantile"):
-            share = 1.0 if self.clause.quantity == "slowest" else self.clause.share
+            share = 1.0 if self.clause.quantity == "slowest" else self.clause.share or 0.0
             best_first = sorted(numbers, reverse=self.clause.larger_is_better)
             return best_first[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]
         return float(np.median(numbers))
@@ -225,12 +233,11 @@ class _Observation:
             return float(rate)
         if of == MEDIAN:
             return float(np.median(values))
-        if of != "series":
-            return self.clause.of_value or 1.0
+        other = self.clause.divisor
+        if other is None or other.value:
+            return (other and other.value) or 1.0
         if not self.series:
-            raise ClauseError(
-                f"{self.where}: there are no records of {dict(self.clause.of_select)}, which it compares with"
-            )
+            raise ClauseError(f"{self.where}: there are no records of {other.select}, which it compares with")
         self._require_one(self.series, by_metric=True)
         together = [each["value"] for each in self.series if each["session"] == record["session"]]
         return float(np.median(together or [each["value"] for each in self.series]))

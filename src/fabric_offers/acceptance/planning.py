@@ -32,7 +32,8 @@ def rows(contract: Contract, records: Sequence[Record], measured: Mapping[str, C
 
     :param records: of earlier runs, which have the durations. :param measured: the case of each clause, if known.
     """
-    return [_row(clause, records, measured.get(clause.name)) for clause in contract.clauses]
+    own = [each for each in records if each["system"] == contract.system]
+    return [_row(clause, own, measured.get(clause.name)) for clause in contract.clauses]
 
 
 def cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -109,7 +110,7 @@ def _require_reachable(where: str, clause: Clause, case: Case) -> None:
     """Raise :class:`ClauseError` for a bound beyond the line rate of all nodes, or of one for a pair."""
     metric = next((each for each in case.metrics if re.fullmatch(clause.select.get("metric", "$"), each.name)), None)
     rate = clause.line_rate_MBps or (case.extras.link_MBps or 0) * case.extras.nics
-    by = {"": 1.0, "value": clause.of_value, LINE_RATE: rate}.get(clause.of)
+    by = clause.divisor.value if clause.divisor else {"": 1.0, LINE_RATE: rate}.get(str(clause.of or ""))
     is_rate = clause.over != "runs" or (metric is not None and metric.unit == line_rate.UNIT)
     if by is None or not rate or not is_rate or clause.quantity in ("share", "drift"):
         return

@@ -2,7 +2,6 @@
 """Clauses as they are written, and each fault of one with its sentence."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -34,7 +33,7 @@ def fault(tmp_path, *each, **top):
         clauses.read(write(tmp_path, *each, **top))
     text = str(caught.value)
     assert "\n" not in text and text.startswith(str(tmp_path / "c.yaml"))
-    return text.partition("c.yaml: ")[2]
+    return text
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -51,46 +50,46 @@ def test_keys_at_the_top_are_those_of_every_clause(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("given", "words"),
     [
-        ({}, "median of runs"),
-        ({"quantity": "slowest"}, "the slowest of runs"),
-        ({"quantity": "quantile", "share": 0.995, "over": "pairs"}, "what 99.5 % of pairs reach"),
-        ({"quantity": "share", "at_least": 5.0, "unit": "node"}, "share of nodes with at least 5"),
-        ({"quantity": "share", "at_most": 5.0, "unit": "run"}, "share of runs with at most 5"),
-        ({"quantity": "share", "free_of": ("port",), "unit": "run"}, "share of runs without a fault of port"),
-        ({"quantity": "drift", "length": 14.0, "unit": "day"}, "change over 14 days"),
-        ({"of": "line rate"}, "median of runs, of the line rate"),
-        ({"of": "value", "of_value": 3.0, "of_source": "Table 1"}, "median of runs, of 3 (Table 1)"),
+        (VALUE, "median of runs"),
+        ({**VALUE, "quantity": "slowest"}, "the slowest of runs"),
+        ({**PAIRS, "quantity": "quantile", "share": 0.995}, "what 99.5 % of pairs reach"),
+        (SHARE, "share of days with at least 3"),
+        ({**SHARE, "at_least": None, "at_most": 5.0, "unit": "session"}, "share of sessions with at most 5"),
+        ({**SHARE, "at_least": None, "free_of": ["port"]}, "share of days without a fault of port"),
+        ({**VALUE, "quantity": "drift", "length": 14, "good": 0, "bad": -0.3}, "change over 14 days"),
+        ({**VALUE, "of": "line rate", "good": 0.9, "bad": 0.8}, "median of runs, of the line rate"),
+        ({**VALUE, "of": {"value": 3, "source": "Table 1"}}, "median of runs, of 3 (Table 1)"),
+        ({**VALUE, "of": {"layout": "2x1"}}, "median of runs, of another series"),
     ],
 )
-def test_a_quantity_is_written_in_words(tmp_path, changes, words):
-    (clause,) = clauses.read(write(tmp_path, VALUE)).clauses
-    assert clause.share == 0.5 and clause.line_rate_MBps == 0
-    assert document.quantity_text(replace(clause, **changes)) == words
+def test_a_quantity_is_written_in_words(tmp_path, given, words):
+    (clause,) = clauses.read(write(tmp_path, given)).clauses
+    assert document.quantity_text(clause) == words
 
 
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"spead": 1}, "clause 'bandwidth': unknown key 'spead'; did you mean 'spread'?"),
-        ({"free_of": ["cabel"]}, "free_of: 0 is 'cabel': one of port, rail"),
+        ({"spead": 1}, "spead: unknown; did you mean spread?"),
+        ({"free_of": ["cabel"]}, "free_of: 0 is 'cabel'; give one of port, rail"),
         ({"quantity": "drift", "length": 9, "good": 0, "bad": -1}, "a change of -1 leaves nothing"),
-        ({"good": math.nan}, "good is nan: a number from"),
-        ({"good": "ten"}, "clause 'bandwidth': good is 'ten': a number from"),
+        ({"good": math.nan}, "good is nan; give a number from"),
+        ({"good": "ten"}, "good is 'ten'; give a number from"),
         ({"good": 90}, "clause 'bandwidth': good and bad are both 90: no number of runs"),
-        ({"quantity": "mean"}, "quantity is 'mean': one of median, slowest, quantile, share, drift is expected"),
+        ({"quantity": "mean"}, "quantity is 'mean'; give one of median, slowest, quantile, share, drift"),
         ({"quantity": "quantile"}, "'share' goes with quantity: quantile"),
         ({"quantity": "drift"}, "'length' goes with quantity: drift"),
         ({"at_least": 3}, "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share"),
-        ({"spread": None}, "spread is None: a number from"),
+        ({"spread": None}, "spread is null; give a number from"),
         ({"least": 50}, "least is 50, but most is 40"),
         ({"of": "median"}, "of: median is that of all nodes or pairs of a run"),
         ({"of": {"value": 3, "layout": "2x1"}}, "a value with its source, or the fields of another series is expected"),
         ({"of": "line rate", "good": 2.5, "bad": 2}, "good is 2.5 of the line rate, which no link carries"),
-        ({"valid": {"one": ["mip"]}}, "records have no field 'mip'; did you mean 'mpi'?"),
-        ({"check": "("}, "check is '(': a regular expression is expected"),
-        ({"risks": {"seller": 0}}, "seller is 0: a number from 0.0001 to 0.4"),
+        ({"valid": {"one": ["mip"]}}, "valid: records have no field 'mip'; did you mean mpi?"),
+        ({"check": "("}, "check is '('; give a regular expression"),
+        ({"risks": {"seller": 0}}, "risks: seller is 0; give a number from 0.0001 to 0.4"),
     ],
 )
 def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
@@ -108,7 +107,7 @@ def test_a_wrong_value_clause_is_named_with_its_remedy(tmp_path, changes, text):
         ({key: each for key, each in VALUE.items() if key != "most"}, "'most' is missing"),
         ({key: each for key, each in VALUE.items() if key != "spread"}, "'spread' is missing"),
         ({key: each for key, each in VALUE.items() if key != "metric"}, "'metric' is missing"),
-        ("text", "clause 1: 'text': a mapping is expected"),
+        ("text", "clauses: 0 is 'text'; give a mapping"),
     ],
 )
 def test_a_wrong_clause_of_pairs_or_shares_is_named(tmp_path, given, text):
@@ -123,8 +122,8 @@ def test_risks_out_of_reach_are_refused_with_the_units_it_takes(tmp_path):
 
 
 def test_faults_of_the_whole_file_are_named(tmp_path):
-    assert fault(tmp_path).startswith("clauses is []: a list of at least one clause")
-    assert fault(tmp_path, VALUE, VALUE).startswith("two clauses are called 'bandwidth'")
-    assert fault(tmp_path, VALUE, titel="x").startswith("unknown key 'titel'; did you mean 'title'?")
+    assert "clauses is []; give a list, each a mapping (the clauses, at least one)" in fault(tmp_path)
+    assert "two clauses are called 'bandwidth'" in fault(tmp_path, VALUE, VALUE)
+    assert "titel: unknown; did you mean title?" in fault(tmp_path, VALUE, titel="x")
     days = {name: clauses.date.fromisoformat(day) for name, day in (("from", "2026-02-01"), ("to", "2026-01-01"))}
     assert "the period ends before it begins" in fault(tmp_path, VALUE, period=days)
