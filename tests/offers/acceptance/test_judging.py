@@ -86,9 +86,6 @@ def test_a_failed_run_counts_as_the_worst_unless_agreed_otherwise(tmp_path):
     assert "it does not count" in judge(tmp_path, runs, failed="excluded").observed.lines[0]
 
 
-LIMITS = [{"kind": "limits", "text": "", "node": 0.3}]
-
-
 @pytest.mark.parametrize(
     ("valid", "changes", "text"),
     [
@@ -97,14 +94,14 @@ LIMITS = [{"kind": "limits", "text": "", "node": 0.3}]
         ({"versions": {"mpi": "MPICH 5.*"}}, {"mpi": "MPICH 4.2"}, "mpi is MPICH 4.2, not MPICH 5.*"),
         ({"one": ["compiler"]}, {"compiler": "gcc 9"}, "compiler is gcc 9, but gcc 12 in the first run"),
         ({"transport": True}, {"ports": None}, "nothing shows which network carried it"),
-        ({"blind_from": 0.1}, {"findings": LIMITS}, "it would have named a node only from 30 % on"),
-        ({"blind_from": 0.1}, {"findings": None}, "it would have named no slow node"),
+        ({"blind_from": 0.1}, {"limits": {"node": 0.3}}, "it would have named a node only from 30 % on"),
+        ({"blind_from": 0.1}, {"limits": None}, "it would have named no slow node"),
     ],
 )
 def test_an_invalid_run_does_not_count_and_says_why(tmp_path, valid, changes, text):
     sound = {
         "mpi": "MPICH 5.0", "compiler": "gcc 12", "binding": "core", "ports": {"fabric": ["mlx5_*"]},
-        "findings": [{"kind": "limits", "text": "", "node": 0.05}],
+        "limits": {"node": 0.05},
     }  # fmt: skip
     found = judge(tmp_path, [run(0, **sound), run(1, **(sound | changes)), run(2, **sound)], valid=valid)
     assert len(found.observed.units) == 2 and found.observed.excluded == 1
