@@ -414,6 +414,14 @@ def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monke
     assert names == {str(tmp_path / f"reports/run-report-{session}-0.json") for session in ("a", "b")}
 
 
+def test_a_wheel_is_refused_with_what_to_do(tmp_path):
+    """It could not read the checks and the settings, which are beside the library in a clone."""
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation"]
+    done = subprocess.run([*command, "--wheel-dir", tmp_path, ROOT], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode and "used from its clone" in done.stderr and "ci/env.sh" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_hash_that_does_not_fit_is_refused(tmp_path, monkeypatch):
     """A wrong pin must not be installed; pip's refusal becomes one line."""
     setup = runpy.run_path(str(ROOT / "ci/setup.py"))
