@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime, timezone
 
 import click
 
 from fabric_checks.cli import choosing
 from fabric_checks.cli.conditions import GATED, UNUSABLE, Gate, end_by, fail_on_option, only_option
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, sources_argument
+from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option, sources_argument
 from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
 from fabric_checks.core import console
+from fabric_checks.core.text import csv_of
 from fabric_checks.report import changes
 
 _EPILOG = """
@@ -30,8 +32,15 @@ Examples:
 @only_option(STATES)
 @fail_on_option("worse, or worse:5%: exit with status 3 if such a change is open.")
 @json_option
+@csv_option
 def command(
-    sources: tuple[str, ...], *, since: datetime | None, only: tuple[str, ...], gates: tuple[Gate, ...], as_json: bool
+    sources: tuple[str, ...],
+    *,
+    since: datetime | None,
+    only: tuple[str, ...],
+    gates: tuple[Gate, ...],
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Find where the level of a metric changed, by how much, and what else changed at the time.
 
@@ -52,6 +61,8 @@ def command(
     events = events_of(change for change in found.changes if not only or change.state in only)
     if as_json:
         console.print_json(changes.as_json(found, events, objections, loaded.faults))
+    elif as_csv:
+        console.print_document(csv_of([asdict(change) for event in events for change in event.changes]))
     else:
         console.print_rich(changes.render(found, events))
     end_by(loaded.faults, objections)

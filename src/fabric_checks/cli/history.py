@@ -10,11 +10,11 @@ import click
 
 from fabric_checks.cli import choosing
 from fabric_checks.cli.conditions import UNUSABLE, end_by
-from fabric_checks.cli.verb import FAILED, Verb, json_option, sources_argument
+from fabric_checks.cli.verb import FAILED, Verb, csv_option, json_option, sources_argument
 from fabric_checks.comparison import history
 from fabric_checks.comparison.history import Line
 from fabric_checks.core import console
-from fabric_checks.core.text import count_text, sparkline, value_text
+from fabric_checks.core.text import count_text, csv_of, sparkline, value_text
 from fabric_checks.records.record import bounds
 
 _EPILOG = """
@@ -35,7 +35,8 @@ MOST = 6
 @click.argument("metric")
 @sources_argument
 @json_option
-def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
+@csv_option
+def command(metric: str, sources: tuple[str, ...], *, as_json: bool, as_csv: bool) -> None:
     """Plot METRIC, a name or a regular expression for names, from run to run.
 
     Each run is a block; below it is X if it missed its reference, and | where MPI, compiler, program, hash or the
@@ -48,6 +49,8 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
     if as_json:
         content = {"series": [line.as_json() for line in lines], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1))
+    elif as_csv:
+        console.print_document(csv_of([{**line.series, **run} for line in lines for run in line.as_json()["runs"]]))
     elif len(lines) > MOST:
         _list(lines)
     else:
@@ -55,7 +58,7 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool) -> None:
         for line in lines:
             console.print(*lines_of(line, width), "")
     end_by(loaded.faults)
-    if len(lines) > MOST and not as_json:
+    if len(lines) > MOST and not (as_json or as_csv):
         raise SystemExit(FAILED)
 
 

@@ -16,7 +16,7 @@ from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
-from fabric_checks.core.text import csv_text
+from fabric_checks.core.text import csv_of, csv_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import FIELDS
 from fabric_checks.report import nodes as node_tables
@@ -71,7 +71,7 @@ def command(
     """Print the metrics of a run, or the nodes that runs used."""
     form = "json" if as_json else "csv" if as_csv else None
     refuse_together(json=as_json, csv=as_csv, short=short)
-    for of_a_run in ({"csv": as_csv}, {"session": name}, {"short": short}, {"gate": gate}):
+    for of_a_run in ({"session": name}, {"short": short}, {"gate": gate}):
         refuse_together(node=node, nodes=as_nodes and not node, list=as_list, **of_a_run)
     if as_nodes or node:
         _nodes(results, node, form)
@@ -119,6 +119,8 @@ def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
     if form == "json":
         content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
         console.print_json(json.dumps(content, indent=1, default=datetime.isoformat))
+    elif form == "csv":
+        console.print_document(csv_of([asdict(node) for node in found]))
     elif name is None:
         console.print_rich([node_tables.listed(found)])
     else:
@@ -130,6 +132,8 @@ def _list(folder: Path, form: str | None) -> None:
     listed, faults = runs.listed(folder)
     if form == "json":
         console.print_json(json.dumps([asdict(run) for run in listed], indent=1, default=datetime.isoformat))
+    elif form == "csv":
+        console.print_document(csv_of([asdict(run) for run in listed]))
     else:
         shown: list[tuple[object, ...]] = []
         for run in listed:

@@ -195,11 +195,17 @@ def cell(value: object) -> object:
     """
     if isinstance(value, list | dict):
         texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        value = " ".join(value) if texts else json.dumps(value)
+        value = " ".join(value) if texts else json.dumps(value, default=str)
     if not isinstance(value, str):
         return value
     line = one_line(value)
     return f"'{line}" if _FORMULA.match(line.lstrip()) else line
+
+
+def csv_of(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return rows as CSV, with the keys of the first as its header."""
+    header = list(rows[0]) if rows else []
+    return csv_text(header, ([row[name] for name in header] for row in rows))
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
