@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measure the overhead of the harness, and whether its programs agree; print tables.
+"""Measure what the collection itself costs; print tables.
 
     . ci/env.sh
     python -m lab.benchmark BENCHMARK [--repeat N]
 
   startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check, and on one with as many
-  overhead   each case in the harness against the bare launch of its program
-  runs       a warm `ci/run`; with --cold also one from nothing, downloads included
-  pingpong   our `streaming` against IMB PingPong, the same MPI, in turn
-  rotate     what `rotate` takes over what its transfers take, on 2, 4 and 8 processes
-  analysis   time and memory of the analysis of a 2048 x 2048 matrix
   twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
   store      `compare` of 10^6 records of JSON lines and 10^7 of an archive
   history    `compare` of 10^8 records of an archive, and adding to it the last of 30 nights of perflogs
-  report     writing the report of 20,000 values, its size, and how long Chromium takes to open it
 
 Nothing else may run on the machine meanwhile.
 """
@@ -31,7 +25,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,20 +35,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fabric_checks.core.metrics import half_octaves, powers_of_two
-from fabric_checks.parsers import imb, streaming
 from fabric_checks.records import archiving
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS
-from fabric_checks.software import installed
 from fabric_twins import simgrid, simulate
 from fabric_twins.launch import prepare
 from fabric_twins.model import description
 
 ROOT = Path(__file__).resolve().parent.parent
-LARGEST_B = 2**20
-# IMB takes one sample a size, and the first milliseconds of a launch are slow; 50,000 repetitions outlast them.
-IMB_ITERATIONS = "50000,400"
 EMPTY_CHECK = """\
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -124,169 +111,6 @@ def startup(arguments: argparse.Namespace) -> None:
         ["ratio to these, median of pairs", f"{statistics.median(to_many):.2f}"],
     ]
     show(f"start-up, {arguments.repeat} pairs", ["command", "median"], rows)
-
-
-def bare_script(stagedir: Path) -> str:
-    """Return a case's job script without the lock and without the placement probe."""
-    lines = (stagedir / "rfm_job.sh").read_text().splitlines()
-    return "\n".join(line for line in lines if "flock" not in line and "placement.txt" not in line)
-
-
-def overhead(arguments: argparse.Namespace) -> None:
-    """One serial session with every case, then each case's program by itself."""
-    with tempfile.TemporaryDirectory() as results:
-        env = os.environ | {"FABRIC_RESULTS": results}
-        seconds(["reframe", "-c", str(ROOT / "checks"), "--exec-policy=serial", "--keep-stage-files", "-r"], env=env)
-        report = json.loads(next(Path(results, "reports").glob("*.json")).read_text())
-        cases = report["runs"][-1]["testcases"]
-        needed = {name for case in cases for name in case["dependencies_conceptual"]}
-        rows, added = [], []
-        for case in cases:
-            if case["unique_name"] in needed:
-                # What ReFrame notes of a case that others depend on includes the time of those others.
-                continue
-            total = sum(case[f"time_{stage}"] or 0 for stage in ("setup", "compile", "run", "sanity", "performance"))
-            script = bare_script(Path(case["stagedir"]))
-            times = [seconds(["bash", "-c", script], cwd=case["stagedir"]) for _ in range(arguments.repeat)]
-            alone = statistics.median(times)
-            added.append(total - alone)
-            row = [alone, total, added[-1], total / alone]
-            rows.append([case["display_name"], *(f"{value:.2f}" for value in row)])
-    rows.append(["median over these cases", "", "", f"{statistics.median(added):.2f}", ""])
-    columns = ["case", "bare mpirun, s", "in the harness, s", "added, s", "ratio"]
-    show(f"harness against bare launch (median of {arguments.repeat} launches)", columns, rows)
-
-
-def runs(arguments: argparse.Namespace) -> None:
-    """A warm run, and on request one of a fresh clone with an empty HOME."""
-    rows = []
-    if arguments.cold:
-        with tempfile.TemporaryDirectory() as folder:
-            clone = f"{folder}/clone"
-            seconds(["git", "clone", "--quiet", str(ROOT), clone])
-            env = {"HOME": folder, "PATH": "/usr/bin:/bin"}
-            env |= {key: os.environ[key] for key in os.environ if key.startswith("PIP_") or key == "FABRIC_PYTHON"}
-            rows.append(["ci/run, cold", f"{seconds([f'{clone}/ci/run'], env=env):.0f} s"])
-            rows.append(["ci/run, warm, same clone", f"{seconds([f'{clone}/ci/run'], env=env):.0f} s"])
-    else:
-        rows.append(["ci/run, warm", f"{seconds([str(ROOT / 'ci/run')]):.0f} s"])
-    show(f"whole runs, {os.cpu_count()} cores", ["command", "wall time"], rows)
-
-
-def output_of(command: list[str], env: dict[str, str] | None = None) -> str:
-    """Return what a command that has to succeed prints."""
-    return subprocess.run(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True
-    ).stdout
-
-
-def launch(environ: dict[str, str], program: list[str]) -> str:
-    return output_of(["mpirun", "-np", "2", *program], environ)
-
-
-def streaming_times_us(environ: dict[str, str], folder: str) -> dict[int, float]:
-    output = launch(environ, [f"{folder}/streaming", "--max-size", str(LARGEST_B)])
-    return streaming.parse(output, half_octaves(0, LARGEST_B)).times_us("ping_pong")
-
-
-def imb_times_us(environ: dict[str, str], _: str) -> dict[int, float]:
-    program = [str(installed.folder("impi") / "bin/IMB-MPI1"), "PingPong", "-npmin", "2", "-msglog", "0:20"]
-    output = launch(environ, [*program, "-iter", IMB_ITERATIONS])
-    rows = imb.parse(output, "PingPong", powers_of_two(0, LARGEST_B), 2).rows
-    return {row.size_B: row.values["time_us"] for row in rows}
-
-
-def environment_of(mpi: str) -> dict[str, str]:
-    """Return the variables with which an MPI's programs are built and launched on this host."""
-    prefix = installed.folder(mpi)
-    env = os.environ | {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": f"{prefix}/lib"}
-    env |= {"I_MPI_ROOT": str(prefix), "HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
-    # More processes than cores, and root, as in most containers.
-    env |= {"I_MPI_THREAD_YIELD": "3", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
-    return env | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
-def build(folder: str, env: dict[str, str]) -> None:
-    """Build our programs in a folder."""
-    seconds(["make", "-C", folder, "-f", str(ROOT / "checks/fabric/src/Makefile"), "CC=mpicc"], env=env)
-
-
-def pingpong(arguments: argparse.Namespace) -> None:
-    """Pairs of launches, the order within a pair taking turns; the ratio is the median over the pairs."""
-    sizes = powers_of_two(0, LARGEST_B)
-    for mpi in arguments.mpi.split(","):
-        env = environment_of(mpi)
-        runs_us: dict[str, list[dict[int, float]]] = {"streaming": [], "imb": []}
-        with tempfile.TemporaryDirectory() as folder:
-            build(folder, env)
-            order = [("streaming", streaming_times_us), ("imb", imb_times_us)]
-            for _ in range(arguments.repeat):
-                for name, measure in order:
-                    runs_us[name].append(measure(env, folder))
-                order.reverse()
-        rows = []
-        for size in sizes:
-            ours, theirs = ([times[size] for times in runs_us[name]] for name in ("streaming", "imb"))
-            ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
-            cells = [f"{statistics.median(values):.3f}" for values in (ours, theirs, ratios)]
-            rows.append([str(size), *cells, f"{min(ratios):.2f} .. {max(ratios):.2f}"])
-        title = f"ping-pong latency on {mpi}, {arguments.repeat} pairs"
-        show(title, ["size, B", "streaming, us", "IMB PingPong, us", "ratio, median", "range"], rows)
-
-
-def rotate(arguments: argparse.Namespace) -> None:
-    """The ratio that the program itself prints: elapsed time over the sum of the slowest pair's time in every test."""
-    rows = []
-    for mpi in arguments.mpi.split(","):
-        env = environment_of(mpi)
-        with tempfile.TemporaryDirectory() as folder:
-            build(folder, env)
-            for ranks in (2, 4, 8):
-                command = ["mpirun", "-np", str(ranks), f"{folder}/rotate"]
-                outputs = [output_of(command, env) for _ in range(arguments.repeat)]
-                ratios = [float(re.findall(r"elapsed over transfers: (\S+)", text)[0]) for text in outputs]
-                cells = [f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} .. {max(ratios):.3f}"]
-                rows.append([mpi, str(ranks), *cells])
-    show(f"rotate, {arguments.repeat} launches", ["MPI", "processes", "elapsed / transfers, median", "range"], rows)
-
-
-ANALYSIS = """\
-import resource, sys, time
-start = time.perf_counter()
-from fabric_checks.diagnosis.cross_section import evaluation
-found = evaluation.of_run(evaluation.read(open(sys.argv[1]).read()))
-found.metrics(), found.all_findings()
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
-
-
-def write_scan(path: Path, half: int) -> None:
-    """Write what `rotate` prints on 2 * half nodes whose measurements differ by 5 %."""
-    random = np.random.default_rng(1)
-    with path.open("w") as out:
-        out.write(f"# fabric-checks rotate 1\n# ranks: {2 * half}\n")
-        out.writelines(f"# rank {rank}: host n{rank}\n" for rank in range(2 * half))
-        out.write("# options: pattern rotate confirm no suspect-share 0.06 confirm-repeats 4\n")
-        out.write(f"# shifts: {half} of {half}\n# columns: round sender receiver MBps phase\n")
-        for shift in range(half):
-            rates = 1000 * np.exp(0.05 * random.standard_normal(half))
-            out.writelines(f"{shift} {i} {half + (i + shift) % half} {rate:.6g} scan\n" for i, rate in enumerate(rates))
-        out.write(f"# transfers: 10 s\n# elapsed: 11 s\n# complete: {half * half} rows\n")
-
-
-def analysis(arguments: argparse.Namespace) -> None:
-    """A process of its own each time, from reading the file to the findings, imports included."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "rotate.txt")
-        write_scan(path, 2048)
-        texts = [output_of([sys.executable, "-c", ANALYSIS, str(path)]) for _ in range(arguments.repeat)]
-    cells = [[float(word) for word in text.split()] for text in texts]
-    wall, memory = (statistics.median(values) for values in zip(*cells, strict=True))
-    show(
-        f"analysis of a 2048 x 2048 matrix, {arguments.repeat} processes",
-        ["quantity", "median"],
-        [["wall time", f"{wall:.2f} s"], ["peak memory", f"{memory:.0f} MiB"]],
-    )
 
 
 TWIN = """\
@@ -497,58 +321,15 @@ def history(arguments: argparse.Namespace) -> None:
     show(title, ["command", "wall time", "processor time", "peak memory"], rows)
 
 
-def report(arguments: argparse.Namespace) -> None:
-    from playwright.sync_api import sync_playwright
-
-    from tests.report.conftest import html_of
-    from tests.report.records import twenty_thousand
-
-    values = twenty_thousand()
-    began = time.monotonic()
-    text = html_of(values)
-    written_s = time.monotonic() - began
-    opened_ms = []
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        path = Path(folder) / "report.html"
-        path.write_text(text)
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium") or shutil.which("google-chrome"))
-        for _ in range(arguments.repeat):
-            page = browser.new_page(viewport={"width": 1200, "height": 900})
-            page.goto(path.as_uri())
-            opened_ms.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-            page.close()
-        browser.close()
-    row = [
-        str(len(values)),
-        f"{written_s:.1f}",
-        f"{len(text.encode()) / 1e6:.2f}",
-        f"{statistics.median(opened_ms):.0f}",
-    ]
-    show("The report", ["values", "written in s", "MB", "opened in ms"], [row])
-
-
-BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "startup": startup,
-    "overhead": overhead,
-    "runs": runs,
-    "pingpong": pingpong,
-    "rotate": rotate,
-    "analysis": analysis,
-    "twins": twins,
-    "store": store,
-    "history": history,
-    "report": report,
-}
+BENCHMARKS = {"startup": startup, "twins": twins, "store": store, "history": history}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benchmark", choices=BENCHMARKS)
-    parser.add_argument("--repeat", type=int, default=5, help="pairs or launches (default 5)")
-    parser.add_argument("--cold", action="store_true", help="runs: also a fresh clone, downloads included")
-    parser.add_argument("--mpi", default="mpich", help="pingpong, rotate: mpich, openmpi, impi, several with commas")
+    parser.add_argument("--repeat", type=int, default=5, help="of each (default 5)")
     arguments = parser.parse_args()
-    if re.search(r"[^0-9]", str(arguments.repeat)) or arguments.repeat < 1:
+    if arguments.repeat < 1:
         parser.error("--repeat needs a number of at least 1")
     BENCHMARKS[arguments.benchmark](arguments)
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -37,21 +35,9 @@ def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[
 
     :param alone: the user says that one pair ran at a time.
     """
-    from fabric_checks.cli.blame import command  # of the version under test
-
-    words = [*map(str, files), "--json", "--routing", KNOWN_AS[site.at.fabric.routing]]
-    for path in files_of(site.at, folder) if len(site.rails) == 1 else ():
-        words += ["--topology", str(path)]
-    words += ["--alone"] if alone else []
-    printed, status = io.StringIO(), 0
-    with contextlib.redirect_stdout(printed):
-        try:
-            command.main(words, standalone_mode=False)
-        except SystemExit as end:
-            status = int(end.code or 0)
-        except Exception as error:  # a defect of the version under test, which the table counts
-            return {"metrics": {}, "notes": [], "next": [], "crash": repr(error)}, 2
-    document = json.loads(printed.getvalue())
+    known = files_of(site.at, folder) if len(site.rails) == 1 else ()
+    options = ["--routing", KNOWN_AS[site.at.fabric.routing], *(["--alone"] if alone else [])]
+    document, status = scoring.verb(files, known, options)
     runs = list(document["runs"].values())
     notes = [scoring.flat(found) for run in runs for found in run["findings"]]
     for note in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
@@ -59,7 +45,8 @@ def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[
         ranks = [site.hosts.index(name) for name in names]
         both = len(ranks) == 2 and re.match(rf"{names[0]}[^:]* and ", str(note.get("text", "")))  # both directions
         note["ranks"] = ranks[::-1] if both and not site.at.slows(*ranks) else ranks
-    return {"metrics": runs[0]["metrics"], "notes": notes, "next": runs[0].get("measure_next", [])}, status
+    found = {"metrics": runs[0]["metrics"], "notes": notes, "next": runs[0].get("measure_next", [])}
+    return found | ({"crash": runs[0]["crash"]} if "crash" in runs[0] else {}), status
 
 
 def _device(note: Mapping[str, Any], rail: int) -> bool:

@@ -88,7 +88,7 @@ def right_answers(name, nodes, noise, trials=TRIALS):
 @pytest.mark.parametrize("noise", NOISES[:2])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_right_part_is_blamed_and_no_other(name, noise):
-    """Faults of 20 %; `python -m lab.faults.culprits` has more trials, more nodes and more noise."""
+    """Faults of 20 %; `python -m lab.faults` has more trials, more nodes and more noise."""
     assert right_answers(name, 32, noise, trials=5) == 5
 
 
