@@ -19,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fabric_checks.core.errors import quoted
+from fabric_checks.core.schema import Text, option, rules
 from fabric_twins.errors import TwinError
 from fabric_twins.model.description import Twin, describe
-from fabric_twins.model.reading import Section, content, top_level
+from fabric_twins.model.reading import content, convert
 from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import with_faults
 
@@ -33,6 +34,14 @@ AS_DESCRIBED = "as described"
 
 #: More than these are no comparison any more.
 MOST = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    plan: Text = option("the name of the description itself", AS_DESCRIBED)
+    alternatives: Annotated[list[dict[str, Any]], rules(maxItems=MOST - 1)] = option(
+        f"fewer than {MOST}, each with a name and keys of the description", make=list
+    )
 
 
 @dataclass(frozen=True)
@@ -50,25 +59,23 @@ def load(file: Path) -> tuple[Alternative, ...]:
     """
     base = content(file)
     if not isinstance(base, dict):
-        return (Alternative(AS_DESCRIBED, describe(top_level(file, base))),)
+        return (Alternative(AS_DESCRIBED, describe(file, base)),)
+    own = convert({key: base[key] for key in ("plan", "alternatives") if key in base}, _Plan, file)
     top = {key: value for key, value in base.items() if key not in ("plan", "alternatives")}
-    own = top_level(file, {key: base[key] for key in ("plan", "alternatives") if key in base})
-    first = own.text("plan", default=AS_DESCRIBED)
-    found = [Alternative(first, _twin(top_level(file, top)))]
-    listed = own.take("alternatives", "a list") if own.optional("alternatives") else []
-    if not isinstance(listed, list) or len(listed) >= MOST:
-        raise TwinError(f"{own.location('alternatives')}: a list of fewer than {MOST} alternatives is expected here")
-    for number, item in enumerate(listed):
-        location = f"alternatives[{number}]"
-        name, changes = _item(file, location, item)
+    found = [Alternative(own.plan, _twin(file, top))]
+    for number, item in enumerate(own.alternatives):
+        location = f"{file}: alternatives: {number}"
+        name, changes = item.get("name"), {key: value for key, value in item.items() if key != "name"}
+        if not isinstance(name, str) or not name.strip():
+            raise TwinError(f"{location}: name is missing; give each alternative one")
         if name in [each.name for each in found]:
-            raise TwinError(f"{file}: {location}.name: {quoted(name)} is there already; give each its own")
-        _require_known(file, location, changes, top)
+            raise TwinError(f"{location}: name: {quoted(name)} is there already; give each its own")
+        _require_known(location, changes, top)
         try:
-            twin = _twin(top_level(file, merged(top, changes)))
+            twin = _twin(file, merged(top, changes))
         except TwinError as error:
             # The rest of the message names the key, which may be one that the alternative only inherits.
-            raise TwinError(f"{file}: {location} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
+            raise TwinError(f"{location} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
         found.append(Alternative(name, twin))
     return tuple(found)
 
@@ -101,27 +108,19 @@ def _is_section(value: Any) -> bool:
     return isinstance(value, dict) and "value" not in value and all(isinstance(key, str) for key in value)
 
 
-def _item(file: Path, location: str, item: object) -> tuple[str, dict[str, Any]]:
-    section = Section(file, location, item, None, {})
-    name = section.text("name")
-    changes = {key: value for key, value in item.items() if key != "name"} if isinstance(item, dict) else {}
+def _require_known(location: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
+    """Refuse no change, and one of the keys that all alternatives share."""
     if not changes:
-        raise TwinError(f"{file}: {location}: does not differ; write the keys in which it does, such as topology")
-    return name, changes
-
-
-def _require_known(file: Path, location: str, changes: Mapping[str, Any], top: Mapping[str, Any]) -> None:
-    """Refuse a change of the keys that all alternatives share."""
-    for key in ("name", "values"):
-        if key in changes:
-            raise TwinError(f"{file}: {location}.{key}: cannot differ; remove it")
+        raise TwinError(f"{location}: does not differ; write the keys in which it does, such as topology")
     for key, value in changes.items():
+        if key in ("name", "values"):
+            raise TwinError(f"{location}: {key}: cannot differ; remove it")
         if value is None and key not in top:
-            raise TwinError(f"{file}: {location}.{key}: is removed here, but does not exist; remove this line")
+            raise TwinError(f"{location}: {key}: is removed here, but does not exist; remove this line")
 
 
-def _twin(top: Section) -> Twin:
+def _twin(file: Path, data: Any) -> Twin:
     """Return the twin, whose faults and routing fit its topology."""
-    twin = describe(top)
+    twin = describe(file, data)
     routes(with_faults(twin.topology.wiring(), twin.faults), twin.routing)
     return twin

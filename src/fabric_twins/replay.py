@@ -25,8 +25,8 @@ from fabric_profile.trace import RankTrace
 from fabric_twins import launch, plan
 from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
-from fabric_twins.model.description import Twin
-from fabric_twins.model.reading import Table, sources_by_kind
+from fabric_twins.model.description import Table, Twin
+from fabric_twins.model.reading import sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
 from fabric_twins.processes import run_all, slot
 from fabric_twins.simulate import Bounds, bounded, require_end

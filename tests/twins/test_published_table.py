@@ -35,7 +35,7 @@ def test_fitted_statements_are_marked():
 
 def test_a_contradicted_statement_has_its_reason():
     twin = shipped("osu-ib")
-    statement = replace(twin.statements[0], why_not="no data")
+    statement = replace(twin.statements[0], not_reproduced="no data")
     twin = replace(twin, statements=(statement, *twin.statements[1:]))
     table = part(published_table.text([twin], given(twin)), "Statements without a number: 3")
     assert table.count("| does not: no data |") == 1 and table.count("| does so |") == 1

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fabric_twins.model.description import Costs, Twin
-from fabric_twins.model.reading import Table
+from fabric_twins.model.description import Costs, Table, Twin
 from fabric_twins.model.routing import routes
 from fabric_twins.model.topology import Wiring, with_faults
 

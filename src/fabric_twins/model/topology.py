@@ -29,10 +29,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import ceil, prod
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+from fabric_checks.core.schema import Count, Positive, Text, option, rules
 from fabric_twins.errors import TwinError
-from fabric_twins.model.reading import Section
+from fabric_twins.model.reading import convert
 
 #: The most hosts, the most switches and cables together, and the most levels of a tree: far more than is simulated.
 MOST_NODES = 100_000
@@ -226,105 +228,135 @@ def host_names(nodes: int) -> tuple[str, ...]:
     return tuple(f"n{host:0{width}}" for host in range(nodes))
 
 
-def read_topology(section: Section, nodes: int) -> tuple[Star | FatTree | Dragonfly, Routing]:
-    """Read the section ``topology``.
+@dataclass(frozen=True, kw_only=True)
+class _Routing:
+    kind: Literal["d-mod-k", "destination-table"] = option("how switches choose cables", ...)
+    seed: int | None = option("of the destination table")
+
+    def __post_init__(self) -> None:
+        """Refuse a seed that nothing takes, and a table without one."""
+        if (self.kind == "destination-table") != (self.seed is not None):
+            raise ValueError("seed goes with destination-table, which needs one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Star:
+    kind: str = option("", ...)
+
+    def topology(self, nodes: int) -> Star:
+        return Star(nodes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FatTree:
+    kind: str = option("", ...)
+    ports: Annotated[int, rules(minimum=2, multipleOf=2)] = option("an even number: those of a switch", ...)
+    levels: Annotated[int, rules(minimum=1, maximum=MOST_LEVELS)] = option("of switches", ...)
+    oversubscription: Positive = option("the hosts at a leaf over its cables upwards", 1.0)
+    link_MBps: Positive = option("the rate of a cable between switches", ...)
+    routing: _Routing = option("kind, and seed", ...)
+
+    def topology(self, nodes: int) -> FatTree:
+        """Return the tree; ValueError if it has no room for the nodes."""
+        ports, levels = self.ports, self.levels
+        up = Fraction(ports) / (1 + Fraction(self.oversubscription).limit_denominator(ports))
+        if up.denominator != 1 or not 1 <= up < ports:
+            share = f"oversubscription: {self.oversubscription:g}"
+            raise ValueError(f"{share} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}")
+        tree = FatTree(nodes, ports, levels, ports - int(up), int(up), self.link_MBps)
+        room = prod(tree.children[:-1]) * ports
+        if nodes > room:
+            have = f"levels: {levels} levels of {ports} ports have room for {room} of the {nodes} nodes"
+            raise ValueError(f"{have}; write more levels or ports")
+        return tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Dragonfly:
+    kind: str = option("", ...)
+    groups: Count = option("of routers", ...)
+    routers: Count = option("in a group", ...)
+    hosts: Count = option("at a router", ...)
+    global_ports: Count = option("of a router, to other groups", ...)
+    link_MBps: Positive = option("the rate of a cable within a group", ...)
+    global_link_MBps: Positive | None = option("that of a cable between groups")
+    routing: _Routing = option("kind, and seed", ...)
+
+    def topology(self, nodes: int) -> Dragonfly:
+        """Return the dragonfly; ValueError if it is not connected, or has no room for the nodes."""
+        groups, routers, ports = self.groups, self.routers, self.global_ports
+        if routers * ports < groups - 1:
+            few = f"global_ports: {routers} routers with {ports}"
+            raise ValueError(f"{few} do not reach the {groups - 1} other groups; write more")
+        room = groups * routers * self.hosts
+        if nodes > room:
+            have = f"hosts: there is room for {room} of the {nodes} nodes"
+            raise ValueError(f"{have}; write more groups, routers or hosts")
+        between_MBps = self.global_link_MBps or self.link_MBps
+        return Dragonfly(nodes, groups, routers, self.hosts, ports, self.link_MBps, between_MBps)
+
+
+_KINDS: dict[str, type[_Star | _FatTree | _Dragonfly]] = {
+    "star": _Star,
+    "fat_tree": _FatTree,
+    "dragonfly": _Dragonfly,
+}
+
+
+def read_topology(data: Mapping[str, Any], nodes: int, file: Path) -> tuple[Star | FatTree | Dragonfly, Routing]:
+    """Read the section ``topology``, without its sources.
 
     :raises TwinError: if it is malformed, or has room for fewer nodes than there are.
     """
-    kind = section.choice("kind", ("star", "fat_tree", "dragonfly"))
-    topology: Star | FatTree | Dragonfly
-    if kind == "star":
-        topology = Star(nodes)
-        routing = Routing("d-mod-k", 0, section.location("kind"))
-    else:
-        topology = _fat_tree(section, nodes) if kind == "fat_tree" else _dragonfly(section, nodes)
-        routing = _routing(section.section("routing"))
-    section.finish()
+    place, kind = f"{file}: topology", str(data.get("kind"))
+    if kind not in _KINDS:
+        raise TwinError(f"{place}: kind is {kind!r}; give one of {', '.join(_KINDS)}")
+    keys = convert(data, _KINDS[kind], place)
+    try:
+        topology = keys.topology(nodes)
+    except ValueError as error:
+        raise TwinError(f"{place}: {error}") from None
     if topology.parts > MOST_PARTS:
-        raise section.error(
-            "", f"asks for more than {MOST_PARTS} switches and cables; write fewer levels, ports, groups or routers"
-        )
-    return topology, routing
+        many = f"asks for more than {MOST_PARTS} switches and cables"
+        raise TwinError(f"{place}: {many}; write fewer levels, ports, groups or routers")
+    if isinstance(keys, _Star):
+        return topology, Routing("d-mod-k", 0, place)
+    return topology, Routing(keys.routing.kind, keys.routing.seed or 0, f"{place}: routing")
 
 
-def _fat_tree(section: Section, nodes: int) -> FatTree:
-    ports = section.count("ports", 2)
-    if ports % 2:
-        raise section.error("ports", f"{ports} is odd; write the even number of ports that a switch has")
-    levels = section.count("levels")
-    if levels > MOST_LEVELS:
-        raise section.error("levels", f"{levels} levels are more than the {MOST_LEVELS} that a fat tree can have")
-    oversubscription = section.number("oversubscription", default=1.0)
-    share = Fraction(oversubscription).limit_denominator(ports)
-    up = Fraction(ports) / (1 + share)
-    if up.denominator != 1 or not 1 <= up < ports:
-        raise section.error(
-            "oversubscription",
-            f"{oversubscription:g} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}",
-        )
-    tree = FatTree(nodes, ports, levels, ports - int(up), int(up), section.number("link_MBps"))
-    capacity = prod(tree.children[:-1]) * ports
-    if nodes > capacity:
-        raise section.error(
-            "levels",
-            f"{levels} levels of {ports} ports have room for {capacity} of the {nodes} nodes; write more levels or "
-            "ports",
-        )
-    return tree
+@dataclass(frozen=True, kw_only=True)
+class FaultKeys:
+    """A fault as it is written."""
 
+    cable: list[str] | None = option("two switches")
+    switch: Text | None = option("a switch")
+    host: Text | None = option("a host")
+    swap: list[Any] | None = option("two hosts, or two cables")
+    fraction: Annotated[float, rules(minimum=0, maximum=1)] | None = option("of the rate")
 
-def _dragonfly(section: Section, nodes: int) -> Dragonfly:
-    groups, routers, hosts = (section.count(key) for key in ("groups", "routers", "hosts"))
-    ports = section.count("global_ports")
-    rate = section.number("link_MBps")
-    global_rate = section.number("global_link_MBps", default=rate)
-    if routers * ports < groups - 1:
-        raise section.error(
-            "global_ports", f"{routers} routers with {ports} do not reach the {groups - 1} other groups; write more"
-        )
-    if nodes > groups * routers * hosts:
-        raise section.error(
-            "hosts",
-            f"there is room for {groups * routers * hosts} of the {nodes} nodes; write more groups, routers or hosts",
-        )
-    return Dragonfly(nodes, groups, routers, hosts, ports, rate, global_rate)
+    def __post_init__(self) -> None:
+        """Refuse what makes no fault."""
+        self.fault("")
 
+    def fault(self, location: str) -> Fault:
+        """Return the fault.
 
-def _routing(section: Section) -> Routing:
-    kind = section.choice("kind", ("d-mod-k", "destination-table"))
-    seed = int(section.plain_number("seed")) if kind == "destination-table" else 0
-    section.finish()
-    return Routing(kind, seed, section.location())
-
-
-def read_faults(top: Section) -> tuple[Fault, ...]:
-    """Read the list ``faults``, which may be missing."""
-    faults = []
-    for item in top.items("faults", default=()):
-        what = next((each for each in ("cable", "switch", "host", "swap") if item.optional(each)), None)
-        if what is None:
-            raise item.error("", "does not say what is wrong; write cable, switch, host or swap")
-        if what == "swap":
-            value = item.take("swap", "two hosts, or two cables")
-            ends = tuple(tuple(each) if isinstance(each, list) else (each,) for each in _pair(item, value))
-            if len({len(end) for end in ends}) != 1 or len(ends[0]) > 2:
-                raise item.error("swap", "does not swap two of a kind; write two hosts, or two cables")
-        elif what == "cable":
-            ends = (tuple(map(str, _pair(item, item.take("cable", "two switches")))),)
-        else:
-            ends = ((item.text(what),),)
-        fraction = 1.0 if what == "swap" else item.plain_number("fraction")
-        if fraction > 1 or (what == "host" and fraction == 0):
-            raise item.error("fraction", f"{fraction:g} is not a fraction of a rate; write one from 0 to 1")
-        item.finish()
-        faults.append(Fault(what, ends, fraction, item.location(what)))
-    return tuple(faults)
-
-
-def _pair(item: Section, value: Any) -> Sequence[Any]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise item.error("", f"two names are expected here, as in [leaf-0, spine-1], not {value!r}")
-    return value
+        :param location: file and key, for messages. :raises ValueError: if it makes none.
+        """
+        given = {what: getattr(self, what) for what in _APPLY if getattr(self, what) is not None}
+        if len(given) != 1:
+            raise ValueError("does not say what is wrong; write one of cable, switch, host and swap")
+        ((what, value),) = given.items()
+        if isinstance(value, list) and len(value) != 2:
+            raise ValueError(f"{what}: two names are expected here, as in [leaf-0, spine-1]")
+        if (self.fraction is None) != (what == "swap") or (what == "host" and not self.fraction):
+            raise ValueError("fraction: write one of the rate, from 0 to 1; above 0 for a host; none for a swap")
+        ends = tuple(tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in value)
+        if what == "swap" and (len({len(end) for end in ends}) != 1 or len(ends[0]) > 2):
+            raise ValueError("swap: does not swap two of a kind; write two hosts, or two cables")
+        if what != "swap":
+            ends = (tuple(value) if what == "cable" else (value,),)
+        return Fault(what, ends, 1.0 if self.fraction is None else self.fraction, f"{location}{what}")
 
 
 def with_faults(wiring: Wiring, faults: Sequence[Fault]) -> Wiring:

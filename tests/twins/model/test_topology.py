@@ -101,16 +101,15 @@ def test_two_swapped_cables(small):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{host: n9, fraction: 0.5}", r"faults\[0\]\.host: there is no n9; write one of n0 to n7"),
+        ("{host: n9, fraction: 0.5}", r"faults: 0: host: there is no n9; write one of n0 to n7"),
         ("{cable: [leaf-0, leaf-1], fraction: 0}", r"there is no cable between leaf-0 and leaf-1; write the two ends"),
-        ("{cable: leaf-0, fraction: 0}", r"two names are expected here, as in \[leaf-0, spine-1\]"),
-        (
-            "{cable: [leaf-0, level-2-0], fraction: 1.5}",
-            r"fraction: 1\.5 is not a fraction of a rate; write one " r"from 0",
-        ),
-        ("{host: n1, fraction: 0}", r"fraction: 0 is not a fraction"),
+        ("{cable: [leaf-0], fraction: 0}", r"cable: two names are expected here, as in \[leaf-0, spine-1\]"),
+        ("{cable: leaf-0, fraction: 0}", r"faults: 0: cable is 'leaf-0'; give a list"),
+        ("{cable: [leaf-0, level-2-0], fraction: 1.5}", r"faults: 0: fraction is 1\.5; give a number from 0 to 1"),
+        ("{host: n1, fraction: 0}", r"faults: 0: fraction: write one of the rate, from 0 to 1"),
+        ("{host: n1}", r"faults: 0: fraction: write one of the rate"),
         ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: does not swap two of a kind; write two hosts, or two cables"),
-        ("{fraction: 0.5}", r"faults\[0\]: does not say what is wrong; write cable, switch, host or swap"),
+        ("{fraction: 0.5}", r"faults: 0: does not say what is wrong; write one of cable, switch, host and swap"),
     ],
 )
 def test_a_malformed_fault(small, text, message):
