@@ -23,7 +23,10 @@ def test_every_published_schema_has_its_type():
     assert set((ROOT / "docs/schemas").iterdir()) == set(TEXTS)
 
 
-@pytest.mark.parametrize(("name", "files"), [("clauses", "config/clauses/*.yaml"), ("offers", "docs/offers.yaml")])
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [("references", "config/references/*.yaml"), ("clauses", "config/clauses/*.yaml"), ("offers", "docs/offers.yaml")],
+)
 def test_editors_take_what_is_shipped(name, files):
     schema = Draft7Validator(json.loads((ROOT / f"docs/schemas/{name}.json").read_text()))
     for path in ROOT.glob(files):

@@ -56,7 +56,6 @@ WRONG = [
     ("vet --budget 9 --system=", 2, "invalid value for '--system': it is empty"),
     ("references check --system ../x", 1, "--system is '../x', which is not a name"),
     ("references propose --system s --check nosuch", 1, "no record there has a check 'nosuch'"),
-    ("references propose --system s --allow-looser", 2, "--allow-looser goes with --write"),
 ]
 
 

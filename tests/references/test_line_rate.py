@@ -66,15 +66,15 @@ def test_what_is_no_bandwidth_is_an_error(load):
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ("{share_of_line_rate: 0.9, lower: -0.05}", "needs the metric that it applies to"),
-        ("{metric: b, lower: -0.05}", "needs a share_of_line_rate above 0"),
-        ("{metric: b, share_of_line_rate: 3, lower: -0.05}", "needs a share_of_line_rate above 0"),
+        ("{share_of_line_rate: 0.9, lower: -0.05}", "'metric' is missing: a regular expression"),
+        ("{metric: b, lower: -0.05}", "'share_of_line_rate' is missing: a number above 0 up to 2"),
+        ("{metric: b, share_of_line_rate: 3, lower: -0.05}", "share_of_line_rate is 3; give a number above 0"),
         ("{metric: b, share_of_line_rate: 0.9}", "has no bound"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower must be a share between -1 and 0"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower must be a share between -1 and 0"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}", "unknown key 'share'"),
-        ("{metric: '(', share_of_line_rate: 0.9, lower: 0}", "is not a pattern"),
-        ("3", "is not a mapping"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower is 0.05; give a number above -1 up to 0"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower is -1; give a number above -1"),
+        ("{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}", "share: unknown; known: check, partition"),
+        ("{metric: '(', share_of_line_rate: 0.9, lower: 0}", "metric is '\\('; give a regular expression"),
+        ("3", "derived: 0 is 3; give a mapping"),
     ],
 )
 def test_malformed_rules(load, item, message):

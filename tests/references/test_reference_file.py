@@ -34,13 +34,17 @@ def load(tmp_path):
         ("A: {$index: [layout], 1x2: {t: [1, null, .nan, us]}}", "the upper share 'nan' does not fit"),
         ("A: {$index: [layout], 1x2: {t: [1, null, null, us]}}", "t: has no bound; give it one, or a reason"),
         ("A: {$index: [layout], 1x2: {t: [1, null, 0.5]}}", "is not of the form"),
-        ("no_reference: [{check: A}]", "needs a reason under 'why'"),
-        ("no_reference: [{why: x, chek: A}]", "unknown key 'chek'; use check, partition, environ, layout, metric"),
-        ("no_reference: [{why: x, check: 'A('}]", "'A\\(' is not a pattern"),
-        ("evidence: [{check: A}]", "needs one of fitted, predicted, said, simulated under 'evidence'"),
-        ("evidence: [{evidence: measured, source: x}]", "needs one of fitted, predicted, said, simulated"),
-        ("evidence: [{evidence: fitted}]", "needs its source under 'source'"),
-        ("evidence: [{evidence: simulated, chekc: A}]", "evidence: unknown key 'chekc'; use check, partition"),
+        ("no_reference: [{check: A}]", "'why' is missing: a text"),
+        ("no_reference: [{why: x, chek: A}]", "yaml:1: no_reference: 0: chek: unknown; did you mean check"),
+        ("no_reference: [{why: x, check: 'A('}]", "check is 'A\\('; give a regular expression"),
+        ("evidence: [{check: A}]", "'evidence' is missing: one of fitted, predicted, said, simulated"),
+        (
+            "evidence: [{evidence: measured, source: x}]",
+            "is 'measured'; give one of fitted, predicted, said, simulated",
+        ),
+        ("evidence: [{evidence: fitted}]", "evidence: 0: 'fitted' needs its 'source'"),
+        ("evidence: [{evidence: simulated, chekc: A}]", "evidence: 0: chekc: unknown; did you mean check"),
+        ("no_referense: [{why: x}]", "no_referense: unknown; did you mean no_reference"),
     ],
 )
 def test_malformed_files(load, text, message):
@@ -112,10 +116,10 @@ EVIDENCE = "evidence: [{check: A, metric: t, evidence: fitted, source: Table 2},
 def test_evidence_says_how_a_value_comes_to_be(load):
     file = load(EVIDENCE)
     fitted = file.evidence_of(held=True, metric="t", **CASE)
-    assert (fitted.kind, fitted.why) == ("fitted", "Table 2")
+    assert (fitted.evidence, fitted.source) == ("fitted", "Table 2")
     # What is held to nothing is not fitted because of its name.
-    assert file.evidence_of(held=False, metric="t", **CASE).kind == "simulated"
-    assert file.evidence_of(held=True, metric="b", **CASE).kind == "simulated"
+    assert file.evidence_of(held=False, metric="t", **CASE).evidence == "simulated"
+    assert file.evidence_of(held=True, metric="b", **CASE).evidence == "simulated"
     assert load("no_reference: [{why: x}]").evidence_of(held=True, metric="t", **CASE) is None
 
 

@@ -42,9 +42,7 @@ def test_runs_that_missed_a_reference_are_counted(tmp_path):
     missed = [record(day, 1.4, result="fail", case_result="fail") for day in (5, 6)]
     found = proposed(tmp_path, [*(record(day) for day in range(5)), *missed])
     assert "2 of them missed a reference" in wording.comment(found[0])
-    assert "warning: 1 of the proposals use values of passes that missed a reference" in wording.report(
-        found, held_back=False
-    )
+    assert "warning: 1 of the proposals use values of passes that missed a reference" in wording.report(found)
 
 
 def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp_path):
@@ -54,9 +52,9 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
         *(bandwidth(day, metric="bandwidth_64B", spec_hash=f"{day}bcdefgh") for day in range(5)),
     ]
     found = proposed(tmp_path, records, HELD)
-    looser, *rest = wording.report(found, held_back=True)
-    assert looser == "LOOSENED, and written only with --allow-looser:"
-    assert wording.report(found, held_back=False)[0] == "LOOSENED: these ask for less than before"
+    looser, *rest = wording.report(found)
+    assert looser == "LOOSENED: these ask for less than before"
+    assert wording.report(found)[0] == "LOOSENED: these ask for less than before"
     assert rest[0] == (
         "  latency_8B of OsuLatency %layout=2x1 @yours:compute+mpich-cray: "
         "[1.0, null, 0.02, us] becomes [1.3, null, 0.02, us]"
@@ -73,7 +71,7 @@ def test_the_report_has_what_is_looser_then_what_is_left_out_then_the_counts(tmp
 def test_a_busy_machine_and_bounds_that_judge_little_are_warned_about(tmp_path):
     def warnings(values, **changes):
         found = proposed(tmp_path, [record(day, value, host_cores=2, **changes) for day, value in enumerate(values)])
-        return [line for line in wording.report(found, held_back=False) if line.startswith("warning")]
+        return [line for line in wording.report(found) if line.startswith("warning")]
 
     idle = {"runnable_processes_before": 1, "runnable_processes_after": 1}
     assert warnings([1.3, 1.3, 1.31, 1.3, 1.9], **idle) == []

@@ -37,11 +37,11 @@ def test_evidence_of_a_case():
         case = {"check": check, "partition": "red-squall:twin", "environ": "smpi", "layout": layout}
         return file.evidence_of(metric=metric, held=held, **case)
 
-    assert evidence("zero_byte_latency_ping_pong").kind == "fitted"
-    assert evidence("zero_byte_latency_ping_pong").why == "SAND Table 2"
-    assert evidence("zero_byte_latency_ping_pong", "1x2").why == "SAND Table 7"
-    assert evidence("peak_bandwidth_exchange").kind == "predicted"
-    assert evidence("ping_pong_time_8B", held=False).kind == "simulated"
-    assert evidence("isend_availability_131072B", check="Overlap").kind == "said"
+    assert evidence("zero_byte_latency_ping_pong").evidence == "fitted"
+    assert evidence("zero_byte_latency_ping_pong").source == "SAND Table 2"
+    assert evidence("zero_byte_latency_ping_pong", "1x2").source == "SAND Table 7"
+    assert evidence("peak_bandwidth_exchange").evidence == "predicted"
+    assert evidence("ping_pong_time_8B", held=False).evidence == "simulated"
+    assert evidence("isend_availability_131072B", check="Overlap").evidence == "said"
     # Another case of the check, which has no reference, is not fitted because its metric has that name.
-    assert evidence("zero_byte_latency_ping_pong", held=False).kind == "simulated"
+    assert evidence("zero_byte_latency_ping_pong", held=False).evidence == "simulated"

@@ -18,15 +18,14 @@ from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT, sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
-from fabric_checks.references import audit, cases, edit, propose, reference_file, wording
+from fabric_checks.references import audit, cases, propose, proposed, reference_file, wording
 
 _PROPOSE = """
 \b
 Examples:
-  fabric-checks references propose --system yours            the diff, for review
-  fabric-checks references propose --system yours --write    put it into config/references/yours.yaml
+  fabric-checks references propose --system yours     write config/references/yours.proposed.yaml, print the difference
   fabric-checks references propose .fabric/results@2026-11-01.. --system yours --check OsuLatency
-  fabric-checks references propose --system yours --min-passes 10 --write --allow-looser
+  fabric-checks references propose --system yours --min-passes 10
 """
 
 _CHECK = """
@@ -46,19 +45,12 @@ def _folder() -> Path:
     return Path(os.environ.get("RFM_REFERENCE_PREFIX") or ROOT / "config" / "references")
 
 
-def _shown(path: Path) -> Path:
-    """Return a path as in a patch: relative to the root of the collection, if it is within."""
-    return path.resolve().relative_to(ROOT) if path.resolve().is_relative_to(ROOT) else path
-
-
-@command.command("propose", epilog=_PROPOSE, statuses={FOUND: "nothing to propose, or --write held something back"})
+@command.command("propose", epilog=_PROPOSE, statuses={FOUND: "nothing to propose"})
 @sources_argument
-@click.option("--system", required=True, help="The system whose file is changed.")
+@click.option("--system", required=True, help="The system whose file is copied.")
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
 @number_option("--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5)
-@click.option("--write", is_flag=True, help="Change the file.")
-@click.option("--allow-looser", is_flag=True, help="With --write: also write references that ask for less than before.")
 @json_option
 def propose_command(
     sources: tuple[str, ...],
@@ -67,41 +59,35 @@ def propose_command(
     checks: str | None,
     metrics: str | None,
     min_passes: int,
-    write: bool,
-    allow_looser: bool,
     as_json: bool,
 ) -> None:
-    """Propose references from the results in SOURCES, as a diff against config/references/SYSTEM.yaml.
+    """Propose references from the results in SOURCES: a copy of the system's file with them, SYSTEM.proposed.yaml.
+
+    It prints the difference. Look at it, and move the copy over config/references/SYSTEM.yaml.
 
     A reference is the median of all passes of all runs. The bound on the worse side is as far from it as the worst
     pass, three robust standard deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that
     failed before they were complete are not used; values that missed a reference are, and the report counts them. The
     report goes to standard error.
     """
-    if allow_looser and not write:
-        raise click.UsageError("--allow-looser goes with --write: without it nothing is held back")
     path = _folder() / f"{sound_name('--system', system)}.yaml"
-    name = str(_shown(path))
     loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
     frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
-    found = propose.propose(frame, edit.load_or_new(path), min_passes)
+    found = propose.propose(frame, proposed.load_or_new(path), min_passes)
     proposals = propose.within_line_rate(
         found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
     )
-    outcome = edit.apply(path, proposals, write=write, allow_looser=allow_looser, name=name)
-    report = [
-        *(f"warning: {fault}" for fault in loaded.faults),
-        *wording.report(proposals, held_back=outcome.held_back),
-        *([f"written: {name}"] if outcome.written else []),
-    ]
+    difference = proposed.write(path, proposals)
+    target = str(proposed.path_of(path)) if difference else None
+    report = [*(f"warning: {fault}" for fault in loaded.faults), *wording.report(proposals)]
+    report += [f"written: {target}; to take it: mv {target} {path}"] if target else []
     console.error(*report)
     if as_json:
-        done = {"file": name, "written": outcome.written, "difference": outcome.difference}
-        whole = done | {"proposals": [asdict(each) for each in proposals], "report": report}
-        console.print_json(json.dumps(whole, indent=1))
+        whole = {"file": target, "difference": difference, "report": report}
+        console.print_json(json.dumps(whole | {"proposals": [asdict(each) for each in proposals]}, indent=1))
     else:
-        console.print_document(outcome.difference)
-    if outcome.held_back or all(each.action in ("refused", "kept") for each in proposals):
+        console.print_document(difference)
+    if all(each.action in ("refused", "kept") for each in proposals):
         raise SystemExit(FOUND)
     if loaded.faults:
         raise SystemExit(FAILED)

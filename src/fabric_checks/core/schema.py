@@ -327,13 +327,13 @@ def _instance(kind: type, value: Data, keys: Keys) -> Any:
         raise _Refused(keys, error) from None
 
 
-def as_text(kind: Any, title: str) -> str:
-    """Return the JSON Schema of a type as the text of a file in docs/schemas."""
+def as_text(kind: Any, title: str, **more: Any) -> str:
+    """Return the JSON Schema of a type, with more keywords, as the text of a file in docs/schemas."""
     head = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$comment": "SPDX-License-Identifier: BSD-3-Clause; written by ci/schemas",
         "title": title,
     }
-    text = json.dumps(head | json_schema(kind), indent=1)
+    text = json.dumps(head | json_schema(kind) | more, indent=1)
     # Short lists stand on one line.
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import count_text, names_text
@@ -37,33 +35,13 @@ def of_file(file: ReferenceFile, checks: Iterable[str], cases: Sequence[Case]) -
 
     :param checks: the names of all check classes, of any system.
     """
-    lines = line_numbers(file.path)
+    lines = yaml_file.lines(file.path)
     used = _Used()
     faults = list(_looked_up(file, cases, used))
     faults += _orphans(file, set(checks), cases, used, lines)
     faults += _misjudged(file, used, lines)
     faults += _lists(file, cases, lines)
     return faults
-
-
-def line_numbers(path: Path) -> dict[Keys, int]:
-    """Return the line of every key by its path of keys, and of the items of our lists by list and position."""
-    root = yaml.compose(path.read_text(), Loader=yaml.SafeLoader)
-    found: dict[Keys, int] = {}
-
-    def note(node: yaml.Node | None, before: Keys) -> None:
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                keys = (*before, yaml.safe_load(key.value) if key.style is None else key.value)
-                found[keys] = key.start_mark.line + 1
-                note(value, keys)
-        elif isinstance(node, yaml.SequenceNode) and len(before) == 1:
-            for position, item in enumerate(node.value):
-                keys = (*before, position)
-                found[keys] = item.start_mark.line + 1
-
-    note(root, ())
-    return found
 
 
 def _found(entry: Mapping[Any, Any], case: Case) -> tuple[Keys, Mapping[str, Any]] | None:
@@ -167,7 +145,7 @@ def _misjudged(file: ReferenceFile, used: _Used, lines: Mapping[Keys, int]) -> I
 def _is_published(file: ReferenceFile, case: Case, metric: str) -> bool:
     """Return whether the value is from a publication, which may be poor; a twin may be fitted to it."""
     evidence = file.evidence_of(held=True, **case.facts, metric=metric)
-    return evidence is not None and evidence.kind in ("said", "fitted")
+    return evidence is not None and evidence.evidence in ("said", "fitted")
 
 
 def _lists(file: ReferenceFile, cases: Sequence[Case], lines: Mapping[Keys, int]) -> Iterator[str]:

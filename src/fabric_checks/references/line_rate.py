@@ -14,45 +14,21 @@ precedence over a rule, which is for many.
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from fabric_checks.core.errors import ReferenceError, quoted
+from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import value_text
 from fabric_checks.records.record import limit
+from fabric_checks.references.items import Rule
 
-#: The keys of an item that are no patterns.
-KEYS = ("share_of_line_rate", "lower", "upper")
 UNIT = "MB/s"
 
 #: A reference as in ReFrame: value, lower share, upper share, unit.
 Reference = tuple[float, "float | None", "float | None", str]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Hold a group of metrics to a share of the line rate.
-
-    :param patterns: regular expressions by check, partition, environ, layout and metric.
-    :param share: of the line rate; :param lower: and :param upper: the bounds, as shares of the reference.
-    """
-
-    patterns: Mapping[str, str]
-    share: float
-    lower: float | None
-    upper: float | None
-
-    def covers(self, **case: str) -> bool:
-        """Return whether this rule covers the metric; ``case`` has a value for each of check, partition, ..."""
-        return Layout.of(case["layout"]).nodes > 1 and all(
-            re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items()
-        )
 
 
 @dataclass(frozen=True)
@@ -61,34 +37,6 @@ class FromLineRate:
 
     reference: Reference
     source: str
-
-
-def rule(context: str, item: Mapping[str, Any], patterns: Mapping[str, str]) -> Rule:
-    """Return an item of ``derived`` as a rule.
-
-    :param context: the file, for messages; :param patterns: the item's other keys.
-    :raises ReferenceError: if a number is missing or makes no sense.
-    """
-    what = f"{context}: {quoted(str(item))}"
-    if "metric" not in patterns:
-        raise ReferenceError(f"{what} needs the metric that it applies to")
-    share, lower, upper = (item.get(key) for key in KEYS)
-    if share is None or not is_number(share) or not 0 < share <= 2:
-        raise ReferenceError(
-            f"{what} needs a share_of_line_rate above 0 and up to 1 (2 for metrics that count both directions)"
-        )
-    if (lower is not None and not (is_number(lower) and -1 < lower <= 0)) or (
-        upper is not None and not (is_number(upper) and upper >= 0)
-    ):
-        raise ReferenceError(f"{what}: lower must be a share between -1 and 0, upper a share of 0 or more")
-    if lower is None and upper is None:
-        raise ReferenceError(f"{what} has no bound; give it lower or upper")
-    return Rule(patterns, float(share), lower, upper)
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value of a YAML file is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def references(
@@ -117,8 +65,8 @@ def references(
                 f"{context}: {metric.name} is compared with a share of the line rate, but {case['partition']} has no "
                 "extras['link_MBps']; add it to the system's file"
             )
-        value = float(f"{match.share * nics * link_MBps:.6g}")
-        source = f"derived: {match.share:g} x {nics} NIC{'' if nics == 1 else 's'} x {link_MBps:g} MB/s"
+        value = float(f"{match.share_of_line_rate * nics * link_MBps:.6g}")
+        source = f"derived: {match.share_of_line_rate:g} x {nics} NIC{'' if nics == 1 else 's'} x {link_MBps:g} MB/s"
         found[metric.name] = FromLineRate((value, match.lower, match.upper, UNIT), source)
     return found
 

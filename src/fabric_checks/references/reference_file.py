@@ -4,57 +4,30 @@
 A file belongs to one system. Its top level has an entry for each check class, in the form of ReFrame's
 ``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
 or ``[$xfail, message, list]``), and three lists of ours, whose items select check, partition, environment, layout and
-metric by optional regular expressions:
-
-- ``no_reference``: the reason for none, ``why``;
-- ``derived``: a share of the line rate (see :mod:`fabric_checks.references.line_rate`), where there is no entry;
-- ``evidence``, of simulated systems: the origin of the value (one of :data:`EVIDENCE`), and the ``source`` of its
-  reference.
+metric by optional regular expressions (:mod:`fabric_checks.references.items`): ``no_reference``, the reason for none;
+``derived``, a share of the line rate, where there is no entry; and ``evidence``, where values of simulated systems come
+from.
 """
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fabric_checks.core import yaml_file
+from fabric_checks.core import schema, yaml_file
 from fabric_checks.core.errors import ReferenceError, quoted
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import line_rate, lookup
+from fabric_checks.references.items import Evidence, Lists, Reason, Rule
 
 NO_REFERENCE = "no_reference"
+_LISTS = tuple(field.name for field in fields(Lists))
 
-#: The origins of a simulated value: a parameter fitted to it, parameters fitted to other values, a document's statement
-#: without a number, or no document.
-EVIDENCE = ("fitted", "predicted", "said", "simulated")
-_FIELDS = ("check", "partition", "environ", "layout", "metric")
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Give the reason why a group of metrics has no reference; each pattern has to match in full."""
-
-    why: str
-    patterns: Mapping[str, str]
-
-    def covers(self, **case: str) -> bool:
-        """Return whether this reason covers the metric; ``case`` has a value for each of check, partition, ..."""
-        return all(re.fullmatch(pattern, case[field]) for field, pattern in self.patterns.items())
-
-
-@dataclass(frozen=True)
-class Evidence(Reason):
-    """Give the origin of a group of metrics of a simulation.
-
-    :param why: the source of their references; empty if they have none.
-    :param kind: one of :data:`EVIDENCE`.
-    """
-
-    kind: str
+_FORM = "[value, lower share (null, or 0 or below), upper share (null, or 0 or above), unit]"
 
 
 @dataclass(frozen=True)
@@ -62,15 +35,14 @@ class ReferenceFile:
     """A reference file after the checks that need no system.
 
     :param entries: the references, by check class.
-    :param reasons: the items of ``no_reference``; :param evidence: and :param derived: those of the other
-        two lists.
+    :param reasons: the items of ``no_reference``.
     """
 
     path: Path
     entries: Mapping[str, Mapping[Any, Any]]
     reasons: tuple[Reason, ...]
     evidence: tuple[Evidence, ...] = ()
-    derived: tuple[line_rate.Rule, ...] = ()
+    derived: tuple[Rule, ...] = ()
 
     def why_none(self, **case: str) -> str | None:
         """Return why a metric has no reference, or None if the file gives no reason.
@@ -85,7 +57,7 @@ class ReferenceFile:
         :param held: whether the metric has a reference; one that has none is ``simulated`` at most.
         """
         for evidence in self.evidence:
-            if (held or evidence.kind == "simulated") and evidence.covers(**case):
+            if (held or evidence.evidence == "simulated") and evidence.covers(**case):
                 return evidence
         return None
 
@@ -103,65 +75,27 @@ def load(path: Path) -> ReferenceFile:
         raise ReferenceError(f"{error}{remedy}") from None
     if not isinstance(content, dict):
         raise ReferenceError(f"{path}: the top level must be a mapping of check classes and {NO_REFERENCE}")
-    reasons = tuple(_reason(path, item) for item in _list(path, content, NO_REFERENCE))
-    evidence = tuple(_evidence(path, item) for item in _list(path, content, "evidence"))
-    derived = tuple(_derived(path, item) for item in _list(path, content, "derived"))
+    own = {key: content.pop(key) for key in _LISTS if key in content}
+    try:
+        lists = schema.convert(own, Lists, path, lambda: yaml_file.lines(path))
+    except schema.SchemaError as error:
+        raise ReferenceError(str(error)) from None
     for name, entry in content.items():
-        if not isinstance(name, str):
-            raise ReferenceError(f"{path}: the key {quoted(str(name))} is not the name of a check; write it as text")
-        if not isinstance(entry, dict) or not isinstance(entry.get("$index"), list) or not entry["$index"]:
-            raise ReferenceError(
-                f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
-            )
-        _require_references(f"{path}: {name}", {k: v for k, v in entry.items() if k != "$index"}, len(entry["$index"]))
-    return ReferenceFile(path, content, reasons, evidence, derived)
+        _require_entry(path, name, entry)
+    return ReferenceFile(path, content, lists.no_reference or (), lists.evidence or (), lists.derived or ())
 
 
-def _list(path: Path, content: dict[Any, Any], key: str) -> list[Any]:
-    """Take one of the lists of ours out of a file's content; empty if it is not there."""
-    found = content.pop(key, None) or []
-    if not isinstance(found, list):
-        raise ReferenceError(f"{path}: {key}: {quoted(str(found))} where a list is expected")
-    return found
-
-
-def _reason(path: Path, item: object) -> Reason:
-    if not isinstance(item, dict) or not str(item.get("why", "")).strip():
-        raise ReferenceError(f"{path}: {NO_REFERENCE}: {quoted(str(item))} needs a reason under 'why'")
-    return Reason(str(item["why"]).strip(), _patterns(f"{path}: {NO_REFERENCE}", item, ("why",)))
-
-
-def _evidence(path: Path, item: object) -> Evidence:
-    kind = item.get("evidence") if isinstance(item, dict) else None
-    if not isinstance(item, dict) or kind not in EVIDENCE:
+def _require_entry(path: Path, name: Any, entry: Any) -> None:
+    if not isinstance(name, str):
+        raise ReferenceError(f"{path}: the key {quoted(str(name))} is not the name of a check; write it as text")
+    if isinstance(entry, list) and (meant := schema.nearest(name, _LISTS, 0.6)):
+        raise ReferenceError(f"{path}: {name}: unknown; did you mean {meant}?")
+    index = entry.get("$index") if isinstance(entry, dict) else None
+    if not isinstance(index, list) or not index:
         raise ReferenceError(
-            f"{path}: evidence: {quoted(str(item))} needs one of {', '.join(EVIDENCE)} under 'evidence'"
+            f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
         )
-    source = str(item.get("source", "")).strip()
-    if not source and kind != "simulated":
-        raise ReferenceError(f"{path}: evidence: {quoted(str(item))} needs its source under 'source'")
-    return Evidence(source, _patterns(f"{path}: evidence", item, ("evidence", "source")), str(kind))
-
-
-def _derived(path: Path, item: object) -> line_rate.Rule:
-    if not isinstance(item, dict):
-        raise ReferenceError(
-            f"{path}: derived: {quoted(str(item))} is not a mapping with a metric and a share_of_line_rate"
-        )
-    return line_rate.rule(f"{path}: derived", item, _patterns(f"{path}: derived", item, line_rate.KEYS))
-
-
-def _patterns(context: str, item: Mapping[str, Any], other: tuple[str, ...]) -> dict[str, str]:
-    """Return the patterns of an item of a list of ours: its keys but ``other``."""
-    patterns = {key: str(value) for key, value in item.items() if key not in other}
-    for key, pattern in patterns.items():
-        if key not in _FIELDS:
-            raise ReferenceError(f"{context}: unknown key {quoted(str(key))}; use {', '.join(_FIELDS)}")
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ReferenceError(f"{context}: {key}: {quoted(pattern)} is not a pattern: {error}") from None
-    return patterns
+    _require_references(f"{path}: {name}", {key: each for key, each in entry.items() if key != "$index"}, len(index))
 
 
 def _require_references(context: str, level: Any, depth: int) -> None:
@@ -178,17 +112,20 @@ def _require_references(context: str, level: Any, depth: int) -> None:
 def _require_reference(context: str, value: Any) -> None:
     if isinstance(value, list) and len(value) == 3 and value[0] == "$xfail":
         value = value[2]
-    form = "[value, lower share (null, or 0 or below), upper share (null, or 0 or above), unit]"
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
-        raise ReferenceError(f"{context}: {quoted(str(value))} is not of the form {form}")
+        raise ReferenceError(f"{context}: {quoted(str(value))} is not of the form {_FORM}")
     reference, lower, upper, _ = value
-    if not line_rate.is_number(reference) or reference == 0:
+    if not _is_number(reference) or reference == 0:
         raise ReferenceError(f"{context}: the value {quoted(str(reference))} is not a finite number other than 0")
     for share, sign, name in ((lower, -1, "lower"), (upper, 1, "upper")):
-        if share is not None and (not line_rate.is_number(share) or share * sign < 0):
-            raise ReferenceError(f"{context}: the {name} share {quoted(str(share))} does not fit the form {form}")
+        if share is not None and (not _is_number(share) or share * sign < 0):
+            raise ReferenceError(f"{context}: the {name} share {quoted(str(share))} does not fit the form {_FORM}")
     if lower is None and upper is None:
         raise ReferenceError(f"{context}: has no bound; give it one, or a reason under {NO_REFERENCE}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def require_known(file: ReferenceFile, checks: Iterable[str], known: Mapping[str, Collection[str]]) -> None:

@@ -59,20 +59,13 @@ def _short(name: str, last: str) -> str:
     return last.strip()
 
 
-def report(proposals: Iterable[Proposal], *, held_back: bool) -> list[str]:
-    """Return the lines of the report: looser references, then refusals with their reasons, then the counts.
-
-    :param held_back: whether looser references were left out of the file.
-    """
+def report(proposals: Iterable[Proposal]) -> list[str]:
+    """Return the lines of the report: looser references, then refusals with their reasons, then the counts."""
     proposals = list(proposals)
     lines = []
     loosened = [each for each in proposals if each.action == "loosened"]
     if loosened:
-        lines.append(
-            "LOOSENED, and written only with --allow-looser:"
-            if held_back
-            else "LOOSENED: these ask for less than before"
-        )
+        lines.append("LOOSENED: these ask for less than before")
         lines += [f"  {each.name}: {_from_to(each)}" for each in loosened]
     for action in ("kept", "refused"):
         groups: dict[tuple[Any, ...], list[Proposal]] = {}

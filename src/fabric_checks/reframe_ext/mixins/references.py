@@ -178,7 +178,7 @@ class ReferencesMixin(RegressionTestPlugin):
             noted = self.facts.metrics[metric.name]
             evidence = file.evidence_of(metric=metric.name, held=noted.no_reference is None, **case)
             if evidence is not None:
-                noted.evidence, noted.reference_source = evidence.kind, evidence.why or None
+                noted.evidence, noted.reference_source = evidence.evidence, evidence.source or None
             noted.reference_source = self._derived.get(metric.name, noted.reference_source)
 
     @run_after("performance")
