@@ -126,7 +126,9 @@ def everything(**fields):
     records.append(record("latency_ratio_8B", 0.5, compared=both, **at))
     at = {"check": "Rotate", "parameters": {"pattern": "rotate"}, "layout": "4x1"} | fields
     at |= {"unit": "MB/s", "better": "larger"}
-    blamed = [{"kind": "receiver", "text": "node oak02 receives at 0.41 of the median from everybody"}]
+    blamed = [
+        {"kind": "receiver", "severity": "fault", "text": "node oak02 receives at 0.41 of the median from everybody"}
+    ]
     records += [record("median_bandwidth", 998.7, findings=blamed, **at)]
     records += [record("slowest_to_median", 40.1, findings=blamed, **(at | {"unit": "%"}))]
     judged = {"check": "OsuLatency", "no_reference": None, "reference": 1.0, "upper": 0.1}

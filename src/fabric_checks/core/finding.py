@@ -68,6 +68,11 @@ class Finding:
         """Tell whether something is wrong for certain."""
         return self.severity is Severity.FAULT
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines below its text: its details, and the advice if the text does not have it."""
+        return self.details if self.advice in self.text else (*self.details, self.advice)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for a record; what is empty is left out."""
         plain = {

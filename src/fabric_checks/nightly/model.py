@@ -67,7 +67,7 @@ class Entry:
         left = self._whole.removeprefix(self.title.removesuffix(" ...")).lstrip(",;: ")
         more = dict.fromkeys(each.text for each in self.findings)
         for each in self.findings:
-            more |= dict.fromkeys((*each.details, *filter(None, [each.advice])))
+            more |= dict.fromkeys(each.lines)
         if not self.headline:
             more.pop(self._whole, None)
         seen = [] if self.kind == "case" else [f"seen by {names_text(sorted(self.cases), 6)}"]

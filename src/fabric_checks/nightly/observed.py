@@ -10,12 +10,13 @@ from functools import cached_property
 
 from fabric_checks.core.finding import Finding, Severity, cause, same_cause
 from fabric_checks.core.text import count_text, first_of, names_text, value_text
-from fabric_checks.nightly import sight
 from fabric_checks.nightly.model import Entry, Night
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
-from fabric_checks.records.record import Record, case_name, is_success, never_began
+from fabric_checks.records.record import Record, is_success, never_began
 from fabric_checks.records.runs import Case, Session
+from fabric_checks.report import sight
+from fabric_checks.report.findings import by_case as of_cases
 from fabric_checks.report.texts import load_text
 from fabric_checks.schedulers.model import CANCELLED
 
@@ -106,9 +107,7 @@ def observed(night: Night, session: Session) -> Night:
     Findings with a culprit come first. Failures are why the run itself cannot be trusted; warnings are limitations of
     single cases, the same as long as they stay so.
     """
-    by_case: dict[str, list[Record]] = {}
-    for record in session.records:
-        by_case.setdefault(case_name(record), []).append(record)
+    by_case = of_cases(session.records)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
     failed = [_Failure(case, by_case.get(case.name, ())) for case in runs.failed(session)]
     full, failed = _parted(failed, lambda each: each.had_no_room)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fabric_checks.core.finding import Severity
+from fabric_checks.core.finding import Severity, same_cause
 from fabric_checks.core.text import (
     count_text,
     first_of,
@@ -20,21 +20,23 @@ from fabric_checks.core.text import (
     test_text,
     value_text,
 )
+from fabric_checks.core.verdict import Verdict, verdict
+from fabric_checks.diagnosis.limits import text as limits_text
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, bounds, case_name, is_success, machine_name
 from fabric_checks.records.runs import Case, Session
+from fabric_checks.report import sight
+from fabric_checks.report.texts import load_text
 
 #: The most characters that are quoted of a reason.
 _LONGEST = 270
 #: So many failed cases are all named.
 _NAMED = 24
-#: Numbers and paths, in which the reasons of equal failures differ.
-_VARYING = re.compile(r"(?:~|\.{1,2})?(?:/[\w.+%=@~-]+)+/?|\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Problem:
     """A sentence about something that needs attention, and lines below it.
 
     :param failed: whether it names failed cases, which are always shown.
@@ -50,57 +52,98 @@ def case_text(record: Record) -> str:
     return f"{test_text(record['check'], record['parameters'])} {record['layout']} @{machine_name(record)}"
 
 
-def findings(session: Session) -> list[Finding]:
+def problems(session: Session) -> list[Problem]:
     """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and warnings."""
-    missed = [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
-    explained = {case_name(record) for record in missed}
-    failed = [case for case in runs.failed(session) if case.result != "abort"]
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
         *_first("error", runs.other_faults(session), most=4),
-        *_blamed(session.records, Severity.FAULT),
-        *_failures([case for case in failed if not (case.name in explained and case.phase == "performance")]),
-        *_missed(missed),
-        *_blamed(session.records, Severity.SUSPECT),
+        *_of_severity(session.records, Severity.FAULT),
+        *_failures(_without_values(session)),
+        *_missed(_misses(session)),
+        *_of_severity(session.records, Severity.SUSPECT),
         *_first("warning: passed only when rerun", again),
         *_first("warning", session.unreadable),
     ]
 
 
-def _blamed(of: Iterable[Record], severity: Severity) -> list[Finding]:
-    """Return each finding of a severity once, with the cases that have it."""
-    by_text: dict[str, dict[str, None]] = {}
-    details: dict[str, Sequence[str]] = {}
-    for record in of:
-        for finding in findings_of(record):
-            if finding.severity is severity:
-                by_text.setdefault(finding.text, {})[case_text(record)] = None
-                details[finding.text] = finding.details
-    return [Finding(text, (*details[text], f"seen by {names_text(list(cases))}")) for text, cases in by_text.items()]
+def verdict_of(session: Session) -> Verdict:
+    """Return the verdict on a run."""
+    records = session.records
+    ran = [case for case in session.cases if not case.fixture and case.result not in ("skip", "abort", "fail_deps")]
+    was_killed = session.report is None and bool(records) and not session.archived
+    has_faults = any(finding.is_fault for record in records for finding in findings_of(record))
+    return verdict(
+        failed=not (ran or was_killed) or not any(record["metric"] for record in records),
+        incomplete=was_killed or any(case.result == "abort" for case in session.cases),
+        findings=has_faults or runs.failed(session) or _misses(session) or runs.other_faults(session),
+        blind=sight.blind(by_case(records))[0],
+        busy=load_text(records)[1],
+    )
 
 
-def _failures(cases: Sequence[Case]) -> list[Finding]:
-    """Return the failures, those of one cause together: numbers, paths and the check's name are no part of a cause."""
-    by_cause: dict[str, list[Case]] = {}
-    for case in cases:
-        cause = "" if case.result == "fail_deps" else f"in {case.phase}: {one_line(case.reason or '')}"
-        alike = _VARYING.sub("0", cause.replace(case.name.split(" ")[0], ""))
-        by_cause.setdefault(alike, []).append(case)
-    found = []
-    for group in sorted(by_cause.values(), key=len, reverse=True):
-        names = names_text([short_name(case.name) for case in group], len(group) if len(cases) <= _NAMED else 3)
-        first = group[0]
-        if first.result == "fail_deps":
-            text = f"{count_text(len(group), 'case')} not run, because something they depend on failed"
-            found.append(Finding(text, (names,), failed=True))
-            continue
-        reason = shortened(one_line(first.reason or "no reason was given"), _LONGEST)
-        which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
-        found.append(Finding(f"failed: {which}", (f"in {first.phase}: {reason}",), failed=True))
+def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return records by the name of their case."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(case_name(record), []).append(record)
     return found
 
 
-def _missed(of: Sequence[Record]) -> list[Finding]:
+def would_have_found(records: Sequence[Record]) -> str:
+    """Return the smallest faults that a run would have found, by its best case for each part; empty if unknown."""
+    best: dict[str, float | None] = {}
+    for limits in sight.limits(by_case(records)).values():
+        for part, size in limits.items():
+            known = best.get(part)
+            best[part] = size if known is None or (size is not None and size < known) else known
+    text = limits_text(best) if best else ""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _misses(session: Session) -> list[Record]:
+    return [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
+
+
+def _without_values(session: Session) -> list[Case]:
+    """Return the cases that failed for another reason than a value that misses its reference."""
+    explained = {case_name(record) for record in _misses(session)}
+    failed = [case for case in runs.failed(session) if case.result != "abort"]
+    return [case for case in failed if not (case.name in explained and case.phase == "performance")]
+
+
+def _of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
+    """Return each finding of a severity once, with the cases that have it."""
+    cases: dict[str, dict[str, None]] = {}
+    details: dict[str, tuple[str, ...]] = {}
+    for record in of:
+        for finding in findings_of(record):
+            if finding.severity is severity:
+                cases.setdefault(finding.text, {})[case_text(record)] = None
+                details[finding.text] = finding.lines
+    return [Problem(text, (*details[text], f"seen by {names_text(list(names))}")) for text, names in cases.items()]
+
+
+def _failures(cases: Sequence[Case]) -> list[Problem]:
+    """Return the failures, those of one cause together."""
+    by_name = {case.name: case for case in cases if case.result != "fail_deps"}
+    reasons = {name: f"in {case.phase}: {one_line(case.reason or '')}" for name, case in by_name.items()}
+    found = [_of_one_cause([by_name[name] for name in names], len(cases)) for names in same_cause(reasons)]
+    unbuilt = [short_name(case.name) for case in cases if case.result == "fail_deps"]
+    if unbuilt:
+        text = f"{count_text(len(unbuilt), 'case')} not run, because something they depend on failed"
+        found.append(Problem(text, (names_text(unbuilt, len(unbuilt) if len(cases) <= _NAMED else 3),), failed=True))
+    return found
+
+
+def _of_one_cause(group: Sequence[Case], failed: int) -> Problem:
+    """Return the failures of one cause; :param failed: how many cases failed in all."""
+    names = names_text([short_name(case.name) for case in group], len(group) if failed <= _NAMED else 3)
+    reason = shortened(one_line(group[0].reason or "no reason was given"), _LONGEST)
+    which = names if len(group) == 1 else f"{count_text(len(group), 'case')}: {names}"
+    return Problem(f"failed: {which}", (f"in {group[0].phase}: {reason}",), failed=True)
+
+
+def _missed(of: Sequence[Record]) -> list[Problem]:
     """Return the values that missed their references, a finding for each case."""
     by_case: dict[str, list[Record]] = {}
     for record in of:
@@ -113,7 +156,7 @@ def _missed(of: Sequence[Record]) -> list[Finding]:
         others = f"; {len(missed) - 1} more of its values" if len(missed) > 1 else ""
         verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
         found.append(
-            Finding(
+            Problem(
                 f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}", failed=True
             )
         )
@@ -129,9 +172,9 @@ def _distance(record: Record) -> float:
     return max(value / nearest, nearest / value) if value > 0 and nearest > 0 else math.inf
 
 
-def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Finding]:
+def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Problem]:
     """Return at most so many lines of a kind; the last may be a count of the others."""
-    return [Finding(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
+    return [Problem(f"{kind}: {line}") for line in first_of(lines, " like this", most)]
 
 
 def not_run(session: Session) -> list[str]:

@@ -22,11 +22,11 @@ import numpy as np
 from fabric_checks.core import files
 from fabric_checks.core.errors import OutputError, RecordError
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.nightly import sight
 from fabric_checks.parsers import rotate
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, case_name, was_disturbed
 from fabric_checks.records.sessions import started
+from fabric_checks.report import sight
 from fabric_offers.acceptance.clauses import BAD, LINE_RATE, MEDIAN, SELECTING, Clause, ClauseError, Contract
 from fabric_offers.runs import OUTPUT
 

@@ -18,6 +18,7 @@ NAMES = tuple(sorted(path.stem for path in HERE.glob("*.json")))
 OF_CASE = (
     *("system", "partition", "environ", "test", "check", "family", "parameters", "layout", "nodes", "ppn", "tasks"),
     *("case_result", "fail_reason", "program", "program_version", "mpi", "compiler", "nodelist", "binding", "findings"),
+    "limits",
     *("not_offered", "stack", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
 )
 SHARED = ("unit", "quantity", "better", "can_be_zero", "result", "no_reference", "evidence", "headline")

@@ -174,15 +174,15 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     assert {each.kind for each in everything} >= {"slowest pair", "plateaus"} and not found.metrics()["faults"]
     blaming = [each for each in everything if each.severity is not Severity.NOTE]
     plain = [each.as_dict() for each in everything]
-    assert [finding.text for finding in findings.findings(of_records([record(findings=plain)]))] == [
+    assert [finding.text for finding in findings.problems(of_records([record(findings=plain)]))] == [
         each.text for each in blaming
     ]
     assert {each.kind for each in blaming} <= {"noise"}
 
 
 def test_failures_of_one_cause_are_one_finding():
-    (first, *_), found = printed(failures(500)), findings.findings(failures(500))
-    assert first == "500 of 501 cases failed in 3 min 26 s"
+    (first, *_), found = printed(failures(500)), findings.problems(failures(500))
+    assert first == "Findings: 500 of 501 cases failed in 3 min 26 s"
     assert len(found) == 3 and found[0].text.startswith("failed: 167 cases: Check0 1x2 @s:p+e, ")
 
 
@@ -198,7 +198,7 @@ def loaded(number, runnable, load=24.0):
     [
         (
             loaded(3, 26),
-            "The machine was busy: load 24 on 2 cores, 25 other processes ready to run: values say little",
+            "Busy: load 24 on 2 cores, 25 other processes ready to run: values say little",
             "on s:p",
         ),
         (
@@ -206,14 +206,18 @@ def loaded(number, runnable, load=24.0):
             "load 24 on 2 cores, 8 other processes ready to run in 1 of 6 cases: values say little",
             "on s:p",
         ),
-        (loaded(11, 1, 1.5) + loaded(12, 9)[11:], "All 12 cases passed", "1.5 on 2 cores, more in 1 of 12 cases"),
-        (loaded(3, 1, 1.96), "All 3 cases passed", "on s:p; load 2.0 on 2 cores"),
-        ([record()], "1 case passed", "on s:p"),
+        (
+            loaded(11, 1, 1.5) + loaded(12, 9)[11:],
+            "Passed: all 12 cases passed",
+            "1.5 on 2 cores, more in 1 of 12 cases",
+        ),
+        (loaded(3, 1, 1.96), "Passed: all 3 cases passed", "on s:p; load 2.0 on 2 cores"),
+        ([record()], "Passed: 1 case passed", "on s:p"),
     ],
 )
 def test_a_busy_machine_comes_before_everything_else(rows, first, where):
     lines = printed(of_records(rows))
-    assert first in lines[0] and lines[1 + lines[0].startswith("The machine")].endswith(where)
+    assert first in lines[0] and lines[1 + lines[0].startswith("Busy")].endswith(where)
 
 
 def test_names_of_environments_that_are_cut_still_differ():
@@ -238,9 +242,9 @@ def test_failures_that_differ_by_a_path_are_one():
         Case(name, "fail", "run", f"{'abcdef'[at]}: no /x/{'abcdef'[at]}/lmp", False) for at, name in enumerate(names)
     ]
     alike = [replace(case, reason=f"no {'/x' * at}/y-{at}/lmp: it is not there") for at, case in enumerate(cases, 1)]
-    found = findings.findings(Session(NAME, Path("x"), tuple(alike), (record(),)))
+    found = findings.problems(Session(NAME, Path("x"), tuple(alike), (record(),)))
     assert [finding.text.count("Check") for finding in found] == [6]
-    assert len(findings.findings(Session(NAME, Path("x"), tuple(cases), (record(),)))) == 6
+    assert len(findings.problems(Session(NAME, Path("x"), tuple(cases), (record(),)))) == 6
 
 
 def test_what_was_not_run_is_told_once_for_all_environments():

@@ -18,11 +18,11 @@ from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import count_text, one_line
 from fabric_checks.diagnosis import limits
 from fabric_checks.nightly.running import supervised
-from fabric_checks.nightly.sight import FEWEST_NODES
 from fabric_checks.nightly.vetting.planning import Group, Outcome
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import is_success, never_began
+from fabric_checks.report.sight import FEWEST_NODES
 from fabric_checks.schedulers import reservations
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fabric_checks.comparison.changes import OPEN
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import clean, count_text, first_of, names_text, shortened, signed, value_text
+from fabric_checks.core.verdict import verdict
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
@@ -64,8 +65,8 @@ def _verdict(results: Results, findings: int, unfinished: Sequence[str]) -> tupl
         f"{count_text(cases, 'case')}, {failed or 'none'} of them failed",
         judged if counts else "no value has a reference: all are recorded, none is judged",
     ]
-    words = {"incomplete": unfinished, "findings": findings, "busy machine": is_busy, "passed": counts}
-    return next((word for word, is_so in words.items() if is_so), "not judged"), "; ".join(parts) + "."
+    word = verdict(failed=not results.values, incomplete=unfinished, findings=findings, busy=is_busy)
+    return word.value, "; ".join(parts) + "."
 
 
 def _latest(results: Results) -> list[Value]:

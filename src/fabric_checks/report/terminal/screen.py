@@ -19,10 +19,11 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric_checks.core.text import count_text, duration_text, first_of, names_text, sparkline, test_text
+from fabric_checks.core.verdict import Verdict
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.runs import Session
-from fabric_checks.report.findings import Finding, case_text, findings, not_run
+from fabric_checks.report.findings import Problem, case_text, not_run, problems, verdict_of, would_have_found
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
 from fabric_checks.report.texts import load_text, mpi_text, plain
 
@@ -61,7 +62,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
     head = _head(session, info, values, width)
     outputs = [line for kind, where in info.outputs for line in _wrapped(f"{kind:9}{where}", width, 9)]
     left_out = [line for text in not_run(session) for line in _wrapped(text, width - 2, 4, 2)]
-    found = findings(session)
+    found = problems(session)
     # An empty line separates parts; the least important part is cut first.
     room = most - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
     wanted = [len(_finding(finding, width)) for finding in found]
@@ -80,6 +81,25 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
 
 def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
     """Return how the run went, and where."""
+    verdict, title = verdict_of(session), _title(session, info)
+    load, is_busy = load_text(session.records)
+    lines = _wrapped(f"{verdict.value.capitalize()}: {load if verdict is Verdict.BUSY else title}", width, 4)
+    lines += [title] if verdict is Verdict.BUSY else [f"the machine was busy: {load}"] if is_busy else []
+    measured = [record for record in session.records if record["metric"] is not None]
+    if values.machines:
+        where = _where(session.records, values.machines) + ("" if is_busy or not load else f"; {load}")
+        lines += _wrapped(f"on {where}", width, 4, 3)
+    if measured:
+        lines += _wrapped(_references(measured), width, 4, 2)
+    if limits := would_have_found(session.records):
+        lines += _wrapped(limits, width, 4, 2)
+    if any(record.get("evidence") for record in measured):
+        lines += _wrapped("Simulated clusters: no value here is a measurement of a machine.", width, 4)
+    return lines
+
+
+def _title(session: Session, info: RunInfo) -> str:
+    """Return how many cases ran, and how they ended."""
     cases = [case for case in session.cases if not case.fixture]
     counts = Counter(case.result for case in cases)
     passed = sum(is_success(case.result) for case in cases)
@@ -90,28 +110,17 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
         ended = len({case_text(record) for record in session.records})
         title = f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
     elif not cases:
-        title = "No case ran"
+        title = "no case ran"
     elif counts["abort"]:
-        title = f"Interrupted: {ran} of {count_text(len(cases), 'case')} ran{took}, {passed} passed"
+        title = f"{ran} of {count_text(len(cases), 'case')} ran{took}, {passed} passed"
     elif failed:
         title = f"{failed} of {count_text(len(cases), 'case')} failed{took}"
     elif len(cases) == 1:
         title = f"1 case passed{took}" if ran else f"1 case was skipped{took}"
     else:
-        title = f"All {count_text(ran, 'case')} passed{took}"
-    if cases and ran == passed and (faults := len(runs.other_faults(session))):
-        title += f", with {count_text(faults, 'error')}"
-    load, is_busy = load_text(session.records)
-    lines = [f"The machine was busy: {load}", title] if is_busy else [title]
-    measured = [record for record in session.records if record["metric"] is not None]
-    if values.machines:
-        where = _where(session.records, values.machines) + ("" if is_busy or not load else f"; {load}")
-        lines += _wrapped(f"on {where}", width, 4, 3)
-    if measured:
-        lines += _wrapped(_references(measured), width, 4, 2)
-    if any(record.get("evidence") for record in measured):
-        lines += _wrapped("Simulated clusters: no value here is a measurement of a machine.", width, 4)
-    return lines
+        title = f"all {count_text(ran, 'case')} passed{took}"
+    faults = len(runs.other_faults(session)) if cases and ran == passed else 0
+    return f"{title}, with {count_text(faults, 'error')}" if faults else title
 
 
 def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
@@ -259,12 +268,12 @@ def _by_machine(
 # Findings
 
 
-def _finding(finding: Finding, width: int) -> list[str]:
+def _finding(finding: Problem, width: int) -> list[str]:
     lines = _wrapped(f"- {finding.text}", width, 4, 3)
     return [*lines, *(line for detail in finding.details for line in _wrapped(f"  {detail}", width, 6, 3))]
 
 
-def _findings(found: Sequence[Finding], room: int, width: int, session: Session, info: RunInfo) -> list[Text]:
+def _findings(found: Sequence[Problem], room: int, width: int, session: Session, info: RunInfo) -> list[Text]:
     """Return the problems of a run, in at most so many lines."""
     messages = [line for text in info.messages for line in _wrapped(f"  {text}", width, 4, 2)]
     if not found and not messages:

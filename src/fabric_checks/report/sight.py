@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the cases of a run would have found, by their own limits; a run that would have named no slow node is blind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fabric_checks.records.findings import findings_of
+from fabric_checks.records.record import Record
+
+#: The limits of a case: by quantity the smallest loss that it would have named, None where it would have named none.
+#: ``node``, ``pair``, ``cable`` and ``leaf``, the ways of a switch to all others, are shares of the bandwidth; with
+#: ``_us`` they are microseconds of latency.
+Limits = Mapping[str, "float | None"]
+
+#: Of fewer nodes than these none can be named as slow: there is too little to compare it with.
+FEWEST_NODES = 4
+#: A case is blind if it would not have named a node that loses a quarter of its bandwidth, as by a link that is trained
+#: at three of four lanes; one that would not have named a loss of a tenth is noted.
+BLIND_FROM, NOTED_FROM = 0.25, 0.10
+_REMEDY = "run it while nobody else does, as in a reservation"
+
+
+def limits(by_case: Mapping[str, Sequence[Record]]) -> Mapping[str, Limits]:
+    """Return the limits of each case that has them."""
+    known = ((name, records[0].get("limits")) for name, records in by_case.items())
+    return {name: limits for name, limits in known if limits}
+
+
+def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]]:
+    """Return why a night is blind, a line for each partition, and notes on single cases that are.
+
+    A partition is blind if none of its cases of enough nodes would have named a node slower by a quarter. Cases are in
+    the order of their names, so that a note is the same on the next night.
+    """
+    few: list[str] = []
+    dim: list[str] = []
+    seeing: set[tuple[str, str]] = set()
+    unseeing: dict[tuple[str, str], list[tuple[str, float | None]]] = {}
+    for name, known in sorted(limits(by_case).items()):
+        record = by_case[name][0]
+        what = "node far away" if "node_us" in known else "slow node"
+        least = known.get("node_us" if "node_us" in known else "node")
+        if record["nodes"] < FEWEST_NODES:
+            few.append(name)
+        elif least is None or ("node" in known and least > BLIND_FROM):
+            unseeing.setdefault((record["partition"], what), []).append((name, least))
+        else:
+            seeing.add((record["partition"], what))
+            dim += [name] if "node" in known and least > NOTED_FROM else []
+    lines = []
+    for (partition, what), cases in unseeing.items():
+        names = [name for name, _ in cases]
+        if (partition, what) in seeing:
+            dim += names
+            continue
+        losses = [loss for _, loss in cases if loss is not None]
+        smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
+        missed = f"no {what}{smallest} would have been named"
+        lines.append(f"values of {_cases(names)} vary too much on {partition}: {missed}; {_REMEDY}")
+    notes = []
+    if few:
+        remedy = "take a level with more nodes"
+        notes.append(f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}")
+    if dim:
+        notes.append(f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}")
+    return lines, notes
+
+
+def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:
+    """Yield why topologies were not used, a line for each cause."""
+    found: dict[str, list[str]] = {}
+    for name, records in sorted(by_case.items()):
+        for each in findings_of(records[0]):
+            if each.kind == "topology":
+                found.setdefault(each.text, []).append(name)
+    for text, names in found.items():
+        yield f"{text}: {_cases(names)}"
+
+
+def _cases(names: Sequence[str]) -> str:
+    """Return a case, or how many there are and the first."""
+    return names[0] if len(names) == 1 else f"{len(names)} cases, the first {names[0]}"
