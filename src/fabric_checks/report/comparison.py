@@ -20,7 +20,7 @@ from fabric_checks.comparison.verdicts import MIN_RUNS, NO_DIFFERENCE, TOO_FEW, 
 from fabric_checks.core.text import clean, markdown, names_text, signed, size_text, test_text, value_text
 from fabric_checks.report.texts import Footnotes, plain, rich_table
 
-_TEMPLATE = Path(__file__).with_name("comparison.html.jinja")
+_TEMPLATE = Path(__file__).with_name("templates") / "comparison.html.jinja"
 #: The colour of a verdict on a terminal.
 _STYLES = {
     verdicts.WORSE: "bold red",

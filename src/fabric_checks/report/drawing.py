@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError, quoted
-from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import clean, shortened, size_text, value_text
 from fabric_checks.report.values import Value
 
 #: The style of drawings; the page has it, too.
-STYLE = ROOT / "perflogs-templates" / "report" / "drawing.css"
+STYLE = Path(__file__).with_name("templates") / "drawing.css"
 #: The axis of time counts days since 1970.
 DAY_S = 86400
 #: The numbers of colours and dashes in the style: together, lines that differ.

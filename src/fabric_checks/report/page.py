@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from fabric_checks import __version__
 from fabric_checks.comparison.nodes import Node, nodes_of
-from fabric_checks.core.paths import ROOT
 from fabric_checks.core.plugins import report_sections
 from fabric_checks.core.text import clean, printable
 from fabric_checks.records import reading, runs
@@ -30,7 +29,7 @@ from fabric_checks.report.sections.over_time import Changed, change_points
 from fabric_checks.report.values import Results
 
 #: Templates, style and script.
-TEMPLATES = ROOT / "perflogs-templates" / "report"
+TEMPLATES = Path(__file__).with_name("templates")
 
 
 def report(
