@@ -91,8 +91,9 @@ def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 def would_have_found(records: Sequence[Record]) -> str:
     """Return the smallest faults that a run would have found, by its best case for each part; empty if unknown."""
+    between = [record for record in records if (record["nodes"] or 0) > 1]
     best: dict[str, float | None] = {}
-    for limits in sight.limits(by_case(records)).values():
+    for limits in sight.limits(by_case(between)).values():
         for part, size in limits.items():
             known = best.get(part)
             best[part] = size if known is None or (size is not None and size < known) else known

@@ -180,6 +180,35 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     assert {each.kind for each in blaming} <= {"noise"}
 
 
+def test_what_a_run_would_have_found_is_one_line_and_no_finding():
+    """A healthy machine with adaptive routing, whose detection limit is a property of the run."""
+    notes = [
+        {"kind": kind, "severity": "note", "text": f"{kind}: nodes of one switch reach 0.97 of their best rate"}
+        for kind in ("by leaf", "topology", "wire", "container", "invented by a new check")
+    ]
+    limits = [{"node": 0.5}, {"node": 0.08, "leaf": None}]
+    rows = [record(test=f"A{at} %layout=8x1", nodes=8, findings=notes, limits=of) for at, of in enumerate(limits)]
+    lines = printed(of_records(rows))
+    assert lines[0].startswith("Passed: ") and "Nothing to look at." in lines and "0.97" not in "".join(lines)
+    (line,) = [line for line in lines if "would have been found" in line]
+    assert "node slower by 8 %" in line and "leaf" not in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, "Passed"),
+        ({"findings": [{"kind": "line rate", "severity": "fault", "text": "all pairs reach 0.40"}]}, "Findings"),
+        ({"findings": [{"kind": "noise", "severity": "suspect", "text": "pairs vary"}]}, "Passed"),
+        ({"nodes": 8, "limits": {"node": 0.4}}, "Blind"),
+        ({"metric": None, "value": None}, "Failed"),
+    ],
+    ids=["sound", "all nodes slow", "a suspect", "blind", "no value"],
+)
+def test_the_first_word_is_the_verdict(changes, word):
+    assert printed(of_records([record(**changes)]))[0].startswith(f"{word}: ")
+
+
 def test_failures_of_one_cause_are_one_finding():
     (first, *_), found = printed(failures(500)), findings.problems(failures(500))
     assert first == "Findings: 500 of 501 cases failed in 3 min 26 s"
