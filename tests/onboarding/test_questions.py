@@ -81,5 +81,5 @@ def test_what_slurm_lets_one_choose_is_asked():
 def test_sockets_of_one_core_are_asked_about():
     found = look(site("slurm_gpus"), "dune-login1")
     doubted = replace(found.queues[2], doubt="which may be threads")
-    (cores,) = [each for each in questions._on_a_queue(replace(found, queues=(doubted,)), "cpu") if each.key == "cores"]
+    (cores,) = [each for each in questions._on_a_queue(found, doubted) if each.key == "cores"]
     assert (cores.certain, cores.guess, cores.why) == (False, 96, "which may be threads")

@@ -88,11 +88,13 @@ class Look:
 
     def usable(self, kind: str, queues: Iterable[Queue] | None) -> tuple[Queue, ...]:
         """Return the queues with nodes that take jobs, and whose names can be used."""
-        kept = [queue for queue in queues or () if queue.nodes and queue.takes_jobs]
-        closed = [queue.name for queue in queues or () if queue not in kept]
-        self.notes += [f"{kind} {quoted(name)} is left out: it is closed, or has no node in service" for name in closed]
-        names = set(self.sound(kind, (queue.name for queue in kept if queue.name)))
-        return tuple(queue for queue in kept if not queue.name or queue.name in names)
+        kept = []
+        for queue in queues or ():
+            if not (queue.nodes and queue.takes_jobs):
+                self.notes.append(f"{kind} {quoted(queue.name)} is left out: it is closed, or has no node in service")
+            elif not queue.name or self.sound(kind, [queue.name]):
+                kept.append(queue)
+        return tuple(kept)
 
 
 def look(machine: Machine, host: str, *, this_host: bool = False) -> Facts:
@@ -102,20 +104,7 @@ def look(machine: Machine, host: str, *, this_host: bool = False) -> Facts:
     :raises FabricError: if there are a scheduler's commands, but none that lists nodes for jobs.
     """
     now = Look(machine)
-    found = Facts()
-    there = [] if this_host else [tool for tool in _SCHEDULERS if machine.has(tool)]
-    for tool in there:
-        scheduler = _SCHEDULERS[tool](now)
-        if scheduler.queues:
-            found = scheduler
-            break
-    if there and not found.queues:
-        faults = [f"{command.split()[0]}: {fault}" for command, fault in machine.asked.items() if fault != "ok"]
-        why = [*faults, *now.notes] or [f"{', '.join(there)}: no node is in service and takes jobs"]
-        raise FabricError(
-            f"no scheduler lists nodes for jobs: {one_line('; '.join(first_of(why)))}; call `init` where and when jobs "
-            "can be submitted, or with --this-host to describe this host alone"
-        )
+    found = Facts() if this_host else _scheduler(now)
     system, mpis = _software(now, found.pmis)
     return replace(
         found,
@@ -126,6 +115,23 @@ def look(machine: Machine, host: str, *, this_host: bool = False) -> Facts:
         mpis=mpis,
         notes=(*now.notes, *(f"not taken, {why}: {names_text(names, 6)}" for why, names in now.not_taken.items())),
         asked=machine.asked,
+    )
+
+
+def _scheduler(now: Look) -> Facts:
+    """Return what the first scheduler tells that has nodes; nothing where no scheduler has commands."""
+    there = [tool for tool in _SCHEDULERS if now.machine.has(tool)]
+    for tool in there:
+        found = _SCHEDULERS[tool](now)
+        if found.queues:
+            return found
+    if not there:
+        return Facts()
+    faults = [f"{command.split()[0]}: {fault}" for command, fault in now.machine.asked.items() if fault != "ok"]
+    why = [*faults, *now.notes] or [f"{', '.join(there)}: no node is in service and takes jobs"]
+    raise FabricError(
+        f"no scheduler lists nodes for jobs: {one_line('; '.join(first_of(why)))}; call `init` where and when jobs "
+        "can be submitted, or with --this-host to describe this host alone"
     )
 
 
@@ -243,22 +249,34 @@ def _of_modules(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:
     listed, refused = modules.available(_module(now, "-t avail"))
     # Modules behind those of a compiler or an MPI only show in Lmod's `spider`.
     found, more = modules.available(_module(now, "-t spider") if now.has_lmod else "")
-    hidden = [module for module in found if module.name not in {each.name for each in listed}]
-    ours = re.compile("|".join(f"({pattern})" for pattern in modules.FAMILIES.values()), re.IGNORECASE)
-    now.notes += [
-        f"the module {quoted(name)}{_LEFT_OUT}" for name in dict.fromkeys([*refused, *more]) if ours.search(name)
-    ]
-    best = {family: modules.best(listed, family) or modules.best(hidden, family) for family in modules.FAMILIES}
-    chosen = [module for module in best.values() if module is not None]
-    mpis = []
-    for module in chosen:
-        family, pmi, needs = module.software, _pmi(module.software, pmis), _needs(now, module.name)
-        suites = _suites(now, [*listed, *hidden], module, needs, alone=len(chosen) == 1)
-        cc = "cc" if family == "cray-mpich" else "mpicc"
-        library = _pmi_library(now) if family == "intel-oneapi-mpi" and pmi else ""
-        mpis.append(Mpi(family, module.version, module.name, cc, pmi, suites, "", library, tuple(needs)))
-    _note_others(now, [*listed, *hidden], mpis)
-    return tuple(mpis)
+    at_hand = {module.name for module in listed}
+    hidden = [module for module in found if module.name not in at_hand]
+    ours = re.compile("|".join(modules.FAMILIES.values()), re.IGNORECASE)
+    for name in filter(ours.search, dict.fromkeys([*refused, *more])):
+        now.notes.append(f"the module {quoted(name)}{_LEFT_OUT}")
+    best = [modules.best(listed, family) or modules.best(hidden, family) for family in modules.FAMILIES]
+    chosen = [module for module in best if module is not None]
+    every = [*listed, *hidden]
+    mpis = tuple(_of_module(now, module, pmis, every, alone=len(chosen) == 1) for module in chosen)
+    _note_others(now, every, mpis)
+    return mpis
+
+
+def _of_module(
+    now: Look, module: modules.Module, pmis: tuple[str, ...], every: list[modules.Module], *, alone: bool
+) -> Mpi:
+    """Return an MPI with the suites that were built with it; :param every: all modules."""
+    family, pmi, needs = module.software, _pmi(module.software, pmis), _needs(now, module.name)
+    return Mpi(
+        family,
+        module.version,
+        module.name,
+        "cc" if family == "cray-mpich" else "mpicc",
+        pmi,
+        _suites(now, every, module, needs, alone=alone),
+        pmi_library=_pmi_library(now) if family == "intel-oneapi-mpi" and pmi else "",
+        needs=tuple(needs),
+    )
 
 
 def _sets(now: Look, name: str) -> list[list[str]]:
@@ -278,65 +296,71 @@ def _suites(
     now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
 ) -> tuple[Suite, ...]:
     """Return the suites whose modules were built with an MPI, or do not name one where there is only this one."""
-
-    def show(module: modules.Module) -> str:
-        before = _needs(now, module.name, [*needs, mpi.name])  # without these Lmod shows nothing of it
-        load = f"load {' '.join(before)} >/dev/null 2>&1 && module " if before else ""
-        return _module(now, f"{load}show {module.name}")
-
-    def prefix(module: modules.Module) -> str:
-        return modules.prefix(show(module), module.software) or ""
-
-    there = []
-    for suite in modules.SUITES:
-        built: dict[bool | None, list[modules.Module]] = {True: [], False: [], None: []}
-        for module in listed:
-            if module.software == suite and module.version:
-                is_built = modules.built_with(module, mpi)
-                if is_built is None:
-                    shown = modules.loaded(show(module))
-                    is_built = modules.built_with(
-                        module, mpi, shown, *map(" ".join, _sets(now, module.name)), prefix(module)
-                    )
-                built[is_built].append(module)
-        if best := modules.best(built[True] or (built[None] if alone else []), suite):
-            there.append(best)
+    named = [module for module in listed if module.software in modules.SUITES and module.version]
+    built = {module: _is_built(now, module, mpi, needs) for module in named}
+    own = [module for module in named if built[module]]
+    unknown = [module for module in named if alone and built[module] is None]
+    best = [modules.best(own, suite) or modules.best(unknown, suite) for suite in modules.SUITES]
+    there = [module for module in best if module is not None]
     newest = max((module.toolchain for module in there), default="")
     found = []
     for module in there:
-        before = _needs(now, module.name, [*needs, mpi.name])
-        folder = now.sound_prefix(f"the prefix of {module.name}", prefix(module))
-        file = modules.NEEDED.get(module.software, "")
-        if module.toolchain and module.toolchain != newest:
-            why = "as it belongs to another toolchain and cannot share a job with the others"
-        elif not set(before) <= {*needs, mpi.name}:
-            why = f"as it needs {' '.join(before)} and not {' '.join([*needs, mpi.name])}"
-        elif folder and file and not now.machine.read(f"{folder}/{file}"):
-            why = f"without {folder}/{file}: name the folder of its inputs in the file (`inputs=`)"
+        prefix = modules.prefix(_show(now, module, mpi, needs), module.software)
+        folder = now.sound_prefix(f"the prefix of {module.name}", prefix)
+        why = _why_not(now, module, [*needs, mpi.name], newest, folder)
+        if why:
+            now.not_taken.setdefault(why, []).append(module.name)
         else:
             found.append(Suite(module.software, module.name, module.version, folder or None))
-            continue
-        now.not_taken.setdefault(why, []).append(module.name)
     return tuple(found)
 
 
-def _note_others(now: Look, listed: list[modules.Module], mpis: list[Mpi]) -> None:
+def _show(now: Look, module: modules.Module, mpi: modules.Module, needs: list[str]) -> str:
+    before = _needs(now, module.name, [*needs, mpi.name])  # without these Lmod shows nothing of it
+    load = f"load {' '.join(before)} >/dev/null 2>&1 && module " if before else ""
+    return _module(now, f"{load}show {module.name}")
+
+
+def _is_built(now: Look, module: modules.Module, mpi: modules.Module, needs: list[str]) -> bool | None:
+    """Return whether a suite was built with an MPI, None if nothing shows; its module is read only where it has to."""
+    built = modules.built_with(module, mpi)
+    if built is not None:
+        return built
+    text = _show(now, module, mpi, needs)
+    sets = map(" ".join, _sets(now, module.name))
+    return modules.built_with(module, mpi, modules.loaded(text), *sets, modules.prefix(text, module.software) or "")
+
+
+def _why_not(now: Look, module: modules.Module, loaded: list[str], toolchain: str, folder: str) -> str:
+    """Return why a suite is not taken although it was built with the MPI; an empty text if nothing is wrong."""
+    before = _needs(now, module.name, loaded)
+    file = modules.NEEDED.get(module.software)
+    if module.toolchain not in ("", toolchain):
+        return "as it belongs to another toolchain and cannot share a job with the others"
+    if not set(before) <= set(loaded):
+        return f"as it needs {' '.join(before)} and not {' '.join(loaded)}"
+    if folder and file and not now.machine.read(f"{folder}/{file}"):
+        return f"without {folder}/{file}: name the folder of its inputs in the file (`inputs=`)"
+    return ""
+
+
+def _note_others(now: Look, listed: list[modules.Module], mpis: tuple[Mpi, ...]) -> None:
     """Note the modules that are, or look like, an MPI or a suite and are in no environment."""
     taken = {name for mpi in mpis for name in mpi.modules}
     software = {module.software for module in listed if module.name in taken}
-    explained = {name for names in now.not_taken.values() for name in names}
-    for module in listed:
-        if module.name in taken | explained or not (module.software or module.looks_like_one):
-            continue
+    mpi = " or ".join(mpi.module for mpi in mpis) or "an MPI"
+
+    def why(module: modules.Module) -> str:
         if not module.software:
-            why = "though it looks like an MPI or a suite"
-        elif module.software in software:
-            why = "as another one of it is"
-        elif not module.version:
-            why = "as its name has no version"
-        else:
-            why = f"as nothing shows that it was built with {' or '.join(mpi.module for mpi in mpis) or 'an MPI'}"
-        now.not_taken.setdefault(why, []).append(module.name)
+            return "though it looks like an MPI or a suite" if module.looks_like_one else ""
+        if module.software in software:
+            return "as another one of it is"
+        return f"as nothing shows that it was built with {mpi}" if module.version else "as its name has no version"
+
+    explained = taken.union(*now.not_taken.values())
+    for module in listed:
+        if module.name not in explained and (reason := why(module)):
+            now.not_taken.setdefault(reason, []).append(module.name)
 
 
 def _on_path(now: Look, pmis: tuple[str, ...]) -> tuple[Mpi, ...]:

@@ -67,14 +67,12 @@ def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable
     assert isinstance(names, tuple)
     for name in names:
         of_queue = f" in {name}" if len(names) > 1 else ""
-        asked = {each.key: answer(replace(each, text=f"{each.text}{of_queue}")) for each in _on_a_queue(facts, name)}
-        if "link_MBps" in asked and asked["link_MBps"].value is not None:
-            nics, why = (len(facts.links), "as many as this host has") if facts.links else (1, "most have one")
-            text = f"How many such links does a node have{of_queue}"
-            # A login node without links tells nothing; nodes with GPUs often have one for each.
-            has_one = not facts.links and not any(queue.gpus for queue in facts.queues if queue.name == name)
-            asked["nics"] = answer(Question("nics", text, nics, why, has_one, _count))
-        found.queues[name] = asked
+        queue = next((queue for queue in facts.queues if queue.name == name), None)
+        asked = found.queues[name] = {}
+        for each in _on_a_queue(facts, queue):
+            asked[each.key] = answer(replace(each, text=f"{each.text}{of_queue}"))
+        if asked.get("link_MBps", Answer(None)).value is not None:
+            asked["nics"] = answer(_nics(facts, queue, of_queue))
     return found
 
 
@@ -82,16 +80,7 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     name = _name(facts, name_is_free)
     asked = [Question("name", "What is the system called", *name, False, lambda text: free_name(text, name_is_free))]
     if facts.scheduler != "local":
-        names = tuple(queue.name for queue in facts.queues)
-        best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes), default=None)
-        why = "jobs that name none go there" if best and best.is_default else "it has the most nodes"
-        what = "partitions" if facts.scheduler == "slurm" else "queues"
-        asked.append(
-            Question(
-                "queue", f"Which {what} should be measured (several with commas)", (best.name if best else "",),
-                why if len(names) > 1 else "", len(names) == 1, _some_of(names), names,
-            )
-        )  # fmt: skip
+        asked.append(_which_queues(facts))
     if facts.mpis:
         families = tuple(mpi.family for mpi in facts.mpis)
         why = "each multiplies the cases; one is enough to begin with" if len(families) > 1 else ""
@@ -105,29 +94,55 @@ def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Qu
     return asked
 
 
-def _on_a_queue(facts: Facts, queue_name: str) -> list[Question]:
-    queue = next((queue for queue in facts.queues if queue.name == queue_name), None)
-    asked = []
-    if queue is not None:
-        few = queue.usable <= SMALL
-        why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
-        read = _at_most(queue.usable, f"nodes that {queue_name or 'a job'} can have")
-        asked.append(Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, read))
-    cores, why, known = facts.cores or 1, "", facts.scheduler == "local" and facts.cores is not None
-    if queue is not None and queue.cores is not None:
+def _which_queues(facts: Facts) -> Question:
+    names = tuple(queue.name for queue in facts.queues)
+    best = max(facts.queues, key=lambda queue: (queue.is_default, queue.nodes))
+    why = "jobs that name none go there" if best.is_default else "it has the most nodes"
+    text = f"Which {'partitions' if facts.scheduler == 'slurm' else 'queues'} should be measured (several with commas)"
+    is_only = len(names) == 1
+    return Question("queue", text, (best.name,), "" if is_only else why, is_only, _some_of(names), names)
+
+
+def _on_a_queue(facts: Facts, queue: Queue | None) -> list[Question]:
+    return [
+        *([_nodes(queue)] if queue else []),
+        _cores(facts, queue),
+        *(_on_slurm(facts, queue) if queue and facts.scheduler == "slurm" else []),
+        *([_link(facts)] if facts.scheduler != "local" else []),
+    ]
+
+
+def _nodes(queue: Queue) -> Question:
+    few = queue.usable <= SMALL
+    why = "" if few else f"{SMALL} of {queue.usable}, so that a night fits a busy machine"
+    read = _at_most(queue.usable, f"nodes that {queue.name or 'a job'} can have")
+    return Question("nodes", "How many nodes may a job have", min(queue.usable, SMALL), why, few, read)
+
+
+def _cores(facts: Facts, queue: Queue | None) -> Question:
+    text = "How many cores does a node have"
+    if queue and queue.cores is not None:
         why = queue.doubt or ("the fewest, as the nodes differ" if queue.differ else "")
-        cores, known = queue.cores, not queue.doubt
-    elif not known:
-        why = "as many as this host has" if facts.cores else "nothing shows it"
-    asked.append(Question("cores", "How many cores does a node have", cores, why, known, _count))
-    if queue is not None and facts.scheduler == "slurm":
-        asked += _on_slurm(facts, queue)
-    if facts.scheduler != "local":
-        guess = facts.links[0].MBps if facts.links else None
-        why = f"this host's {facts.links[0].device}, {facts.links[0].kind}" if facts.links else ""
-        text = "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
-        asked.append(Question("link_MBps", text, guess, why or "no link of this host reports its rate", False, _rate))
-    return asked
+        return Question("cores", text, queue.cores, why, not queue.doubt, _count)
+    known = facts.scheduler == "local" and facts.cores is not None
+    why = "as many as this host has" if facts.cores else "nothing shows it"
+    return Question("cores", text, facts.cores or 1, "" if known else why, known, _count)
+
+
+def _link(facts: Facts) -> Question:
+    text = "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
+    guess, why = None, "no link of this host reports its rate"
+    for link in facts.links[:1]:
+        guess, why = link.MBps, f"this host's {link.device}, {link.kind}"
+    return Question("link_MBps", text, guess, why, False, _rate)
+
+
+def _nics(facts: Facts, queue: Queue | None, of_queue: str) -> Question:
+    text = f"How many such links does a node have{of_queue}"
+    if facts.links:
+        return Question("nics", text, len(facts.links), "as many as this host has", False, _count)
+    # A login node without links tells nothing; nodes with GPUs often have one for each.
+    return Question("nics", text, 1, "most have one", not (queue and queue.gpus), _count)
 
 
 def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
@@ -136,19 +151,17 @@ def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
     only = qos[0] if queue.qos and len(qos) == 1 else None
     why = "the one of yours that it allows" if only else "jobs have your default one"
     gres = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
-    kinds = (text.replace(",", "&") for text in queue.features)
-    features = tuple(text for text in kinds if re.fullmatch(_WORD, text)) if len(queue.features) > 1 else ()
+    gpus = "all GPUs of a node, as many sites take no job there without" if gres else ""
+    kinds = [text.replace(",", "&") for text in queue.features]
+    features = tuple(text for text in kinds if len(kinds) > 1 and _WORD.fullmatch(text))
+    resources = "Which resources should jobs ask for (--gres; empty: none)"
+    mixed = "its nodes are of several kinds, which one curve should not mix"
+    text = "Which features should nodes have (--constraint; empty: any)"
     return [
         Question("qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos),
-        Question(
-            "constraint", "Which features should nodes have (--constraint; empty: any)", None,
-            "its nodes are of several kinds, which one curve should not mix", not features, _word_or_none, features,
-        ),
-        Question(
-            "gres", "Which resources should jobs ask for (--gres; empty: none)", gres[0] if gres else None,
-            "all GPUs of a node, as many sites take no job there without" if gres else "", not gres, _word_or_none,
-        ),
-    ]  # fmt: skip
+        Question("constraint", text, None, mixed, not features, _word_or_none, features),
+        Question("gres", resources, gres[0] if gres else None, gpus, not gres, _word_or_none),
+    ]
 
 
 def taken(question: Question, given: str | None) -> Answer:

@@ -76,6 +76,8 @@ CALLED = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux", "local":
 _WHOLE = {"slurm": "--exclusive", "pbs": "-l place=scatter:exclhost", "lsf": "-x", "flux": "--exclusive"}
 _QUEUE = {"slurm": "--partition=", "pbs": "-q ", "lsf": "-q ", "flux": "--queue="}
 _ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
+#: The values of what is not asked.
+_UNASKED = {"nodes": 1, "link_MBps": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
 #: Slurm's options by the keys of their questions.
 _SLURM = {"qos": "--qos=", "constraint": "--constraint=", "gres": "--gres="}
 
@@ -143,7 +145,6 @@ def _system(facts: Facts, answers: Answers, *, spack: bool) -> str:
         scheduler=facts.scheduler,
         answers={"mpi": Answer(()), "account": Answer(None)} | answers.system,
         title=f"{answers.system['name'].value}: {CALLED[facts.scheduler]}{link}",
-        explained="slurm" if facts.scheduler == "local" else facts.scheduler,
         built=spack and any(map(_has_scope, facts.mpis)),
         spack=spack,
         suites=sorted({suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}),
@@ -156,45 +157,59 @@ def _system(facts: Facts, answers: Answers, *, spack: bool) -> str:
 
 def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> list[dict[str, Any]]:
     """Return the partitions of a queue, one for each way in which MPIs are started."""
-    styles = _STYLES[facts.scheduler]
-    groups: dict[str, list[Mpi]] = {} if facts.mpis else {next(iter(styles)): []}
+    own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[queue]
+    name, descr = "node", "This host"
+    if facts.scheduler != "local":
+        # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
+        name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute"))
+        descr = f"Nodes of {name}"
+    groups = _by_style(facts)
+    return [
+        {
+            "name": name if len(groups) == 1 else f"{name}-{managed}",
+            "descr": descr,
+            "style": _STYLES[facts.scheduler][managed],
+            "access": _access(facts, answers, queue, own, managed),
+            "environs": _environs(mpis, spack),
+            "answers": own,
+            "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
+            "variables": _of_slurm(facts) if facts.scheduler == "slurm" else [],
+        }
+        for managed, mpis in groups.items()
+    ]
+
+
+def _by_style(facts: Facts) -> dict[str, list[Mpi]]:
+    """Return the MPIs by how their processes are managed."""
+    first = next(iter(_STYLES[facts.scheduler]))
+    groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
     for mpi in facts.mpis:
-        groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), next(iter(styles))), []).append(mpi)
-    defaults = {"nodes": 1, "link_MBps": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
-    own = {key: Answer(value) for key, value in defaults.items()} | answers.queues[queue]
+        groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), first), []).append(mpi)
+    return groups
+
+
+def _access(facts: Facts, answers: Answers, queue: str, own: dict[str, Answer], managed: str) -> list[str]:
+    """Return the options that jobs are submitted with: those that have a value."""
+    if facts.scheduler == "local":
+        return []
+    # With jsrun, nodes are always exclusive.
+    whole = [] if managed == "jsm" else [_WHOLE[facts.scheduler]]
     account = answers.system.get("account", Answer(None)).value
-    options = [f"{option}{own[key].value}" for key, option in _SLURM.items() if own[key].value]
-    # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
-    name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue)) if queue else "compute"
-    name = "node" if facts.scheduler == "local" else name
-    wheels_pmi = [] if facts.mpis else _launch_variables(_wheels_pmi(facts))
-    found = []
-    for managed, mpis in groups.items():
-        whole = facts.scheduler in _WHOLE and styles[managed].launcher != "jsrun"
-        access = [
-            *([_WHOLE[facts.scheduler]] if whole else []),
-            *([f"{_QUEUE[facts.scheduler]}{queue}"] if queue else []),
-            *([f"{_ACCOUNT[facts.scheduler]}{account}"] if account else []),
-            *options,
-        ]
-        built = [f"{mpi.family}-spack" for mpi in mpis if spack and _has_scope(mpi)]
-        environs = [
-            *(_literal(mpi.name) for mpi in mpis),
-            *([f"*({_literal(built)} if SPACK else [])"] if built else []),
-        ]
-        found.append(
-            {
-                "name": name if len(groups) == 1 else f"{name}-{managed}",
-                "descr": "This host" if facts.scheduler == "local" else f"Nodes of {name}",
-                "style": styles[managed],
-                "access": access,
-                "environs": environs,
-                "answers": own,
-                "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
-                "variables": [["SLURM_KILL_BAD_EXIT", "1"], *wheels_pmi] if facts.scheduler == "slurm" else [],
-            }
-        )
-    return found
+    valued = [(_QUEUE[facts.scheduler], queue), (_ACCOUNT.get(facts.scheduler, ""), account)]
+    valued += [(option, own[key].value) for key, option in _SLURM.items()]
+    return [*whole, *(f"{option}{value}" for option, value in valued if value)]
+
+
+def _environs(mpis: Iterable[Mpi], spack: bool) -> list[str]:
+    """Return the environments of some MPIs, as text of Python."""
+    own = [_literal(mpi.name) for mpi in mpis]
+    built = [f"{mpi.family}-spack" for mpi in mpis if spack and _has_scope(mpi)]
+    return [*own, f"*({_literal(built)} if SPACK else [])"] if built else own
+
+
+def _of_slurm(facts: Facts) -> list[list[str]]:
+    """Return the variables of a partition of Slurm; without an MPI of the site those of the wheels' are there, too."""
+    return [["SLURM_KILL_BAD_EXIT", "1"], *([] if facts.mpis else _launch_variables(_wheels_pmi(facts)))]
 
 
 def _variables(mpi: Mpi) -> list[list[str]]:
