@@ -235,35 +235,46 @@ def far_ranks(
 
     :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank, if known.
     """
-    near: dict[str, dict[int, bool]] = {}
-    where: dict[tuple[str, int], str] = {}
     ranks_of: dict[str, list[RankPlace]] = {}
     for rank in ranks:
         ranks_of.setdefault(rank.node.partition(".")[0], []).append(rank)
+    near: dict[str, dict[int, bool]] = {}
+    where: dict[tuple[str, int], str] = {}
     for node in nodes:
-        cpus_of = {numa: cpu_numbers(cpus) for numa, cpus in node.host.numa_cpus.items()}
         at_adapters = {port.numa for port in adapters(node, fabric).values()}
         for number, rank in enumerate(ranks_of.get(node.node.partition(".")[0], ())):
-            gpu = node.host.gpus.get(gpus.get(rank.rank, "")) if gpus else None
-            targets = ({gpu.numa} if gpu else set()) if gpus else at_adapters
-            own = cpu_numbers(rank.cpus)
-            homes = {numa for numa, cpus in cpus_of.items() if not own.isdisjoint(cpus)}
-            if not homes or not targets or None in targets:
-                continue
-            near.setdefault(node.node, {})[number] = is_near = not homes.isdisjoint(targets)
-            if not is_near:
-                what = f"its GPU {gpu.path[-1]}" if gpu else "every adapter"
-                runs, there = (names_text([str(each) for each in of], MOST_SHOWN) for of in (sorted(homes), targets))
-                where[node.node, number] = f"rank {rank.rank} runs at NUMA node {runs}, {what} is at NUMA node {there}"
+            gpu = node.host.gpus.get((gpus or {}).get(rank.rank, ""))
+            targets = at_adapters if not gpus else {gpu.numa} if gpu else set()
+            homes = _homes(node.host, rank)
+            if homes and targets and None not in targets:
+                near.setdefault(node.node, {})[number] = not homes.isdisjoint(targets)
+                where[node.node, number] = _where(rank, homes, gpu, targets)
     found = []
     for host, other in unlike(near):
         far = [number for number, (is_near, _) in other.items() if not is_near]
         if far:
             text = f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])} ranks)"
             found.append(finding("host", [host], text, "far ranks"))
-    if gpus and near and not found and not any(all(of.values()) for of in near.values()):
-        host, of = next(iter(near.items()))
-        first = next(number for number in of if not of[number])
-        text = f"on all nodes ranks run far from their GPUs: on {host} {where[host, first]}"
-        found.append(finding("host", sorted(near), text, "far ranks", severity=Severity.SUSPECT))
-    return found
+    return found or (_all_far(near, where) if gpus else [])
+
+
+def _homes(host: Host, rank: RankPlace) -> set[int]:
+    """Return the NUMA nodes whose CPUs a rank may use."""
+    own = cpu_numbers(rank.cpus)
+    return {numa for numa, cpus in host.numa_cpus.items() if not own.isdisjoint(cpu_numbers(cpus))}
+
+
+def _where(rank: RankPlace, homes: set[int], gpu: Gpu | None, targets: set[int | None]) -> str:
+    what = f"its GPU {gpu.path[-1]}" if gpu else "every adapter"
+    runs, there = (names_text(list(map(str, of)), MOST_SHOWN) for of in (sorted(homes), targets))
+    return f"rank {rank.rank} runs at NUMA node {runs}, {what} is at NUMA node {there}"
+
+
+def _all_far(near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[str, int], str]) -> list[Finding]:
+    """Return the observation that ranks of all hosts are far from their GPUs."""
+    if not near or any(all(of.values()) for of in near.values()):
+        return []
+    host, of = next(iter(near.items()))
+    first = next(number for number in of if not of[number])
+    text = f"on all nodes ranks run far from their GPUs: on {host} {where[host, first]}"
+    return [finding("host", sorted(near), text, "far ranks", severity=Severity.SUSPECT)]

@@ -39,29 +39,33 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     too_many = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
     if not too_many and not is_broken:
         return []
-    missed = broken if is_broken else {node.node: node.tcp.get("TCPOFOQueue", 0) for node in nodes}
+    what, counter, way = "were lost", "RetransSegs", "TCPOFOQueue"
+    if is_broken:
+        what, counter, way = "arrived with a wrong checksum", "InCsumErrors", "InCsumErrors"
+    missed = {node.node: node.tcp.get(way, 0) for node in nodes}
     hosts = culprits(again, missed)
-    what = "arrived with a wrong checksum" if is_broken else "were lost"
     counted = f"{sum(again.values())} were retransmitted, most by {_most(again)}"
     if any(missed.values()):
-        counter = "InCsumErrors" if is_broken else "TCPOFOQueue"
-        counted += f"; missed mostly by {_most(missed)} ({counter} {sum(missed.values())})"
-    sent = {node.node: max(1, node.tcp.get("OutSegs", 0)) for node in nodes}
-    share = max((count / sent[host] for host, count in again.items()), default=0.0)
-    if len(hosts) == 1:
-        (host,) = hosts
-        way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
-        text = f"node {host}: segments that it {way} {what}"
-    elif hosts:
-        text = f"between {' and '.join(hosts)}: segments {what}"
-    else:
-        text = f"segments {what} on {nodes_text(too_many or [n for n in broken if broken[n]])}, and no host stands out"
-    counter = "InCsumErrors" if is_broken else "RetransSegs"
-    is_certain = len(hosts) == 1 or 0 < len(hosts) == len(nodes)
-    text = f"{text}: up to {100 * share:.2g} % of the TCP segments of a node; {counted}"
-    severity = Severity.FAULT if is_certain else Severity.SUSPECT
+        counted += f"; missed mostly by {_most(missed)} ({way} {sum(missed.values())})"
+    where = _where(hosts, again, missed).format(what=what)
+    if not hosts:
+        where = f"segments {what} on {nodes_text(too_many or list(filter(broken.get, broken)))}, and no host stands out"
+    share = max(
+        (again[node.node] / max(1, node.tcp.get("OutSegs", 0)) for node in nodes if again.get(node.node)), default=0
+    )
+    text = f"{where}: up to {100 * share:.2g} % of the TCP segments of a node; {counted}"
+    severity = Severity.FAULT if len(hosts) == 1 or 0 < len(hosts) == len(nodes) else Severity.SUSPECT
     growth = sum(again.values())
     return [finding("port", hosts, text, counter, severity=severity, counter=counter, growth=growth)]
+
+
+def _where(hosts: Sequence[str], again: Mapping[str, int], missed: Mapping[str, int]) -> str:
+    """Return between which hosts segments were lost, or which of its segments a host loses."""
+    if len(hosts) != 1:
+        return f"between {' and '.join(hosts)}: segments {{what}}"
+    (host,) = hosts
+    way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
+    return f"node {host}: segments that it {way} {{what}}"
 
 
 def _sent_again(node: NodeChange) -> int:
@@ -97,21 +101,18 @@ def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
 
     :param again: segments that were sent again, by host; :param missed: segments that did not come as they should.
     """
-    totals = sum(again.values()), sum(missed.values())
-    score = {
-        host: (again.get(host, 0) / totals[0] if totals[0] else 0.0) + (missed[host] / totals[1] if totals[1] else 0.0)
-        for host in missed
-    }
+    sent, lost = max(1, sum(again.values())), max(1, sum(missed.values()))
+    score = {host: again.get(host, 0) / sent + missed[host] / lost for host in missed}
     order = sorted(score, key=lambda host: -score[host])
     if len(order) < 2:
         return order
-    first, second = (score[host] for host in order[:2])
-    third = score[order[2]] if len(order) > 2 else 0.0
-    if len(order) > 2 and first >= SCORE and first >= TIMES_NEXT * second:
+    first, second, third = (*(score[host] for host in order[:3]), 0.0)[:3]
+    is_pair = first + second >= 2 * SCORE and second >= TIMES_THIRD * third
+    if len(order) == 2:
+        return sorted(order)
+    if first >= max(SCORE, TIMES_NEXT * second):
         return order[:1]
-    if len(order) == 2 or (first + second >= 2 * SCORE and second >= TIMES_THIRD * third):
-        return sorted(order[:2])
-    return []
+    return sorted(order[:2]) if is_pair else []
 
 
 def _way(again: float, missed: float) -> str:

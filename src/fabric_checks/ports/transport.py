@@ -46,42 +46,47 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     """
     if not nodes or not fabric or moved_B == 0:
         return None
-    named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
-    wanted = names_text(fabric)
     begin = f"{measured}: " if measured else ""
-    without = sorted({node.node for node in nodes} - {name for name, _ in named})
+    named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
+    without = sorted({node.node for node in nodes} - {host for host, _ in named})
     if without:
-        there = sorted({port.name for node in nodes for c in node.ports.values() if not (port := c.port).stacked})
-        have = "have" if len(without) > 1 else "has"
-        return (
-            f"{begin}{nodes_text(without)} {have} no port {wanted}, only {names_text(there)}; is the driver loaded, "
-            "and is `fabric` in the partition's extras right?"
-        )
+        return f"{begin}{_lacking(nodes, without, fabric)}"
     if any(change.sent_B is None for _, change in named):
         return None  # reported by :func:`uncounted`
     by_fabric = sum(change.sent_B or 0 for _, change in named)
-    others = {
-        name: count
-        for name, count in sent_by_port(nodes).items()
-        if not any(is_of(node.ports[name].port, fabric) for node in nodes if name in node.ports)
-    }
-    by_others = sum(others.values())
-    if moved_B is not None:
-        proven = by_fabric >= PROVEN_SHARE * moved_B
-    else:
-        proven = by_others < ENOUGH_B or by_fabric >= CARRIED_SHARE * (by_fabric + by_others)
-    if proven:
+    others = _of_others(nodes, fabric)
+    if _is_proven(by_fabric, sum(others.values()), moved_B):
         return None
     ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
     went = ", ".join(ways) or "nothing went over another port"
-    over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {wanted}"
+    over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
     moved = f"; the program moved {bytes_text(moved_B)} between nodes" if moved_B is not None else ""
-    return f"{begin}{over}{moved}: {_likely(nodes, others, by_others, moved_B)}"
+    return f"{begin}{over}{moved}: {_likely(nodes, others, moved_B)}"
 
 
-def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], by_others: int, moved_B: int | None) -> str:
+def _lacking(nodes: Sequence[NodeChange], without: Sequence[str], fabric: Sequence[str]) -> str:
+    ports = {change.port.name for node in nodes for change in node.ports.values() if not change.port.stacked}
+    return (
+        f"{nodes_text(without)} {'have' if len(without) > 1 else 'has'} no port {names_text(fabric)}, only "
+        f"{names_text(sorted(ports))}; is the driver loaded, and is `fabric` in the partition's extras right?"
+    )
+
+
+def _of_others(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, int]:
+    """Return how many bytes went through the ports of each name that is none of the named network."""
+    named = {name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)}
+    return {name: count for name, count in sent_by_port(nodes).items() if name not in named}
+
+
+def _is_proven(by_fabric: int, by_others: int, moved_B: int | None) -> bool:
+    if moved_B is not None:
+        return by_fabric >= PROVEN_SHARE * moved_B
+    return by_others < ENOUGH_B or by_fabric >= CARRIED_SHARE * (by_fabric + by_others)
+
+
+def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], moved_B: int | None) -> str:
     """Return what MPI probably uses instead."""
-    if moved_B and by_others < PROVEN_SHARE * moved_B:
+    if moved_B and sum(others.values()) < PROVEN_SHARE * moved_B:
         return "no port of these nodes counted them; is there one that `ports` does not know?"
     name = next(iter(others))
     kinds = {node.ports[name].port.kind for node in nodes if name in node.ports}
