@@ -8,7 +8,14 @@ from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from fabric_checks.core.extras import Extras
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
-from fabric_checks.reframe_ext.mixins import ContainerMixin, EvidenceMixin, LayoutMixin, RecordMixin, ReferencesMixin
+from fabric_checks.reframe_ext.mixins import (
+    ContainerMixin,
+    EvidenceMixin,
+    LayoutMixin,
+    RecordMixin,
+    ReferencesMixin,
+    SettingsMixin,
+)
 from fabric_checks.reframe_ext.mixins.container import FOUND
 from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
 from fabric_profile.mixin import ProfileMixin
@@ -27,7 +34,8 @@ class FabricCheck(
     EvidenceMixin,
     ProfileMixin,
     ReferencesMixin,
-    RecordMixin,  # ReFrame runs the hooks of the last of these first: it begins the facts that the others fill
+    RecordMixin,  # it begins the facts that those above fill: ReFrame runs the hooks of the last of these first
+    SettingsMixin,
     rfm.RunOnlyRegressionTest,
 ):
     """One launch of one program in one layout, with declared metrics, verified placement and references.
@@ -49,7 +57,8 @@ class FabricCheck(
                             tag_comparison *            the tag of comparisons
                             ask_for_launch_options *    valid_systems without those that cannot launch fewer
                             add_tags                    the tags of family and levels: all that selects cases
-        after setup         begin_facts                 facts: the session, the check, its output, its metrics
+        after setup         check_settings              settings that the program can take
+                            begin_facts                 facts: the session, the check, its output, its metrics
                             require_packages            the Python packages of its analysis
                             read_references             reference; facts: no_reference, evidence
                             skip_what_has_no_profile    with a profile, comparisons and simulations are skipped
@@ -131,9 +140,20 @@ class FabricCheck(
         """Run the check's ``command()``, with its ports recorded."""
         self.executable, *self.executable_opts = self.recorded(self.profiled(self.command()))
 
-    def partition_options(self, program):
-        """Return the options that the partition has for a program, in ``extras['program_options']``."""
-        return Extras.of(self.current_partition).program_options.get(program, [])
+    def further_options(self, program):
+        """Return the options of a program in the partition's ``extras['program_options']``, and those of ``-S``."""
+        return [*Extras.of(self.current_partition).program_options.get(program, []), *self.program_options]
+
+    @property
+    def own_parameters(self):
+        """The parameters of the test but its layout, and the settings that were changed, by name."""
+        return super().own_parameters | self.changed_parameters
+
+    @property
+    def display_name(self):
+        """The name of the test; from its set-up on with the changed settings, which are a series of their own."""
+        changed = self.changed_parameters if self.facts else {}
+        return " ".join([super().display_name, *(f"%{name}={value}" for name, value in changed.items())])
 
     def around_launch(self):
         """Return the commands before and after a launch: two lists of shell commands, none by default.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks whose buffers are in the memory of GPUs: where they run, and in which layouts."""
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import run_after
 from reframe.core.logging import getlogger
 from reframe.core.pipeline import RegressionTestPlugin
 from reframe.core.runtime import runtime
@@ -57,7 +57,7 @@ class ProcessPerGpu(RegressionTestPlugin):
 
 
 def gpu_layouts(needs, *, alone=False):
-    """Return the parameter ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two nodes.
+    """Return values of ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two nodes.
 
     A warning names a partition whose layouts have no process for each GPU.
 
@@ -80,4 +80,4 @@ def gpu_layouts(needs, *, alone=False):
             )
         single = alone and whole == {Layout(1, 1)}
         found |= {layout for layout in (*whole, Layout(2, 1)) if layout in fit and (single or layout.tasks > 1)}
-    return parameter([str(layout) for layout in sorted(found)], type=str)
+    return [str(layout) for layout in sorted(found)]

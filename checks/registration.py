@@ -33,12 +33,18 @@ def check(*, compare=True, only_on=()):
         if why_left_out(cls):
             return cls
         for each in map(offered_part, (cls, *on_device(cls))):
-            rfm.simple_test(each)
+            register_test(each)
             if compare:
                 add_ppn_ratio(each)
         return cls
 
     return register
+
+
+def register_test(cls):
+    """Register a class with ReFrame, which sets what ``-S`` names when all are loaded."""
+    cls.note_defaults()
+    rfm.simple_test(cls)
 
 
 def offered_part(cls):
@@ -66,6 +72,8 @@ def on_device(cls):
         "levels": type(cls.levels)(procurement=cls.levels.procurement),
         "headlines": (),
     }
+    if getattr(cls, "device_buffers", ""):
+        body["settings"] = {**cls.settings, "device_buffers": ""}
     return [make_test(cls.__name__ + ON_DEVICE, (cls,), body, module=cls.__module__)]
 
 
@@ -81,4 +89,4 @@ def add_ppn_ratio(cls):
             "counterparts": found,
         }
         name = cls.__name__ + ppn_ratio.SUFFIX
-        rfm.simple_test(make_test(name, (PpnRatioMixin, cls), body, module=cls.__module__))
+        register_test(make_test(name, (PpnRatioMixin, cls), body, module=cls.__module__))

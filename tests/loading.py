@@ -37,7 +37,7 @@ def without_collecting():
 
 
 @without_collecting()
-def cases(system, set_up=True):
+def cases(system, set_up=True, variables=None, suite="."):
     """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts.
 
     What a check offers depends on the system that it was loaded for, and a process has one system and loads a module
@@ -47,7 +47,7 @@ def cases(system, set_up=True):
     folder = Path(os.environ["FABRIC_RESULTS"]) / "cases"
     folder.mkdir(parents=True, exist_ok=True)
     internals.take_system([str(SETTINGS)], system, folder)
-    ordered, skipped = internals.load_cases(TESTS.parent / "checks")
+    ordered, skipped = internals.load_cases(TESTS.parent / "checks" / suite, variables)
     assert not skipped
     if set_up:
         with once_a_process():

@@ -7,6 +7,7 @@ from reframe.core.builtins import run_after, run_before, variable
 
 from fabric_checks.core.levels import Levels
 from fabric_checks.ports import expected_bytes
+from fabric_checks.reframe_ext.mixins import SIZES, SizesMixin
 
 from ..base import FabricCheck
 
@@ -34,8 +35,8 @@ class OwnProgram(FabricCheck):
 
     def command(self):
         """Run the program that was built for this environment; of two options of one name the last counts."""
-        own = self.partition_options(self.own_program)
-        return [str(Path(self.fabric_programs.stagedir) / self.own_program), *self.arguments(), *own]
+        program = str(Path(self.fabric_programs.stagedir) / self.own_program)
+        return [program, *self.arguments(), *self.setting_options, *self.further_options(self.own_program)]
 
     @run_before("run")
     def require_program(self):
@@ -46,3 +47,32 @@ class OwnProgram(FabricCheck):
     def moved_B(self, text):
         """Return the bytes that the program prints, if each rank has its own node: it does not know who shares one."""
         return expected_bytes.stated_B(text) if self.current_layout.ppn == 1 else None
+
+
+class Sweep(SizesMixin, OwnProgram):
+    """A program that goes through message sizes, and at each of them samples until the median is known.
+
+    Subclasses declare ``range_B``.
+    """
+
+    #: Seconds after which a point ends, however well its median is known (``--max-seconds-per-point``).
+    #:
+    #: :type: :class:`float` or :obj:`None`
+    #: :default: ``None``: the program's own; of some checks less
+    seconds_per_point = variable(float, type(None), value=None)
+
+    #: Repetitions before the first sample of a point (``--warmup``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    warmup = variable(int, type(None), value=None)
+
+    settings = {**OwnProgram.settings, **SIZES, "seconds_per_point": "", "warmup": "--warmup"}
+    powers_only = True
+
+    def arguments(self):
+        """Return the sizes, and the time of a point."""
+        words = ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+        if self.seconds_per_point is not None:
+            words += ["--max-seconds-per-point", str(self.seconds_per_point)]
+        return words

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cost of fresh buffers."""
 
-import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
+from reframe.core.builtins import parameter, variable
 
 from fabric_checks.analysis.curves import bandwidth_MBps
 from fabric_checks.core import families
@@ -10,11 +10,11 @@ from fabric_checks.parsers import buffer_reuse
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import OwnProgram
+from .base import Sweep
 
 
 @check()
-class BufferReuse(OwnProgram):
+class BufferReuse(Sweep):
     """Latency and bandwidth when a share of the messages comes from and goes to memory never used before.
 
     A network that has to register memory pays for every new buffer. Source: Liu et al., Micro-Benchmark Level
@@ -22,15 +22,28 @@ class BufferReuse(OwnProgram):
     """
 
     descr = "Buffer reuse: latency and bandwidth by the share of reused buffers"
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     own_program = "buffer_reuse"
     tags = {"fabric", "pt2pt"}
     family = families.STRESS
-    sizes_B = buffer_reuse.message_sizes()
+    #: New buffers of a sample (``--iterations``), a multiple of 4.
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    iterations = variable(int, type(None), value=None)
 
-    def arguments(self):
-        sizes = ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
-        return [*sizes, "--max-seconds-per-point", "0.1"]
+    settings = Sweep.settings | {"iterations": "--iterations"}
+    range_B = (1024, 4 * 1024**2)
+    powers_only = False
+    seconds_per_point = 0.1
+
+    def steps_B(self, first_B, last_B):
+        return buffer_reuse.message_sizes(first_B, last_B)
+
+    def unfit(self):
+        yield from super().unfit()
+        if self.iterations and self.iterations % 4:
+            yield "iterations", "give a multiple of 4: a share of the buffers is in quarters"
 
     def metrics(self):
         return [

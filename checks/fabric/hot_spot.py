@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hot spot: one busy node and more and more others that send to it."""
 
-import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
+from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
@@ -10,31 +10,32 @@ from fabric_checks.parsers import hot_spot
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import OwnProgram
+from .base import Sweep
 
 
 @check()
-class HotSpot(OwnProgram):
+class HotSpot(Sweep):
     """Time for one master to send to n slaves, and to collect from n slaves, n from 1 to all.
 
     Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
     """
 
     descr = "Hot spot: one master and more and more slaves"
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     own_program = "hot_spot"
     tags = {"fabric"}
     family = families.STRESS
     levels = Levels(nightly=True, procurement=True)
-    sizes_B = hot_spot.message_sizes()
+    range_B = (8, 65536)
+    powers_only = False
+
+    def steps_B(self, first_B, last_B):
+        return hot_spot.message_sizes(first_B, last_B)
 
     @property
     def slaves(self):
         """The numbers of slaves that are measured."""
         return hot_spot.slave_counts(self.current_layout.tasks)
-
-    def arguments(self):
-        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
 
     def metrics(self):
         times = [

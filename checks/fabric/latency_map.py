@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The latency of every pair: which nodes are near each other."""
 
-import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
+from reframe.core.builtins import parameter, variable
 
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
@@ -21,7 +21,7 @@ class LatencyMap(OwnProgram):
     """
 
     descr = "Latency of all pairs"
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     own_program = "latency_map"
     packages = ("polars", "numpy", "scipy")
     packages_for = "to find groups of nodes and chance in the matrix of pairs"
@@ -29,8 +29,32 @@ class LatencyMap(OwnProgram):
     family = families.LATENCY_MAP
     levels = Levels(nightly=True, procurement=True)
     uses_topology = True
-    #: Beyond so many ranks only so many rounds are measured: the output has a row for each pair.
-    most_rounds = 1024
+    #: The most rounds that are measured (``--shifts``): the output has a row for each pair.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``1024``
+    most_rounds = variable(int, value=1024)
+
+    #: The message size, in bytes (``--size``).
+    #:
+    #: :type: :class:`int`
+    #: :default: ``8``
+    message_B = variable(int, value=8)
+
+    #: Ping-pongs of a sample, samples of a pair in a round, and passes through all rounds.
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    repetitions = variable(int, type(None), value=None)
+    samples = variable(int, type(None), value=None)
+    passes = variable(int, type(None), value=None)
+
+    settings = {
+        **OwnProgram.settings,
+        "most_rounds": "",
+        "message_B": "--size",
+        **{name: f"--{name}" for name in ("repetitions", "samples", "passes")},
+    }
 
     def arguments(self):
         return ["--shifts", str(self.most_rounds)] if self.num_tasks > self.most_rounds else []

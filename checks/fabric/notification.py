@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cost of completing a receive: polling or waiting."""
 
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter, run_after, variable
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.metrics import Metric, curve, points, powers_of_two
+from fabric_checks.core.metrics import Metric, curve, points
 from fabric_checks.parsers import notification
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import OwnProgram
+from .base import Sweep
 
 
 @check()
-class Notification(OwnProgram):
+class Notification(Sweep):
     """Ping-pong time when receives are completed by MPI_Test in a loop and by MPI_Wait, and the CPU that waiting takes.
 
     ``wait=blocking`` is for environments that know how their MPI sleeps in a wait (feature ``blocking_wait``, the
@@ -26,12 +26,20 @@ class Notification(OwnProgram):
 
     descr = "Notification: polling, waiting, and the CPU it takes"
     wait = parameter(["default", "blocking"])
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     own_program = "notification"
     tags = {"fabric", "pt2pt"}
     family = families.STRESS
     needs_of = {"wait": {"blocking": ("blocking_wait",)}}
-    sizes_B = powers_of_two(0, 65536)
+    #: Waits over which the CPU time is summed (``--waits``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    waits = variable(int, type(None), value=None)
+
+    settings = Sweep.settings | {"waits": "--waits"}
+    least_B = 0
+    range_B = (0, 65536)
 
     @run_after("setup")
     def wait_by_blocking(self):
@@ -43,9 +51,6 @@ class Notification(OwnProgram):
     def has_cpu_time(self):
         """Whether CPU time means anything: a simulated rank has none."""
         return "simulated" not in self.current_partition.features
-
-    def arguments(self):
-        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
 
     def metrics(self):
         return [

@@ -6,22 +6,22 @@ from reframe.core.runtime import runtime
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import Extras
-from fabric_checks.core.metrics import Headline, curve, points, powers_of_two
+from fabric_checks.core.metrics import Headline, curve, points
 from fabric_checks.parsers import overlap
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import OwnProgram
+from .base import Sweep
 
 MiB = 1024**2
 #: The section of the screen.
 LEFT = "Left for other work"
 
 
-class OverlapCheck(OwnProgram):
+class OverlapCheck(Sweep):
     """Effective latency (overhead) and host availability by message size, by the post-work-wait method.
 
-    Subclasses declare ``transfers``, the prefixes of the program's columns, ``range_B``, the smallest and the largest
+    Subclasses declare ``transfers``, the prefixes of the program's columns, ``work_B``, the smallest and the largest
     message, and ``parse``. A partition may end at less (``extras['largest_work_B']``) and at fewer ranks: the work
     reads the clock all the time, which on a simulated one costs more than the transfer.
     """
@@ -39,10 +39,10 @@ class OverlapCheck(OwnProgram):
         self.valid_systems = [name for name in self.valid_systems if name in able]
 
     @property
-    def sizes_B(self):
-        """Message sizes, in factors of two."""
-        first, last = self.range_B
-        return powers_of_two(first, min(last, Extras.of(self.current_partition).largest_work_B or last))
+    def range_B(self):
+        """The smallest and the largest message without ``-S``."""
+        first, last = self.work_B
+        return first, min(last, Extras.of(self.current_partition).largest_work_B or last)
 
     def measure(self, text):
         output = self.parse(text)
@@ -70,7 +70,7 @@ class Overlap(OverlapCheck):
 
     descr = "Overlap of computation and point-to-point messages"
     poll = parameter(["none", "test"])
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     own_program = "overlap"
     tags = {"fabric", "pt2pt", "overlap"}
     transfers = overlap.TRANSFERS
@@ -86,10 +86,11 @@ class Overlap(OverlapCheck):
         )
         for order, transfer in enumerate(("isend", "irecv"), 50)
     )
-    range_B = (0, 4 * MiB)
+    least_B = 0
+    work_B = (0, 4 * MiB)
 
     def arguments(self):
-        return ["--max-size", str(self.sizes_B[-1]), *(["--poll"] if self.poll == "test" else [])]
+        return [*super().arguments(), *(["--poll"] if self.poll == "test" else [])]
 
     def metrics(self):
         return [
@@ -113,15 +114,13 @@ class CollectiveOverlap(OverlapCheck):
     """
 
     descr = "Overlap of computation and non-blocking collectives"
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     own_program = "collective_overlap"
     tags = {"fabric", "collective", "overlap"}
     transfers = overlap.COLLECTIVES
     headlines = (Headline("iallreduce, largest size", "iallreduce_availability", LEFT, 52, point="last"),)
-    range_B = (8, MiB)
-
-    def arguments(self):
-        return ["--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])]
+    least_B = 4
+    work_B = (8, MiB)
 
     def metrics(self):
         return [

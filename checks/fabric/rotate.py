@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from reframe.core.builtins import parameter
+from reframe.core.builtins import parameter, variable
 
 from fabric_checks.core import families
 from fabric_checks.core.extras import Extras
@@ -44,7 +44,7 @@ class Rotate(OwnProgram):
 
     descr = "Cross-section bandwidth of all pairs"
     pattern = parameter(["round-robin", "rotate", "shift", "bisection"])
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     own_program = "rotate"
     packages = ("polars", "numpy", "scipy")
     packages_for = "to separate slow nodes, slow paths and chance in the matrix of pairs"
@@ -57,6 +57,32 @@ class Rotate(OwnProgram):
         for rank, pattern in enumerate(("rotate", "round-robin", "shift", "bisection"))
         for headline in _headlines(rank, pattern)
     )
+    #: The message size, in bytes (``--size``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    message_B = variable(int, type(None), value=None)
+
+    #: Messages in a row in a test, and tests of a round, of which the best counts (``--messages``, ``--tests``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    messages = variable(int, type(None), value=None)
+    tests = variable(int, type(None), value=None)
+
+    #: Rounds that are measured (``--shifts``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: all; of ``round-robin`` those that measure every node and every leaf's ways both ways
+    rounds = variable(int, type(None), value=None)
+
+    settings = {
+        **OwnProgram.settings,
+        "message_B": "--size",
+        "messages": "--messages",
+        "tests": "--tests",
+        "rounds": "--shifts",
+    }
     uses_topology = True
     #: The medians within and between switches, once they are known.
     of_switches = {}
@@ -64,7 +90,7 @@ class Rotate(OwnProgram):
     time_limit = "20m"
 
     def arguments(self):
-        is_nightly = self.pattern == "round-robin"
+        is_nightly = self.pattern == "round-robin" and self.rounds is None
         few = ["--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks))] if is_nightly else []
         return ["--pattern", self.pattern, *few, "--confirm", *self.group_options()]
 
@@ -116,7 +142,7 @@ class RotateOnDevice(DeviceMemory, Rotate):
     device = parameter(["cuda", "rocm"], type=str)
     needs_of = {"device": {"cuda": ("mpi_cuda",), "rocm": ("mpi_rocm",)}}
     pattern = parameter(["round-robin"])
-    layout = gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"})
+    layout = parameter(gpu_layouts({"cuda": "mpi_cuda", "rocm": "mpi_rocm"}), type=str)
     levels = Levels(nightly=True, procurement=True)
     headlines = ()
     #: A node has a switch for each rail, and files of the topology one for each node.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Streaming against ping-pong, one way and both ways."""
 
-from reframe.core.builtins import parameter
+from reframe.core.builtins import parameter, variable
 
 from fabric_checks.analysis import curves
 from fabric_checks.core import families
@@ -10,16 +10,16 @@ from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Metric, curve, half_octaves, points
 from fabric_checks.core.text import size_text
 from fabric_checks.parsers import streaming
-from fabric_checks.reframe_ext.mixins import layouts
+from fabric_checks.reframe_ext.mixins import SIZES, layouts
 
 from .. import screen
 from ..registration import check
-from .base import OwnProgram
+from .base import Sweep
 
 MiB = 1024**2
 
 
-class StreamingCheck(OwnProgram):
+class StreamingCheck(Sweep):
     """One run of our program ``streaming`` in both directions, all message sizes in one launch.
 
     Subclasses declare ``queue_depth``, 0 for none, ``modes``, whose times by message size are metrics, and the other
@@ -28,19 +28,37 @@ class StreamingCheck(OwnProgram):
 
     family = families.STREAMING
     own_program = "streaming"
-    sizes_B = half_octaves(0, 4 * MiB)
+    #: Messages in flight, in each direction (``--window``).
+    #:
+    #: :type: :class:`int`
+    #: :default: ``64``
+    window = variable(int, value=64)
+
+    settings = Sweep.settings | {"window": "--window"}
+    least_B = 0
+    range_B = (0, 4 * MiB)
     seconds_per_point = 0.15
 
+    def steps_B(self, first_B, last_B):
+        return half_octaves(first_B, last_B)
+
+    def unfit(self):
+        yield from super().unfit()
+        half = self.queue_depth // 2
+        if half and (self.window % half or self.window < self.queue_depth):
+            yield "window", f"give a multiple of {half}, half of the queue, from {self.queue_depth} on"
+
     def arguments(self):
-        return [
-            *("--min-size", str(self.sizes_B[0]), "--max-size", str(self.sizes_B[-1])),
-            *("--directions", "both", "--queue-depth", str(self.queue_depth)),
-            *("--max-seconds-per-point", str(self.seconds_per_point)),
-        ]
+        return [*super().arguments(), "--directions", "both", "--queue-depth", str(self.queue_depth)]
 
     def metrics(self):
         times = [metric for mode in self.modes for metric in curve(f"{mode}_time", "us", "smaller", self.sizes_B)]
-        return [*self.of_curves, *times]
+        return [*self.of_whole_curves, *times]
+
+    @property
+    def of_whole_curves(self):
+        """The values of a curve as a whole: none if ``-S`` changed its sizes."""
+        return () if SIZES.keys() & self.changed else self.of_curves
 
     def measure(self, text):
         output = streaming.parse(text, self.sizes_B, directions="both", queue_depth=self.queue_depth)
@@ -51,6 +69,8 @@ class StreamingCheck(OwnProgram):
         values = {}
         for mode in self.modes:
             values |= points(f"{mode}_time", times[mode])
+        if not self.of_whole_curves:
+            return values
         found = curves.streaming_values(output.times_us("ping_pong"), output.times_us("streaming"))
         found |= curves.bidirectional_values(*(output.times_us(mode) for mode in streaming.MODES["both"][1:]))
         return values | {metric.name: found[metric.name] for metric in self.of_curves}
@@ -78,7 +98,7 @@ class Streaming(StreamingCheck):
     """
 
     descr = "Streaming against ping-pong"
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"fabric", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
@@ -115,7 +135,7 @@ class StreamingQueue(StreamingCheck):
     """
 
     descr = "Streaming with a bounded queue"
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     queue_depth = parameter([8, 16, 32], type=int)
     tags = {"fabric", "pt2pt"}
     seconds_per_point = 0.05

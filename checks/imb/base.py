@@ -1,43 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The base of the checks of the Intel MPI Benchmarks."""
 
+from reframe.core.builtins import variable
+
 from fabric_checks import parsers
-from fabric_checks.core.metrics import curve, point, powers_of_two
-from fabric_checks.reframe_ext.mixins import ProgramMixin
+from fabric_checks.core.metrics import curve, point
+from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
 
-#: The range of sizes of the quick settings, as powers of two: 8 B to 1 MiB.
-QUICK_LOG2 = (3, 20)
-QUICK_B = powers_of_two(2 ** QUICK_LOG2[0], 2 ** QUICK_LOG2[1])
+#: The settings of a benchmark without message sizes.
+NO_SIZES = dict.fromkeys(SIZES)
 
 
-class ImbProgram(ProgramMixin, FabricCheck):
+class ImbProgram(SizesMixin, ProgramMixin, FabricCheck):
     """One benchmark of IMB, all message sizes in one launch.
 
-    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, ``sizes_B`` and in
-    ``needs`` the features that the environment has to have in addition to ``imb``.
+    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, and in ``needs`` the
+    features that the environment has to have in addition to ``imb``.
     """
 
+    #: Iterations at most, at each message size (``-iter``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: 20 to 5000, by benchmark
+    iterations = variable(int, type(None), value=None)
+
+    #: MiB at most that they move at one message size (``-iter``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: 1 to 200, by benchmark
+    overall_MiB = variable(int, type(None), value=None)
+
+    settings = {**FabricCheck.settings, **SIZES, "iterations": "", "overall_MiB": ""}
     suite = "imb"
     built = built_by_spack("imb")
-    sizes_log2 = QUICK_LOG2
-    #: Repetitions at most, and MiB at most that they move at one size.
+    range_B = (8, 2**20)
+    powers_only = True
+    #: Whether the table begins with a row of empty messages.
+    has_zero = True
+    #: Iterations at most, and MiB at most that they move at one size.
     repetitions = (200, 10)
+
+    @property
+    def least_B(self):
+        """Reductions and accumulates are of 4-byte floats."""
+        return 4 if any(each in self.benchmark.lower() for each in ("reduce", "accumulate")) else 1
+
+    def steps_B(self, first_B, last_B):
+        """Return the message sizes of a range; IMB leaves out those below a float."""
+        return super().steps_B(max(first_B, self.least_B), last_B)
+
+    @property
+    def rows_B(self):
+        """The message sizes of the table's rows."""
+        return [0, *self.sizes_B] if self.has_zero else self.sizes_B
 
     def command(self):
         """Ask for the sizes, and for all processes only: IMB would go through 2, 4, 8, ... of them.
 
-        A partition may have options of its own; IMB refuses one that comes twice.
+        IMB refuses an option that comes twice.
         """
         program = self.program["command"].format(benchmark=self.imb_program)
-        first, last = self.sizes_log2
+        first, last = (size.bit_length() - 1 for size in self.asked_B)
         words = [program, self.benchmark, *self.buffers(), "-npmin", str(self.num_tasks), "-msglog", f"{first}:{last}"]
-        own = self.partition_options("imb")
-        if "-iter" not in own:
-            words += ["-iter", ",".join(map(str, self.repetitions))]
-        return [*words, *own]
+        further = self.further_options("imb")
+        if "-iter" not in further:
+            count, volume_MiB = self.repetitions
+            words += ["-iter", f"{self.iterations or count},{self.overall_MiB or volume_MiB}"]
+        return [*words, *further]
 
     def buffers(self):
         """Return the options that choose the memory of the buffers; the programs for the host's have none."""
@@ -46,7 +78,7 @@ class ImbProgram(ProgramMixin, FabricCheck):
     def read_rows(self, text, mode=None):
         """Return the rows of the one block there has to be."""
         output = parsers.imb.parse(
-            text, self.benchmark, self.sizes_B, self.num_tasks, program=self.imb_program, mode=mode
+            text, self.benchmark, self.rows_B, self.num_tasks, program=self.imb_program, mode=mode
         )
         self.note_version("imb", output.version)
         return output.rows

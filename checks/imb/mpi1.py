@@ -6,16 +6,16 @@ from reframe.core.builtins import parameter
 from fabric_checks import parsers
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
-from fabric_checks.core.metrics import Metric, curve, powers_of_two
+from fabric_checks.core.metrics import Metric, curve
 from fabric_checks.ports import expected_bytes
 from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
 from ..devices import CUDA, HOST, DeviceMemory
 from ..registration import check
-from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, ImbProgram, curves, values
+from .base import BANDWIDTH, MESSAGE_RATE, NO_SIZES, ImbProgram, curves, values
 
-LARGEST_LOG2 = 22  # 4 MiB
+LARGEST_B = 4 * 2**20
 #: Repetitions at most, and MiB at most, of what is measured well.
 THOROUGHLY = (5000, 200)
 #: Collectives that are measured at all sizes and well; the others have fewer sizes and repetitions.
@@ -56,9 +56,9 @@ class ImbCheck(DeviceMemory, ImbProgram):
         return [] if self.memory == HOST else ["-mem_alloc_type", "device"]
 
     @property
-    def sizes_log2(self):
-        """The range of sizes, as powers of two."""
-        return (0, LARGEST_LOG2) if self.thorough else ImbProgram.sizes_log2
+    def range_B(self):
+        """The smallest and the largest message without ``-S``."""
+        return (1, LARGEST_B) if self.thorough else ImbProgram.range_B
 
     @property
     def repetitions(self):
@@ -72,10 +72,9 @@ class ImbCheck(DeviceMemory, ImbProgram):
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
         first = 1 if self.benchmark in parsers.imb.COLLECTIVES else 0
-        declared = curve("time", "us", "smaller", [size for size in self.sizes_B if size >= first])
+        declared = curve("time", "us", "smaller", [size for size in self.rows_B if size >= first])
         if self.bandwidth:
-            sizes_B = [size for size in self.sizes_B if size > 0]
-            declared += curve("bandwidth", "MB/s", "larger", sizes_B, one_way=self.one_way)
+            declared += curve("bandwidth", "MB/s", "larger", self.sizes_B, one_way=self.one_way)
         return declared
 
     def measure(self, text):
@@ -91,14 +90,13 @@ class ImbPointToPoint(ImbCheck):
 
     descr = "IMB-MPI1 between two processes"
     benchmark = parameter(["PingPong", "PingPing"], type=str)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"imb", "pt2pt"}
     levels = Levels(nightly=True, procurement=True, ppn_ratio={"benchmark": ["PingPong"]})
     headlines = (
         screen.latency("time", rank=1, benchmark="PingPong"),
         screen.bandwidth("bandwidth", rank=2, benchmark="PingPong"),
     )
-    sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = one_way = True
 
 
@@ -110,10 +108,9 @@ class ImbSource(ImbCheck):
     benchmark = parameter(
         ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"], type=str
     )
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"imb", "pt2pt"}
     thorough = False
-    sizes_B = [0, *QUICK_B]
     bandwidth = one_way = True
 
 
@@ -123,18 +120,17 @@ class ImbBand(ImbCheck):
 
     descr = "IMB-MPI1 bandwidth and message rate"
     benchmark = parameter(["Uniband", "Biband"], type=str)
-    layout = layouts("pairs")
+    layout = parameter(layouts("pairs"), type=str)
     tags = {"imb", "pt2pt"}
     levels = Levels(ppn_ratio={"benchmark": ["Uniband"]})
     thorough = False
     repetitions = (20, 1)
-    sizes_B = [0, *QUICK_B]
 
     def metrics(self):
-        return curves([BANDWIDTH, MESSAGE_RATE], QUICK_B, one_way=self.benchmark == "Uniband")
+        return curves([BANDWIDTH, MESSAGE_RATE], self.sizes_B, one_way=self.benchmark == "Uniband")
 
     def measure(self, text):
-        return values([BANDWIDTH, MESSAGE_RATE], self.read_rows(text), QUICK_B)
+        return values([BANDWIDTH, MESSAGE_RATE], self.read_rows(text), self.sizes_B)
 
 
 @check()
@@ -143,11 +139,10 @@ class ImbParallel(ImbCheck):
 
     descr = "IMB-MPI1 between neighbours"
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     tags = {"imb", "pt2pt"}
     levels = Levels(procurement=True, ppn_ratio={"benchmark": ["Sendrecv"]})
     headlines = (screen.both_ways("bandwidth", rank=2, benchmark="Sendrecv"),)
-    sizes_B = powers_of_two(0, 2**LARGEST_LOG2)
     bandwidth = True
 
     def moved_B(self, text):
@@ -163,7 +158,7 @@ class ImbCollective(ImbCheck):
     descr = "IMB-MPI1 collective"
     family = families.COLLECTIVES
     benchmark = parameter(THOROUGH + QUICK, type=str)
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     tags = {"imb", "collective"}
     levels = Levels(procurement={"benchmark": THOROUGH})
     headlines = screen.collectives("time", rank=1, names=("Allreduce", "Alltoall", "Allgather", "Bcast"))
@@ -172,14 +167,6 @@ class ImbCollective(ImbCheck):
     def thorough(self):
         """Whether it is measured at all sizes and well."""
         return self.benchmark in THOROUGH
-
-    @property
-    def sizes_B(self):
-        """Reductions are of 4-byte floats, so their sizes begin with one of those."""
-        if not self.thorough:
-            return [0, *QUICK_B]
-        first_B = 4 if self.benchmark in ("Allreduce", "Reduce") else 1
-        return [0, *powers_of_two(first_B, 2**LARGEST_LOG2)]
 
 
 @check()
@@ -190,11 +177,12 @@ class ImbBarrier(ImbCheck):
     devices = ()  # there is no buffer
     family = families.COLLECTIVES
     benchmark = "Barrier"
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     tags = {"imb", "collective"}
     levels = Levels(nightly=True)
     headlines = (screen.barrier("time", rank=1),)
-    sizes_B = [0]
+    settings = ImbCheck.settings | NO_SIZES
+    rows_B = [0]
 
     def metrics(self):
         return [Metric("time", "us", "smaller")]

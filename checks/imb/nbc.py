@@ -8,7 +8,7 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import QUICK_B, ImbProgram, curves, values
+from .base import NO_SIZES, ImbProgram, curves, values
 
 OVERLAP = (
     ("overall_time", "us", "smaller", "overall_us", 1),
@@ -54,14 +54,13 @@ class ImbNonBlocking(ImbNonBlockingProgram):
         ],
         type=str,
     )
-    layout = layouts("several", scan=False)
-    sizes_B = [0, *QUICK_B]
+    layout = parameter(layouts("several", scan=False), type=str)
 
     def metrics(self):
-        return curves(OVERLAP, QUICK_B)
+        return curves(OVERLAP, self.sizes_B)
 
     def measure(self, text):
-        return values(OVERLAP, self.read_rows(text), QUICK_B)
+        return values(OVERLAP, self.read_rows(text), self.sizes_B)
 
 
 @check()
@@ -70,8 +69,9 @@ class ImbNonBlockingBarrier(ImbNonBlockingProgram):
 
     descr = "IMB-NBC non-blocking barrier"
     benchmark = "Ibarrier"
-    layout = layouts("several", scan=False)
-    sizes_B = [0]
+    layout = parameter(layouts("several", scan=False), type=str)
+    settings = ImbProgram.settings | NO_SIZES
+    rows_B = [0]
 
     def metrics(self):
         return [Metric(name, unit, better) for name, unit, better, *_ in OVERLAP]

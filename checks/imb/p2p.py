@@ -7,7 +7,7 @@ from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, MESSAGE_RATE, QUICK_B, TIME, ImbProgram, curves, values
+from .base import BANDWIDTH, MESSAGE_RATE, TIME, ImbProgram, curves, values
 
 COLUMNS = (TIME, BANDWIDTH, MESSAGE_RATE)
 
@@ -26,17 +26,17 @@ class ImbP2P(ImbProgram):
     needs = ("imb_p2p",)
     tags = {"imb", "pt2pt"}
     repetitions = (1000, 20)
-    sizes_B = QUICK_B
+    has_zero = False
 
     def command(self):
         """Let it not rest for a tenth of a second before each sample."""
         return [*super().command(), "-pause", "0"]
 
     def metrics(self):
-        return curves(COLUMNS, QUICK_B)
+        return curves(COLUMNS, self.sizes_B)
 
     def measure(self, text):
-        return values(COLUMNS, self.read_rows(text), QUICK_B)
+        return values(COLUMNS, self.read_rows(text), self.sizes_B)
 
 
 @check()
@@ -45,7 +45,7 @@ class ImbAllPairs(ImbP2P):
 
     descr = "IMB-P2P between pairs"
     benchmark = parameter(["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str)
-    layout = layouts("pairs", scan=False)
+    layout = parameter(layouts("pairs", scan=False), type=str)
 
 
 @check()
@@ -55,7 +55,7 @@ class ImbStencil2D(ImbP2P):
     descr = "IMB-P2P stencil of two dimensions"
     benchmark = "Stencil2D"
     # IMB refuses a grid that is flat.
-    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2)
+    layout = parameter(layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 2), type=str)
 
 
 @check()
@@ -64,4 +64,4 @@ class ImbStencil3D(ImbP2P):
 
     descr = "IMB-P2P stencil of three dimensions"
     benchmark = "Stencil3D"
-    layout = layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 3)
+    layout = parameter(layouts("several", where=lambda layout: prime_factors(layout.tasks) >= 3), type=str)

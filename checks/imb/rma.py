@@ -9,7 +9,7 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, QUICK_B, TIME, ImbProgram, curves, values
+from .base import BANDWIDTH, NO_SIZES, TIME, ImbProgram, curves, values
 
 #: Benchmarks whose bandwidth is of one direction.
 ONE_WAY = ("Unidir_put", "Unidir_get", "Put_local", "Get_local")
@@ -45,15 +45,14 @@ class ImbOneSided(ImbOneSidedProgram):
         ],
         type=str,
     )
-    layout = layouts("pair")
-    sizes_B = [0, *QUICK_B]
+    layout = parameter(layouts("pair"), type=str)
 
     def metrics(self):
-        return curves([TIME, BANDWIDTH, *AGGREGATED], QUICK_B, one_way=self.benchmark in ONE_WAY)
+        return curves([TIME, BANDWIDTH, *AGGREGATED], self.sizes_B, one_way=self.benchmark in ONE_WAY)
 
     def measure(self, text):
-        alone = values([TIME, BANDWIDTH], self.read_rows(text, parsers.imb.NON_AGGREGATE), QUICK_B)
-        return alone | values(AGGREGATED, self.read_rows(text, parsers.imb.AGGREGATE), QUICK_B)
+        alone = values([TIME, BANDWIDTH], self.read_rows(text, parsers.imb.NON_AGGREGATE), self.sizes_B)
+        return alone | values(AGGREGATED, self.read_rows(text, parsers.imb.AGGREGATE), self.sizes_B)
 
 
 @check()
@@ -62,8 +61,9 @@ class ImbAtomic(ImbOneSidedProgram):
 
     descr = "IMB-RMA atomic operation"
     benchmark = parameter(ATOMIC, type=str)
-    layout = layouts("pair")
-    sizes_B = [4]
+    layout = parameter(layouts("pair"), type=str)
+    settings = ImbProgram.settings | NO_SIZES
+    rows_B = [4]
 
     def metrics(self):
         return [Metric("time", "us", "smaller"), Metric("aggregate_time", "us", "smaller")]
@@ -91,14 +91,13 @@ class ImbOneSidedGroup(ImbOneSidedProgram):
         ],
         type=str,
     )
-    layout = layouts("several", scan=False)
-    sizes_B = [0, *QUICK_B]
+    layout = parameter(layouts("several", scan=False), type=str)
 
     def metrics(self):
-        return curves([TIME], QUICK_B)
+        return curves([TIME], self.sizes_B)
 
     def measure(self, text):
-        return values([TIME], self.read_rows(text), QUICK_B)
+        return values([TIME], self.read_rows(text), self.sizes_B)
 
 
 @check()
@@ -110,15 +109,14 @@ class ImbPassiveTarget(ImbOneSidedProgram):
 
     descr = "IMB-RMA put to a passive target"
     benchmark = "Truly_passive_put"
-    layout = layouts("pair")
-    sizes_B = [0, *QUICK_B]
+    layout = parameter(layouts("pair"), type=str)
     columns = (
         ("time", "us", "smaller", "communication_us", 1),
         ("time_busy_target", "us", "smaller", "overall_us", 1),
     )
 
     def metrics(self):
-        return curves(self.columns, QUICK_B)
+        return curves(self.columns, self.sizes_B)
 
     def measure(self, text):
-        return values(self.columns, self.read_rows(text), QUICK_B)
+        return values(self.columns, self.read_rows(text), self.sizes_B)

@@ -3,7 +3,7 @@
 
 import platform
 
-from reframe.core.builtins import run_after
+from reframe.core.builtins import run_after, variable
 
 from fabric_checks import parsers
 from fabric_checks.analysis import ppn_series
@@ -65,34 +65,57 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     Subclasses declare the parameter ``problem`` and, in ``scaled``, whether it is 32,000 atoms in all, or on each node.
     """
 
+    #: Time steps; the physics is compared at the reference logs' 100 only.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``100``
+    steps = variable(int, value=STEPS)
+
+    #: OpenMP threads of each process (``OMP_NUM_THREADS``); some styles use them, as with ``-sf omp``.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``1``
+    threads = variable(int, value=1)
+
+    settings = {**FabricCheck.settings, "steps": "", "threads": ""}
     suite = "lammps"
     built = built_by_spack("lammps")
     tags = {"lammps", "applications"}
     family = families.APPLICATIONS
     levels = Levels(nightly={"problem": ["lj"]}, procurement=True)
     scaled = False
-    # A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each process.
-    env_vars = {"OMP_NUM_THREADS": "1"}
 
     @property
     def script(self):
         """The name of the input; lj and eam scale as they are."""
         return f"in.{self.problem}" + (".scaled" if self.scaled and self.problem not in ("lj", "eam") else "")
 
+    @property
+    def input(self):
+        """The name of the file that is run: the input, or a copy with another number of steps."""
+        return self.script if self.steps == STEPS else f"in.{self.steps}-steps"
+
     @run_after("setup")
     def link_inputs(self):
         """Link the input and its data into the stage folder."""
         inputs = self.program["inputs"]
         self.prerun_cmds = [f"ln -sf {inputs}/{name} ." for name in (self.script, *DATA_FILES[self.problem])]
+        if self.steps != STEPS:
+            self.prerun_cmds += [f"sed 's/^run\\b.*/run {self.steps}/' {self.script} > {self.input}"]
+
+    @run_after("setup")
+    def set_threads(self):
+        """A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each process."""
+        self.env_vars |= {"OMP_NUM_THREADS": str(self.threads)}
 
     def command(self):
-        words = [self.program["command"].format(benchmark="lmp"), "-in", self.script, "-log", "none"]
+        words = [self.program["command"].format(benchmark="lmp"), "-in", self.input, "-log", "none"]
         if self.scaled:
             # chute is a layer: it grows in two dimensions.
             axes = "xy" if self.problem == "chute" else "xyz"
             for axis, factor in zip(axes, grid(self.current_layout.nodes, len(axes)), strict=True):
                 words += ["-var", axis, str(factor)]
-        return words
+        return [*words, *self.further_options("lammps")]
 
     def metrics(self):
         return [
@@ -111,10 +134,12 @@ class LammpsCheck(ProgramMixin, FabricCheck):
         output = parsers.lammps.parse(text, self.num_tasks)
         self.note_version("lammps", output.version)
         atoms = ATOMS * (self.current_layout.nodes if self.scaled else 1)
-        if (output.steps, output.atoms) != (STEPS, atoms):
-            raise OutputError(f"{output.steps} steps of {output.atoms} atoms were run instead of {STEPS} of {atoms}")
-        copies = self.current_layout.nodes if self.scaled else None
-        physics.require(output, self.problem, copies, platform.machine())
+        if (output.steps, output.atoms) != (self.steps, atoms):
+            done, asked = f"{output.steps} steps of {output.atoms} atoms", f"{self.steps} of {atoms}"
+            raise OutputError(f"{done} were run instead of {asked}")
+        if self.steps == STEPS:
+            copies = self.current_layout.nodes if self.scaled else None
+            physics.require(output, self.problem, copies, platform.machine())
         return output
 
     def values_of(self, output):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPP-DYNA on a deck of the site's: speed-up, and what another decomposition gains."""
 
-from reframe.core.builtins import run_after
+from reframe.core.builtins import parameter, run_after
 from reframe.utility import udeps
 
 from fabric_checks import parsers
@@ -39,7 +39,8 @@ class DynaDeck(ProgramMixin, FabricCheck):
     decomposition = ()
 
     def command(self):
-        return [*self.program["command"].split(), f"i={self.program['deck']}", *self.decomposition]
+        words = [*self.program["command"].split(), f"i={self.program['deck']}", *self.decomposition]
+        return [*words, *self.further_options("ls_dyna")]
 
     def around_launch(self):
         return [], [f"if test -f mes0000; then echo; echo '{parsers.ls_dyna.MESSAGES}'; cat mes0000; fi"]
@@ -71,7 +72,7 @@ class MppDyna(DynaDeck):
     """
 
     descr = "MPP-DYNA"
-    layout = layouts("any")
+    layout = parameter(layouts("any"), type=str)
 
     @run_after("init")
     def depend_on_one_rank(self):
@@ -110,7 +111,7 @@ class MppDynaDecomposition(DynaDeck):
     """
 
     descr = "MPP-DYNA, another decomposition"
-    layout = layouts("any", where=lambda layout: layout.tasks > 1)
+    layout = parameter(layouts("any", where=lambda layout: layout.tasks > 1), type=str)
     needs = ("ls_dyna_pfile",)
 
     @property

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from statistics import median
 
-from reframe.core.builtins import parameter, run_before
+from reframe.core.builtins import parameter, run_before, variable
 from reframe.core.exceptions import SanityError
 
 from fabric_checks.core.errors import OutputError
@@ -13,157 +13,200 @@ from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.levels import Levels
 from fabric_checks.core.metrics import Headline, Metric, curve, points
-from fabric_checks.reframe_ext.mixins import ProgramMixin
+from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
 
 from ..base import FabricCheck
 from ..builds import built_by_spack
-from ..devices import CUDA, ROCM, ProcessPerGpu, gpu_layouts, kinds_here
+from ..devices import CUDA, ROCM, ProcessPerGpu, gpu_layouts
 from ..registration import check
 
-if kinds_here():  # elsewhere nothing of this is loaded
-    from fabric_checks.parsers import nccl_debug, nccl_tests
-    from fabric_checks.ports import gpu_paths, pcie
+# What is about GPUs alone is imported where it runs: a listing needs none of it.
+# ruff: noqa: PLC0415
 
-    FAMILY = "Collectives between GPUs"
-    #: 1 KiB to 1 GiB, in factors of four.
-    SIZES_B = [1024 * 4**power for power in range(11)]
-    #: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
-    LOG = "nccl"
-    ITERATIONS = f"{LOG}/iterations.json"
-    #: Options of nccl-tests with which a site decides about the timing of iterations, or which exclude it.
-    ABOUT_ITERATIONS = {"-I", "--per_iter_timing", "-G", "--cudagraph", "-C", "--report_cputime"}
+FAMILY = "Collectives between GPUs"
+#: Those of nccl-tests.
+COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv"]
+#: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
+LOG = "nccl"
+ITERATIONS = f"{LOG}/iterations.json"
+#: Options of nccl-tests with which a site decides about the timing of iterations, or which exclude it.
+ABOUT_ITERATIONS = {"-I", "--per_iter_timing", "-G", "--cudagraph", "-C", "--report_cputime"}
 
-    class GpuCollective(ProcessPerGpu, ProgramMixin, FabricCheck):
-        """Bus bandwidth of a collective between GPUs, out of place and in place, and time at all sizes.
 
-        Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link a GPU
-        all collectives reach that of the slowest link. Data are verified. The network and the adapters are those that
-        NCCL itself logs; if the partition names a network under ``extras['fabric']``, a case that went over TCP fails.
-        Where the release can, each iteration is timed.
+class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
+    """Bus bandwidth of a collective between GPUs, out of place and in place, and time at all sizes.
 
-        Of a single GPU there is the time alone, of copies within its memory: no rank has another to send to.
+    Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link a GPU
+    all collectives reach that of the slowest link. Data are verified. The network and the adapters are those that
+    NCCL itself logs; if the partition names a network under ``extras['fabric']``, a case that went over TCP fails.
+    Where the release can, each iteration is timed.
+
+    Of a single GPU there is the time alone, of copies within its memory: no rank has another to send to.
+    """
+
+    #: The factor from one message size to the next (``-f``).
+    #:
+    #: :type: :class:`int`
+    #: :default: ``4``
+    size_factor = variable(int, value=4)
+
+    #: Timed iterations at each message size (``-n``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    iterations = variable(int, type(None), value=None)
+
+    #: Iterations before them (``-w``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: the program's own
+    warmup = variable(int, type(None), value=None)
+
+    settings = {**FabricCheck.settings, **SIZES, "size_factor": "", "iterations": "-n", "warmup": "-w"}
+    range_B = (1024, 1024**3)
+    benchmark = parameter(COLLECTIVES, type=str)
+    family = FAMILY
+    levels = Levels(nightly={"benchmark": ["all_reduce", "sendrecv"]}, procurement=True)
+    headlines = tuple(
+        Headline(
+            f"{name}, bus bandwidth, peak", "bus_bandwidth", "Between GPUs", 15, order, "peak", "most nodes",
+            parameters={"benchmark": name},
+        )
+        for order, name in enumerate(("all_reduce", "alltoall"))
+    )  # fmt: skip
+    tags = {"nccl"}
+    time_limit = "20m"
+    #: The first release that times each iteration, or None.
+    iterations_since = None
+
+    def command(self):
+        """Go through all sizes in one launch."""
+        program = self.program["command"].format(benchmark=self.benchmark)
+        sizes = ["-b", str(self.sizes_B[0]), "-e", str(self.sizes_B[-1]), "-f", str(self.size_factor)]
+        words = [program, *sizes, "-g", "1", "-c", "1", *self.setting_options]
+        if self.times_iterations:
+            words += ["-I", "1", "-J", ITERATIONS]
+        return [*words, *self.further_options(self.suite)]
+
+    def steps_B(self, first_B, last_B):
+        """Return the message sizes of a range, each so many times the one before."""
+        sizes_B = [first_B]
+        while sizes_B[-1] * self.size_factor <= last_B:
+            sizes_B.append(sizes_B[-1] * self.size_factor)
+        return sizes_B
+
+    def unfit(self):
+        """Yield a factor with which sizes do not grow, too."""
+        if self.size_factor < 2:
+            yield "size_factor", "give 2 or more"
+            return
+        yield from super().unfit()
+
+    @property
+    def times_iterations(self):
+        """Whether the program writes the time of each iteration: from some release on, between several GPUs."""
+        version = EnvironExtras.of(self.current_environ).programs[self.suite]["version"]
+        release = [int(number) for number in re.findall(r"\d+", version)]
+        can = self.iterations_since and release >= self.iterations_since
+        return can and self.num_tasks > 1 and ABOUT_ITERATIONS.isdisjoint(self.further_options(self.suite))
+
+    @run_before("run")
+    def log_the_network(self):
+        """Let each process log what it initializes; the output itself has the table only."""
+        self.prerun_cmds = [*self.prerun_cmds, f"mkdir -p {LOG}"]
+        self.env_vars |= {
+            "NCCL_DEBUG": "INFO",
+            "NCCL_DEBUG_SUBSYS": "INIT,NET",
+            "NCCL_DEBUG_FILE": f"$PWD/{LOG}/%h.%p.txt",
+        }
+        self.keep_files = [*self.keep_files, LOG]
+
+    def metrics(self):
+        times = curve("time", "us", "smaller", self.sizes_B)
+        if self.num_tasks == 1:
+            return times
+        return [
+            *times,
+            *curve("bus_bandwidth", "MB/s", "larger", self.sizes_B),
+            *curve("in_place_bus_bandwidth", "MB/s", "larger", self.sizes_B),
+            Metric("in_place_ratio", "1", "larger"),
+            *([Metric("slowest_iteration_to_median", "1", "smaller")] if self.times_iterations else []),
+        ]
+
+    def measure(self, text):
+        from fabric_checks.parsers import nccl_tests
+
+        output = nccl_tests.parse(text, self.benchmark, self.sizes_B, self.num_tasks)
+        self.note_version(self.program["program"], output.version)
+        self.judge_network()
+        times = points("time", {size: each.time_us for size, each in output.out_of_place.items()})
+        if self.num_tasks == 1:
+            return times
+        apart, in_place = (
+            {size: each.bus_MBps for size, each in of.items()} for of in (output.out_of_place, output.in_place)
+        )
+        return {
+            **times,
+            **points("bus_bandwidth", apart),
+            **points("in_place_bus_bandwidth", in_place),
+            "in_place_ratio": max(in_place.values()) / max(apart.values()),
+            **(self.spread_of_iterations(output.out_of_place) if self.times_iterations else {}),
+        }
+
+    def spread_of_iterations(self, out_of_place):
+        """Return the ratio of the slowest iteration of the largest size to the median."""
+        from fabric_checks.parsers import nccl_tests
+
+        path = Path(self.stagedir) / ITERATIONS
+        if not path.exists():
+            raise OutputError(f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error")
+        times_us = nccl_tests.iterations(path.read_text(errors="replace"), out_of_place)[self.sizes_B[-1]]
+        times_us = times_us[1:] or times_us  # in the first one processes wait for each other
+        return {"slowest_iteration_to_median": max(times_us) / median(times_us)}
+
+    def judge_network(self):
+        """Note the ways of the GPUs to other nodes, and what stands out.
+
+        :raises SanityError: if NCCL did not use the network that the system's file names.
         """
+        if self.current_layout.nodes == 1:
+            return
+        from fabric_checks.parsers import nccl_debug
+        from fabric_checks.ports import gpu_paths, pcie
 
-        benchmark = parameter(list(nccl_tests.BUS_FACTOR), type=str)
-        family = FAMILY
-        levels = Levels(nightly={"benchmark": ["all_reduce", "sendrecv"]}, procurement=True)
-        headlines = tuple(
-            Headline(
-                f"{name}, bus bandwidth, peak", "bus_bandwidth", "Between GPUs", 15, order, "peak", "most nodes",
-                parameters={"benchmark": name},
-            )
-            for order, name in enumerate(("all_reduce", "alltoall"))
-        )  # fmt: skip
-        tags = {"nccl"}
-        time_limit = "20m"
-        #: The first release that times each iteration, or None.
-        iterations_since = None
+        logs = sorted((Path(self.stagedir) / LOG).glob("*.txt"))
+        ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
+        if len(ranks) < self.num_tasks:
+            count = f"{len(ranks)} of {self.num_tasks} ranks"
+            text = f"the log of NCCL (NCCL_DEBUG) has {count}: its network is not proven"
+            found = [Finding(kind="gpu", severity=Severity.NOTE, text=text, key="gpu log")]
+        else:
+            found = gpu_paths.findings(ranks)
+            gpus = {rank: of.address for rank, of in ranks.items()}
+            found += pcie.far_ranks(self._nodes()[0], self.ranks, Extras.of(self.current_partition).fabric, gpus)
+        self._add_findings(*found)
+        if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
+            raise SanityError(why)
 
-        def command(self):
-            """Go through all sizes in one launch."""
-            program = self.program["command"].format(benchmark=self.benchmark)
-            sizes = ["-b", str(SIZES_B[0]), "-e", str(SIZES_B[-1]), "-f", "4"]
-            words = [program, *sizes, "-g", "1", "-c", "1"]
-            if self.times_iterations:
-                words += ["-I", "1", "-J", ITERATIONS]
-            return [*words, *self.partition_options(self.suite)]
 
-        @property
-        def times_iterations(self):
-            """Whether the program writes the time of each iteration: from some release on, between several GPUs."""
-            version = EnvironExtras.of(self.current_environ).programs[self.suite]["version"]
-            release = [int(number) for number in re.findall(r"\d+", version)]
-            can = self.iterations_since and release >= self.iterations_since
-            return can and self.num_tasks > 1 and ABOUT_ITERATIONS.isdisjoint(self.partition_options(self.suite))
+@check(compare=False, only_on=(CUDA,))
+class NcclCollective(GpuCollective):
+    """A collective of NCCL between NVIDIA's GPUs; see :class:`GpuCollective`."""
 
-        @run_before("run")
-        def log_the_network(self):
-            """Let each process log what it initializes; the output itself has the table only."""
-            self.prerun_cmds = [*self.prerun_cmds, f"mkdir -p {LOG}"]
-            self.env_vars |= {
-                "NCCL_DEBUG": "INFO",
-                "NCCL_DEBUG_SUBSYS": "INIT,NET",
-                "NCCL_DEBUG_FILE": f"$PWD/{LOG}/%h.%p.txt",
-            }
-            self.keep_files = [*self.keep_files, LOG]
+    descr = "nccl-tests"
+    suite = "nccl_tests"
+    built = built_by_spack("nccl_tests")
+    iterations_since = [2, 19, 2]
+    partition_features = [CUDA]
+    layout = parameter(gpu_layouts({CUDA: suite}, alone=True), type=str)
 
-        def metrics(self):
-            times = curve("time", "us", "smaller", SIZES_B)
-            if self.num_tasks == 1:
-                return times
-            return [
-                *times,
-                *curve("bus_bandwidth", "MB/s", "larger", SIZES_B),
-                *curve("in_place_bus_bandwidth", "MB/s", "larger", SIZES_B),
-                Metric("in_place_ratio", "1", "larger"),
-                *([Metric("slowest_iteration_to_median", "1", "smaller")] if self.times_iterations else []),
-            ]
 
-        def measure(self, text):
-            output = nccl_tests.parse(text, self.benchmark, SIZES_B, self.num_tasks)
-            self.note_version(self.program["program"], output.version)
-            self.judge_network()
-            times = points("time", {size: each.time_us for size, each in output.out_of_place.items()})
-            if self.num_tasks == 1:
-                return times
-            apart, in_place = (
-                {size: each.bus_MBps for size, each in of.items()} for of in (output.out_of_place, output.in_place)
-            )
-            return {
-                **times,
-                **points("bus_bandwidth", apart),
-                **points("in_place_bus_bandwidth", in_place),
-                "in_place_ratio": max(in_place.values()) / max(apart.values()),
-                **(self.spread_of_iterations(output.out_of_place) if self.times_iterations else {}),
-            }
+@check(compare=False, only_on=(ROCM,))
+class RcclCollective(GpuCollective):
+    """A collective of RCCL between AMD's GPUs; see :class:`GpuCollective`."""
 
-        def spread_of_iterations(self, out_of_place):
-            """Return the ratio of the slowest iteration of the largest size to the median."""
-            path = Path(self.stagedir) / ITERATIONS
-            if not path.exists():
-                raise OutputError(f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error")
-            times_us = nccl_tests.iterations(path.read_text(errors="replace"), out_of_place)[SIZES_B[-1]]
-            times_us = times_us[1:] or times_us  # in the first one processes wait for each other
-            return {"slowest_iteration_to_median": max(times_us) / median(times_us)}
-
-        def judge_network(self):
-            """Note the ways of the GPUs to other nodes, and what stands out.
-
-            :raises SanityError: if NCCL did not use the network that the system's file names.
-            """
-            if self.current_layout.nodes == 1:
-                return
-            logs = sorted((Path(self.stagedir) / LOG).glob("*.txt"))
-            ranks = nccl_debug.parse("".join(path.read_text(errors="replace") for path in logs))
-            if len(ranks) < self.num_tasks:
-                count = f"{len(ranks)} of {self.num_tasks} ranks"
-                text = f"the log of NCCL (NCCL_DEBUG) has {count}: its network is not proven"
-                found = [Finding(kind="gpu", severity=Severity.NOTE, text=text, key="gpu log")]
-            else:
-                found = gpu_paths.findings(ranks)
-                gpus = {rank: of.address for rank, of in ranks.items()}
-                found += pcie.far_ranks(self._nodes()[0], self.ranks, Extras.of(self.current_partition).fabric, gpus)
-            self._add_findings(*found)
-            if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
-                raise SanityError(why)
-
-    @check(compare=False, only_on=(CUDA,))
-    class NcclCollective(GpuCollective):
-        """A collective of NCCL between NVIDIA's GPUs; see :class:`GpuCollective`."""
-
-        descr = "nccl-tests"
-        suite = "nccl_tests"
-        built = built_by_spack("nccl_tests")
-        iterations_since = [2, 19, 2]
-        partition_features = [CUDA]
-        layout = gpu_layouts({CUDA: suite}, alone=True)
-
-    @check(compare=False, only_on=(ROCM,))
-    class RcclCollective(GpuCollective):
-        """A collective of RCCL between AMD's GPUs; see :class:`GpuCollective`."""
-
-        descr = "rccl-tests"
-        suite = "rccl_tests"
-        built = built_by_spack("rccl_tests")
-        partition_features = [ROCM]
-        layout = gpu_layouts({ROCM: suite}, alone=True)
+    descr = "rccl-tests"
+    suite = "rccl_tests"
+    built = built_by_spack("rccl_tests")
+    partition_features = [ROCM]
+    layout = parameter(gpu_layouts({ROCM: suite}, alone=True), type=str)

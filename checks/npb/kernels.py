@@ -28,7 +28,7 @@ class NpbKernel(ProgramMixin, FabricCheck):
     kernel = parameter(["is", "ft"], type=str)
     problem_class = parameter(["A", "B", "C"], type=str)
     # IS and FT take powers of two only.
-    layout = layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0)
+    layout = parameter(layouts("any", where=lambda layout: layout.tasks & (layout.tasks - 1) == 0), type=str)
     tags = {"npb", "applications"}
     family = families.APPLICATIONS
     levels = Levels(procurement=True)
@@ -38,7 +38,8 @@ class NpbKernel(ProgramMixin, FabricCheck):
 
     def command(self):
         """Each class is a program of its own."""
-        return [self.program["command"].format(benchmark=f"{self.kernel}.{self.problem_class}.x")]
+        program = self.program["command"].format(benchmark=f"{self.kernel}.{self.problem_class}.x")
+        return [program, *self.further_options("npb")]
 
     def metrics(self):
         return [Metric("time", "s", "smaller"), Metric("operation_rate", "1/s", "larger")]

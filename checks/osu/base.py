@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import sanity_function
+from reframe.core.builtins import sanity_function, variable
 from reframe.core.exceptions import SanityError
+from reframe.core.pipeline import RegressionTestPlugin
 
 from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.extras import EnvironExtras
-from fabric_checks.core.metrics import curve, point, powers_of_two
-from fabric_checks.reframe_ext.mixins import ProgramMixin
+from fabric_checks.core.metrics import curve, point
+from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
 from fabric_checks.software.suites.osu import can_verify, known_fault
 
 from ..base import FabricCheck
@@ -20,6 +21,13 @@ from ..builds import built_by_spack
 from ..devices import HOST, DeviceMemory
 
 MiB = 1024**2
+#: The arguments of mpi4py's ports for each setting: they have two of some, for small and for large messages.
+PORT_ARGUMENTS = {
+    "largest_B": ("MAX_MSG_SIZE",),
+    "iterations": ("loop{small}", "loop_large"),
+    "warmup": ("skip{small}", "skip_large"),
+    "window": ("window_size", "window_size_large"),
+}
 #: The file with the output of the launch that verifies the data, in the stage folder.
 VALIDATION = "validation.txt"
 
@@ -61,7 +69,32 @@ class OsuProgram(ProgramMixin, FabricCheck):
 
     def command(self):
         """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to know."""
-        return [self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)]
+        program = self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)
+        if self.is_port and self.changed.keys() & PORT_ARGUMENTS.keys():
+            return [self.call_of_port(program)]
+        return [program, *self.arguments(), *self.setting_options, *self.further_options("osu")]
+
+    def arguments(self):
+        """Return the check's own options of the benchmark."""
+        return []
+
+    @property
+    def is_port(self):
+        """Whether the program is one of mpi4py's ports, which take no options."""
+        return EnvironExtras.of(self.current_environ).programs["osu"]["program"] == "osu-py"
+
+    def call_of_port(self, program):
+        """Return the command line that calls a port's function with the changed settings as its arguments."""
+        python, _, path = program.rpartition(" ")
+        small = "_small" if self.benchmark == "multi_lat" else ""
+        given = [
+            f"{argument.format(small=small)}={value}"
+            for name, value in self.changed.items()
+            for argument in PORT_ARGUMENTS.get(name, ())
+        ]
+        name, folder = Path(path).stem, Path(path).parent
+        code = f"import sys; sys.path.insert(0, '{folder}'); import {name}; {name}.{name}({', '.join(given)})"
+        return f'{python} -c "{code}"'
 
     @sanity_function
     def validate(self):
@@ -75,47 +108,90 @@ class OsuProgram(ProgramMixin, FabricCheck):
             raise SanityError(f"{fault} (docs/software.md); {error}") from None
 
 
-class OsuCheck(DeviceMemory, OsuProgram):
+class Window(RegressionTestPlugin):
+    """A benchmark with a window of messages in flight."""
+
+    #: The messages in flight (``-W``).
+    #:
+    #: :type: :class:`int`
+    #: :default: ``64``
+    window = variable(int, value=64)
+
+
+#: The settings of a benchmark without message sizes: none of those of the others that come from them.
+NO_SIZES = dict.fromkeys(SIZES)
+
+
+class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
     """A benchmark that goes through message sizes, all in one launch.
 
-    Subclasses declare ``largest_B`` and ``curves``, and in ``has_zero`` whether a message of zero bytes makes sense.
+    Subclasses declare ``most_B``, the largest message without ``-S``, and ``curves``, and in ``has_zero`` whether a
+    message of zero bytes makes sense.
     With buffers in the memory of a device the partition needs the feature ``cuda`` or ``rocm`` and the environment
     ``osu_cuda`` or ``osu_rocm``; the variant of the check with such buffers has a parameter ``device``.
     """
 
+    #: Timed iterations at each message size (``-i``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: OSU's own, fewer for large messages
+    iterations = variable(int, type(None), value=None)
+
+    #: Iterations before them (``-x``).
+    #:
+    #: :type: :class:`int` or :obj:`None`
+    #: :default: ``None``: OSU's own, fewer for large messages
+    warmup = variable(int, type(None), value=None)
+
+    #: Where the buffers of the two ranks are, with ``device``: ``D`` on the device, ``H`` on the host, ``M`` managed.
+    #: Collectives take none.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``D D`` of point-to-point and one-sided benchmarks
+    device_buffers = variable(str, value="")
+
+    settings = {**FabricCheck.settings, **SIZES, "iterations": "-i", "warmup": "-x", "device_buffers": None}
     curves = (LATENCY,)
     has_zero = True
-    #: The arguments after `-d cuda`: point-to-point programs take both ranks' buffers, collectives none.
-    device_buffers = ()
+    most_B = 4 * MiB
     #: Whether the program has `-c`, with which it verifies the data that it received.
     validates = True
     devices = ("cuda", "rocm")
     needs_of = {"device": {"cuda": ("osu_cuda",), "rocm": ("osu_rocm",)}}
 
     @property
-    def smallest_B(self):
+    def least_B(self):
         """0 where the environment's program measures that (OSU 7 does not) and it makes sense, else 1.
 
         Releases before 7 reduce floats, so there the sizes of a reduction begin with one of those, 4 bytes.
         """
-        smallest_B = EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"]
+        least_B = EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"]
         if self.benchmark.removesuffix("_persistent") in parsers.osu.REDUCTIONS:
-            return 4 if smallest_B == 0 else 1
-        return smallest_B if self.has_zero else 1
+            return 4 if least_B == 0 else 1
+        return least_B if self.has_zero else 1
 
     @property
-    def sizes_B(self):
-        """Message sizes, in factors of two."""
-        return powers_of_two(self.smallest_B, self.largest_B)
+    def range_B(self):
+        """The smallest and the largest message without ``-S``."""
+        return self.least_B, self.most_B
 
-    def command(self):
-        """Pass the message sizes to programs that take them, and the memory of the buffers."""
-        words = super().command()
-        if self.program["takes_sizes"] and len(self.sizes_B) > 1:
-            words += ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
+    def unfit(self):
+        """Yield what mpi4py's ports do not take, and buffers that are nowhere."""
+        yield from super().unfit()
+        if self.is_port:
+            for name in self.changed.keys() - PORT_ARGUMENTS.keys():
+                yield name, "mpi4py's ports do not take it; OSU's own programs do (`--stack spack`)"
+        if "device_buffers" in self.changed and set(self.device_buffers.split()) - {"D", "H", "M"}:
+            yield "device_buffers", "give two of D, H and M, such as 'D H'"
+
+    def arguments(self):
+        """Pass the message sizes to programs that take them, the benchmark's own options, and the memory of buffers."""
+        words = []
+        if self.program["takes_sizes"] and self.takes("largest_B"):
+            words = ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
         words += self.own_options()
         if self.memory != HOST:
-            words += ["-d", self.memory, *self.device_buffers]
+            words += ["-d", self.memory, *self.device_buffers.split()]
         return words
 
     def own_options(self):
@@ -125,7 +201,7 @@ class OsuCheck(DeviceMemory, OsuProgram):
     @property
     def validated(self):
         """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are not."""
-        if not (self.verify_data and self.validates and len(self.launches) == 1):
+        if not (self.verify_data and self.validates and self.validated_B and len(self.launches) == 1):
             return False
         return "osu_7_4" in self.current_environ.features and can_verify(self.program["version"], self.benchmark)
 

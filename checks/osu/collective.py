@@ -10,7 +10,7 @@ from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
 from ..registration import check
-from .base import LATENCY, Curve, MiB, OsuCheck
+from .base import LATENCY, NO_SIZES, Curve, MiB, OsuCheck
 
 PORTED = ["allgather", "alltoall", "bcast", "gather", "scatter"]
 C_ONLY = ["allgatherv", "allreduce", "alltoallv", "gatherv", "reduce", "reduce_scatter", "scatterv"]
@@ -50,12 +50,20 @@ class OsuCollectives(OsuCheck):
     folder = "collective"
 
     @property
-    def largest_B(self):
+    def most_B(self):
         """1 MiB, or less where the buffers for all processes would outgrow OSU's limit."""
-        size_B = MiB
-        while size_B * self.num_tasks > MEMORY_LIMIT_B:
-            size_B //= 2
-        return size_B
+        return min(MiB, self.within_memory_B)
+
+    @property
+    def within_memory_B(self):
+        """The largest message within OSU's limit, a power of two."""
+        return 1 << (MEMORY_LIMIT_B // self.num_tasks).bit_length() - 1
+
+    def unfit(self):
+        """Yield a size that OSU would leave out, too."""
+        yield from super().unfit()
+        if self.asked_B[1] > self.within_memory_B:
+            yield "largest_B", f"OSU leaves out what is above {self.within_memory_B} on {self.num_tasks} processes"
 
 
 @check()
@@ -72,7 +80,7 @@ class OsuCollective(OsuCollectives):
             **dict.fromkeys(C_ONLY_7_4, ("osu_c", "osu_7_4")),
         },
     }
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     tags = {"osu", "collective"}
     headlines = screen.collectives("latency")
     curves = (LATENCY,)
@@ -86,10 +94,11 @@ class OsuBarrier(OsuCollectives):
     benchmark = "barrier"
     devices = ()  # there is no buffer
     validates = False
-    layout = layouts("several")
+    layout = parameter(layouts("several"), type=str)
     tags = {"osu", "collective"}
     levels = Levels(nightly=True)
     headlines = (screen.barrier("latency"),)
+    settings = OsuCollectives.settings | NO_SIZES
     sizes_B = [0]
 
     def metrics(self):
@@ -119,7 +128,7 @@ class OsuNeighbourhood(OsuCollectives):
     descr = "OSU neighbourhood collective"
     benchmark = parameter([f"neighbor_{name}" for name in NEIGHBOURHOOD], type=str)
     needs = ("osu_c", "osu_7_3")
-    layout = layouts("ring", scan=False, needs=needs)
+    layout = parameter(layouts("ring", scan=False, needs=needs), type=str)
     tags = {"osu", "collective"}
     has_zero = False
 
@@ -143,7 +152,7 @@ class OsuNonBlocking(OsuCollectives):
             **dict.fromkeys(NON_BLOCKING_7_4, ("osu_7_4",)),
         },
     }
-    layout = layouts("several", scan=False)
+    layout = parameter(layouts("several", scan=False), type=str)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP
@@ -159,8 +168,9 @@ class OsuNonBlockingBarrier(OsuCollectives):
     devices = ()  # there is no buffer
     validates = False
     needs = ("osu_c",)
-    layout = layouts("several", scan=False)
+    layout = parameter(layouts("several", scan=False), type=str)
     tags = {"osu", "collective", "nbc"}
+    settings = OsuCollectives.settings | NO_SIZES
     sizes_B = [0]
 
     def metrics(self):
@@ -179,7 +189,7 @@ class OsuNonBlockingNeighbourhood(OsuCollectives):
     family = families.NON_BLOCKING
     benchmark = parameter([f"ineighbor_{name}" for name in NEIGHBOURHOOD], type=str)
     needs = ("osu_c", "osu_7_3")
-    layout = layouts("ring", scan=False, needs=needs)
+    layout = parameter(layouts("ring", scan=False, needs=needs), type=str)
     tags = {"osu", "collective", "nbc"}
     has_zero = False
     curves = OVERLAP

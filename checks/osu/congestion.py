@@ -7,11 +7,11 @@ from fabric_checks.core import families
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, MiB, OsuCheck
+from .base import BANDWIDTH, OsuCheck, Window
 
 
 @check()
-class OsuCongestion(OsuCheck):
+class OsuCongestion(Window, OsuCheck):
     """Bandwidth into one node from all others at once (fan-in), and out of it to all others (fan-out).
 
     It is the sum over all processes; the program refuses to run within one node. Its column is titled as a latency.
@@ -22,10 +22,10 @@ class OsuCongestion(OsuCheck):
     family = families.STRESS
     folder = "congestion"
     needs = ("osu_c", "osu_7_4")
-    layout = layouts("several", where=lambda layout: layout.nodes > 1)
+    layout = parameter(layouts("several", where=lambda layout: layout.nodes > 1), type=str)
     tags = {"osu", "congestion"}
-    largest_B = 4 * MiB
+    settings = OsuCheck.settings | {"window": "-W"}
     has_zero = False
     validates = False
     curves = (BANDWIDTH,)
-    device_buffers = ("D", "D")
+    device_buffers = "D D"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU one-sided benchmarks, with every synchronisation of the window that they take."""
 
-from reframe.core.builtins import parameter
+from reframe.core.builtins import parameter, variable
 
 from fabric_checks import parsers
 from fabric_checks.core import families
@@ -10,7 +10,7 @@ from fabric_checks.core.extras import EnvironExtras
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, HOST, LATENCY, ONE_WAY, MiB, OsuCheck
+from .base import BANDWIDTH, HOST, LATENCY, NO_SIZES, ONE_WAY, OsuCheck, Window
 
 #: The values of `-s`.
 SYNCHRONISATIONS = ["lock", "flush", "flush_local", "lock_all", "pscw", "fence"]
@@ -24,18 +24,35 @@ class OsuOneSided(OsuCheck):
     device can only be made one by ``MPI_Win_create``.
     """
 
+    #: How the window is made (``-w``): ``allocate``, ``create`` or ``dynamic``.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``""``: ``allocate``, of device memory ``create``
+    window_memory = variable(str, value="")
+
+    settings = OsuCheck.settings | {"window_memory": ""}
     family = families.ONE_SIDED
     folder = "one-sided"
     needs = ("osu_c",)
     tags = {"osu", "one-sided"}
-    largest_B = 4 * MiB
     has_zero = False
     #: With `-c` the atomic programs print a form of their own (`passed`, a table of operations), which is not read.
     validates = False
-    device_buffers = ("D", "D")
+    device_buffers = "D D"
 
     def own_options(self):
-        return ["-w", "allocate" if self.memory == HOST else "create", "-s", self.synchronisation]
+        return [
+            "-w",
+            self.window_memory or ("allocate" if self.memory == HOST else "create"),
+            "-s",
+            self.synchronisation,
+        ]
+
+    def unfit(self):
+        """Yield a window that OSU cannot make, too."""
+        yield from super().unfit()
+        if self.window_memory not in ("", "allocate", "create", "dynamic"):
+            yield "window_memory", "give allocate, create or dynamic"
 
     def read(self, text):
         output = super().read(text)
@@ -52,7 +69,7 @@ class OsuOneSidedLatency(OsuOneSided):
     descr = "OSU one-sided latency"
     benchmark = parameter(["put_latency", "get_latency", "acc_latency", "get_acc_latency"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     curves = (LATENCY,)
 
 
@@ -63,7 +80,8 @@ class OsuOneSidedAtomic(OsuOneSided):
     descr = "OSU one-sided atomic operation"
     benchmark = parameter(["cas_latency", "fop_latency"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
+    settings = OsuOneSided.settings | NO_SIZES
 
     @property
     def sizes_B(self):
@@ -72,22 +90,24 @@ class OsuOneSidedAtomic(OsuOneSided):
 
 
 @check()
-class OsuOneSidedBandwidth(OsuOneSided):
+class OsuOneSidedBandwidth(Window, OsuOneSided):
     """Bandwidth of puts and gets with a window of them in flight."""
 
     descr = "OSU one-sided bandwidth"
     benchmark = parameter(["put_bw", "get_bw"], type=str)
     synchronisation = parameter(SYNCHRONISATIONS, type=str)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     curves = (ONE_WAY,)
+    settings = OsuOneSided.settings | {"window": "-W"}
 
 
 @check()
-class OsuOneSidedBothWays(OsuOneSided):
+class OsuOneSidedBothWays(Window, OsuOneSided):
     """Bandwidth of puts both ways at once; both sides take part in its synchronisation."""
 
     descr = "OSU one-sided bandwidth, both ways at once"
     benchmark = "put_bibw"
     synchronisation = parameter(ACTIVE, type=str)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     curves = (BANDWIDTH,)
+    settings = OsuOneSided.settings | {"window": "-W"}

@@ -13,7 +13,7 @@ from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
 from ..registration import check
-from .base import BANDWIDTH, LATENCY, MESSAGE_RATE, ONE_WAY, MiB, OsuCheck
+from .base import BANDWIDTH, LATENCY, MESSAGE_RATE, ONE_WAY, OsuCheck, Window
 
 
 class OsuPointToPoint(OsuCheck):
@@ -21,16 +21,16 @@ class OsuPointToPoint(OsuCheck):
 
     family = families.PAIRS
     folder = "pt2pt"
-    largest_B = 4 * MiB
-    device_buffers = ("D", "D")
+    device_buffers = "D D"
 
 
-class OsuWindows(OsuPointToPoint):
-    """Bandwidth of windows of messages: the same repetitions in all programs, so that the bytes moved are known.
+class OsuWindows(Window, OsuPointToPoint):
+    """Bandwidth of windows of messages: the same iterations in all programs, so that the bytes moved are known.
 
     The bandwidth of ``bibw`` programs is that of both directions.
     """
 
+    settings = OsuPointToPoint.settings | {"window": "-W"}
     has_zero = False
 
     @property
@@ -44,7 +44,10 @@ class OsuWindows(OsuPointToPoint):
         return self.benchmark.startswith("bibw")
 
     def moved_B(self, text):
-        return expected_bytes.osu_bandwidth_B(self.sizes_B, pairs=self.num_tasks // 2, both_ways=self.both_ways)
+        given = {name: self.changed.get(name) for name in ("window", "iterations", "warmup")}
+        return expected_bytes.osu_bandwidth_B(
+            self.sizes_B, pairs=self.num_tasks // 2, both_ways=self.both_ways, **given
+        )
 
 
 @check()
@@ -53,7 +56,7 @@ class OsuLatency(OsuPointToPoint):
 
     descr = "OSU latency"
     benchmark = "latency"
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (screen.latency("latency"),)
@@ -65,7 +68,7 @@ class OsuMultiLatency(OsuPointToPoint):
 
     descr = "OSU latency of many pairs at once"
     benchmark = "multi_lat"
-    layout = layouts("pairs")
+    layout = parameter(layouts("pairs"), type=str)
     tags = {"osu", "pt2pt"}
 
 
@@ -75,7 +78,7 @@ class OsuBandwidth(OsuWindows):
 
     descr = "OSU bandwidth"
     benchmark = parameter(["bw", "bibw"], type=str)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"osu", "pt2pt"}
     levels = Levels(nightly=True, procurement=True)
     headlines = (
@@ -96,7 +99,7 @@ class OsuMessageRate(OsuWindows):
     descr = "OSU bandwidth and message rate of many pairs at once"
     benchmark = "mbw_mr"
     needs = ("osu_c",)
-    layout = layouts("pairs")
+    layout = parameter(layouts("pairs"), type=str)
     tags = {"osu", "pt2pt"}
     levels = Levels(procurement=True)
     headlines = (screen.message_rate("message_rate", rank=1),)
@@ -122,7 +125,7 @@ class OsuConcurrentLatency(OsuPointToPoint):
     benchmark = parameter(["latency_mt", "latency_mp"], type=str)
     devices = ()  # a forked process has none
     needs = ("osu_c",)
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"osu", "pt2pt"}
     curves = (LATENCY,)
 
@@ -157,7 +160,7 @@ class OsuPersistentLatency(OsuPointToPoint):
     descr = "OSU latency with persistent requests"
     benchmark, folder = "latency_persistent", "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"osu", "pt2pt"}
     has_zero = False
     curves = (LATENCY,)
@@ -171,5 +174,5 @@ class OsuPersistentBandwidth(OsuWindows):
     benchmark = parameter(["bw_persistent", "bibw_persistent"], type=str)
     folder = "pt2pt/persistent"
     needs = ("osu_c", "osu_7_3")
-    layout = layouts("pair")
+    layout = parameter(layouts("pair"), type=str)
     tags = {"osu", "pt2pt"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSU start-up benchmarks."""
 
-import reframe  # noqa: F401  (without a word, ReFrame passes over files that do not import it)
+from reframe.core.builtins import parameter
 
 from fabric_checks import parsers
 from fabric_checks.core import families
@@ -28,7 +28,7 @@ class OsuInit(OsuStartup):
 
     descr = "OSU time of MPI_Init"
     benchmark = "init"
-    layout = layouts("any")
+    layout = parameter(layouts("any"), type=str)
 
     def metrics(self):
         return [Metric(f"{name}_init_time", "s", "smaller") for name in ("min", "avg", "max")]
@@ -45,7 +45,7 @@ class OsuHello(OsuStartup):
 
     descr = "OSU time of a launch"
     benchmark = "hello"
-    layout = layouts("any")
+    layout = parameter(layouts("any"), type=str)
 
     def around_launch(self):
         """Take the time around the launch, behind the placement probe; the program itself takes none."""

@@ -77,7 +77,7 @@ def imb_output(check):
     name, program = check.benchmark, check.imb_program
     if program == "IMB-P2P":
         name = f"P2P.{name}" + (".1MiB" if check.num_tasks == 2 else f".{check.num_tasks}")
-    elif program in ("IMB-NBC", "IMB-RMA") and len(check.sizes_B) > 1:
+    elif program in ("IMB-NBC", "IMB-RMA") and len(check.rows_B) > 1:
         name += ".1MiB"
     return (GOLDEN / f"imb/2021.11/{name}.txt").read_text()
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fabric_checks.core.errors import OutputError
 
-#: Repetitions of OSU's bandwidth programs, and of mpi4py's ports of them: many up to a size and few above it, each of a
-#: window of messages, warm-up included (osu_util.h: BW_LOOP_SMALL,
-#: BW_LOOP_LARGE, BW_SKIP_SMALL, BW_SKIP_LARGE, LARGE_MESSAGE_SIZE, WINDOW_SIZE_LARGE; osu_bw.py has the same).
+#: OSU's bandwidth programs, and mpi4py's ports of them, send windows of messages: their iterations and warm-up up to a
+#: size, and above it (osu_util.h: BW_LOOP_SMALL, BW_LOOP_LARGE, BW_SKIP_SMALL, BW_SKIP_LARGE, LARGE_MESSAGE_SIZE,
+#: WINDOW_SIZE_LARGE; osu_bw.py has the same). Options of theirs hold for all sizes.
 OSU_LARGE_B, OSU_WINDOW = 8192, 64
-OSU_SMALL_LOOP, OSU_LARGE_LOOP = 100 + 10, 20 + 2
+OSU_SMALL, OSU_LARGE = (100, 10), (20, 2)
 
 
 def stated_B(text: str) -> int | None:
@@ -25,15 +25,27 @@ def stated_B(text: str) -> int | None:
     return int(stated[1]) if stated else None
 
 
-def osu_bandwidth_B(sizes_B: Iterable[int], *, pairs: int = 1, both_ways: bool = False) -> int:
+def osu_bandwidth_B(
+    sizes_B: Iterable[int],
+    *,
+    pairs: int = 1,
+    both_ways: bool = False,
+    window: int | None = None,
+    iterations: int | None = None,
+    warmup: int | None = None,
+) -> int:
     """Return what the pairs of osu_bw, osu_bibw (both ways) and osu_mbw_mr send to each other.
 
     :param pairs: of processes on two nodes each.
+    :param window: messages in flight; like ``iterations`` and ``warmup`` that of the program if it is None.
     """
-    one = sum(
-        size * OSU_WINDOW * (OSU_LARGE_LOOP if size > OSU_LARGE_B else OSU_SMALL_LOOP) for size in sizes_B if size > 0
-    )
-    return one * pairs * (2 if both_ways else 1)
+    messages_B = 0
+    for size_B in sizes_B:
+        timed, before = OSU_LARGE if size_B > OSU_LARGE_B else OSU_SMALL
+        timed = timed if iterations is None else iterations
+        before = before if warmup is None else warmup
+        messages_B += size_B * (timed + before)
+    return messages_B * (window or OSU_WINDOW) * pairs * (2 if both_ways else 1)
 
 
 def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool) -> int:

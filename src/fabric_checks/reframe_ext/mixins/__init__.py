@@ -11,8 +11,10 @@ from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layout
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.record import RecordMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
+from fabric_checks.reframe_ext.mixins.settings import SIZES, SettingsMixin, SizesMixin
 
 __all__ = [
+    "SIZES",
     "ContainerMixin",
     "EvidenceMixin",
     "LauncherlessMixin",
@@ -22,6 +24,8 @@ __all__ = [
     "ProgramMixin",
     "RecordMixin",
     "ReferencesMixin",
+    "SettingsMixin",
+    "SizesMixin",
     "layouts",
     "layouts_of",
     "offered",

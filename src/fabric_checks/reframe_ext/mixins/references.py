@@ -89,7 +89,8 @@ class ReferencesMixin(RegressionTestPlugin):
     The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
     file of its own names it in ``extras['references']``. Without a file values are recorded, and a warning says so.
 
-    Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``current_layout`` and ``facts``.
+    Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``changed`` and ``still_means()``
+    (:class:`SettingsMixin`), ``current_layout`` and ``facts``.
     """
 
     #: The file with the system's references.
@@ -150,7 +151,17 @@ class ReferencesMixin(RegressionTestPlugin):
         extras = Extras.of(self.current_partition)
         derived = line_rate.references(file.derived, metrics, extras, f"{path}: {name}: derived", **case)
         self._derived = {metric: each.source for metric, each in derived.items() if metric not in found}
-        complete, reasons = reference_file.complete(file, found, metrics, derived, **case)
+        held, others = metrics, []
+        if self.changed:
+            known = found.keys() | derived.keys()
+            held = [metric for metric in metrics if metric.name in known and self.still_means(metric)]
+            others = [metric for metric in metrics if metric not in held]
+            found = {metric.name: found[metric.name] for metric in held if metric.name in found}
+        complete, reasons = reference_file.complete(file, found, held, derived, **case)
+        complete |= {metric.name: (0, None, None, metric.unit) for metric in others}
+        reasons |= {
+            metric.name: f"references are for the check's own settings, not {self.changed_text}" for metric in others
+        }
         return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons
 
     def _index_value(self, item: str) -> Any:
