@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where there are checks between GPUs, and what is said where there are none; ReFrame lists them, nothing runs."""
 
+import ast
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from fabric_checks.parsers import nccl_tests
 from fabric_checks.reframe_ext import describing
 from tests import programs
 from tests.conftest import TESTS
@@ -100,25 +103,25 @@ from reframe.frontend import cli
 try:
     cli.main()
 except SystemExit:
-    files = {name: getattr(module, "__file__", None) or "" for name, module in list(sys.modules.items())}
-    classes = [name for of in files if files[of].endswith(FILES) for name in vars(sys.modules[of]) if name[0].isupper()]
-    print("LOADED", json.dumps([classes, sorted(files)]))
+    print("LOADED", json.dumps(sorted(sys.modules)))
 """
-#: What is about GPUs alone: files of checks, and modules of the library.
-FILES = ("/nccl/collectives.py", "/osu/xccl.py")
-CLASSES = {"GpuCollective", "NcclCollective", "RcclCollective", "OsuXccl", "OsuXcclCollective", "OsuXcclLatency"}
+#: What is about GPUs alone.
 MODULES = {f"fabric_checks.{name}" for name in ("parsers.nccl_tests", "parsers.nccl_debug", "ports.gpu_paths")}
 MODULES |= {f"fabric_checks.{name}" for name in ("ports.pcie", "matrices.nccl_tests")}
 
 
 @pytest.mark.parametrize(("features", "has_gpus"), [([], False), (["cuda"], True)])
-def test_a_listing_loads_what_is_about_gpus_only_where_there_are_some(listed, features, has_gpus):
-    script = LOADED.replace("FILES", repr(FILES))
-    _, text = listed(features, {"gpus": 4}, ["osu", "osu_c"], "", command=[sys.executable, "-c", script])
-    classes, modules = json.loads(text.split("LOADED ")[1].splitlines()[0])
-    assert CLASSES & set(classes) == (CLASSES if has_gpus else set())
-    assert has_gpus or not MODULES & set(modules), MODULES & set(modules)
-    assert "OsuLatency" in text
+def test_a_listing_has_cases_between_gpus_only_where_there_are_some_and_loads_nothing_of_theirs(
+    listed, features, has_gpus
+):
+    _, text = listed(features, {"gpus": 4}, ["osu", "osu_c"], "", command=[sys.executable, "-c", LOADED])
+    assert not MODULES & set(json.loads(text.split("LOADED ")[1].splitlines()[0]))
+    assert ("NcclCollective %" in text) == has_gpus and "OsuXccl" not in text and "OsuLatency" in text
+
+
+def test_the_collectives_are_those_of_the_parser():
+    values = re.search(r"^COLLECTIVES = (.*)$", (TESTS.parent / "checks/nccl/collectives.py").read_text(), re.MULTILINE)
+    assert ast.literal_eval(values[1]) == list(nccl_tests.BUS_FACTOR)
 
 
 @pytest.mark.parametrize("extras", [{"gpus": 4}, {}], ids=["extras", "devices"])
