@@ -3,7 +3,9 @@
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from fabric_checks.core import families as families_of
@@ -14,7 +16,7 @@ from fabric_checks.report.sections import families
 from fabric_checks.report.sections.over_time import change_points
 from tests.report import records
 from tests.report.conftest import html_of
-from tests.report.records import SIZES_B, record
+from tests.report.records import NOON, SIZES_B, failure, record
 
 STREAMING, STRESS = families_of.tag(families_of.STREAMING), families_of.tag(families_of.STRESS)
 
@@ -198,6 +200,28 @@ def test_a_change_is_told_and_marked():
     assert 'class="change"' in blocks(found, "over-time")["time-0"].svgs[0]
     steady = sections(rows[: len(rows) // 2], changes=change_points(records.frame(rows[: len(rows) // 2])))
     assert not blocks(steady, "over-time")["changes"].groups
+
+
+def test_what_chance_explains_is_no_headline():
+    """Of many series of pure noise some seem to change: they are listed, with how many would, and none is news."""
+    draw = np.random.default_rng(3)
+    rows = [
+        record(f"m{number}", float(value), time=NOON + timedelta(days=day), session=f"202611{1 + day:02}T120000Z-0001")
+        for number in range(300)
+        for day, value in enumerate(100 * np.exp(0.05 * draw.standard_normal(20)))
+    ]
+    changes = change_points(records.frame(rows))
+    assert changes and not any(each.is_news for each in changes)
+    found = sections(rows, changes=changes)
+    assert found["summary"].verdict[0] == "passed" and "look-at" not in {each.key for each in found["summary"].blocks}
+    assert "of 300 series changed; about 8 would by chance" in found["over-time"].intro[0]
+
+
+def test_failures_of_one_cause_are_one_line():
+    rows = [record(), *(failure(check=f"C{n}", fail_reason=f"/s/{n}/C{n}.err: no launcher") for n in range(7))]
+    (look, *_) = sections(rows)["summary"].blocks
+    (line,) = dict(look.groups)["oak"]
+    assert "C0" in line and "4 more" in line and "no launcher" in line
 
 
 def test_every_family_of_which_something_was_measured_has_a_section(everything):

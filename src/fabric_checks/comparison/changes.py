@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import pdtrc
 
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison.verdicts import by_difference
@@ -57,6 +58,14 @@ _USUAL = 2 / 3
 
 #: Changes of one case that are so many runs apart or less are one event: noise moves where a change is seen.
 NEAR_RUNS = 2
+
+
+#: A change stands out if it is at least so many per cent (points for values in per cent) ...
+LEAST_PERCENT = 10.0
+#: ... and so many times the noise of one run.
+LEAST_NOISE = 6.0
+#: More series have changed than by chance if they are so many times as many, and if chance explains that no more often.
+TIMES_CHANCE, CHANCE = 2.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,26 @@ class Changes:
     series: int
     too_short: int
     by_chance: float
+
+    @property
+    def exceed_chance(self) -> bool:
+        """Whether more series have changed than would by chance alone."""
+        count = len(self.changes)
+        return count > TIMES_CHANCE * self.by_chance and float(pdtrc(count - 1, self.by_chance)) < CHANCE
+
+
+def stands_out(change: Change) -> bool:
+    """Tell whether a change is far enough out of the noise of its series to be no chance."""
+    noise = change.noise if change.by_difference else 100 * change.noise
+    return abs(change.change) >= LEAST_NOISE * noise and 100 * lost(change) >= LEAST_PERCENT
+
+
+def lost(change: Change) -> float:
+    """Return the share of the level before by which a value is worse, of values in per cent in points."""
+    if not change.by_difference or change.unit == "%":
+        return abs(change.change) / 100
+    scale = max(abs(change.median_before), abs(change.median_after))
+    return abs(change.change) / scale if scale else 0.0
 
 
 def find_changes(

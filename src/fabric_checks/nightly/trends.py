@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes
+from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes, lost, stands_out
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import first_of
 from fabric_checks.nightly.model import Entry, Night
@@ -22,11 +22,6 @@ from fabric_checks.records import reading
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
-
-#: A change stands out if it is at least so many per cent (points for values in per cent) ...
-LEAST_PERCENT = 10.0
-#: ... and so many times the noise of one run.
-LEAST_NOISE = 6.0
 
 
 def trends(archive: Path, night: Night) -> Night:
@@ -53,20 +48,6 @@ def trends(archive: Path, night: Night) -> Night:
     return night.with_more(map(_finding, events.values()), warnings=loaded.faults, nights=nights)
 
 
-def stands_out(change: Change) -> bool:
-    """Tell whether a change is far enough out of the noise of its series to be no chance."""
-    noise = change.noise if change.by_difference else 100 * change.noise
-    return abs(change.change) >= LEAST_NOISE * noise and 100 * _lost(change) >= LEAST_PERCENT
-
-
-def _lost(change: Change) -> float:
-    """Return the share of the level before by which a value is worse, of values in per cent in points."""
-    if not change.by_difference or change.unit == "%":
-        return abs(change.change) / 100
-    scale = max(abs(change.median_before), abs(change.median_after))
-    return abs(change.change) / scale if scale else 0.0
-
-
 def _finding(events: Sequence[Event]) -> Entry:
     """Return the entry of the events of one night."""
     sentences = [event.sentence(with_state=False) for event in events]
@@ -82,7 +63,7 @@ def _finding(events: Sequence[Event]) -> Entry:
 def _of_change(change: Change, text: str, details: tuple[str, ...]) -> Finding:
     name = f"{change.test} @{change.machine}"
     return Finding(
-        kind="change", severity=Severity.FAULT, text=text, part=name, size=_lost(change),
+        kind="change", severity=Severity.FAULT, text=text, part=name, size=lost(change),
         key=f"{name}: {change.metric} changed", details=details,
     )  # fmt: skip
 

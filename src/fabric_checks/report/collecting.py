@@ -135,6 +135,6 @@ def _value(row: Mapping[str, Any], interval: tuple[float | None, float | None]) 
     median = statistics.median(row["values"])
     runs = tuple(zip(row["times"], (clean(s or "") for s in row["session"]), row["values"], strict=True))
     record = {name: value for name, value in row.items() if name in (*_KEY, *COLUMNS) and name != "session"}
-    record |= {name: json.loads(record[name]) for name in ("compared", "headline") if record[name]}
+    record |= {name: json.loads(record[name]) for name in ("compared", "headline", "limits") if record[name]}
     record["nodelist"] = list(map(clean, json.loads(record["nodelist"] or "[]")))
     return Value(row["machine"], record, parameters_of(row["parameters"]), median, low, high, runs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fabric_checks.comparison.changes import Event, events_of, find_changes
+from fabric_checks.comparison.changes import OPEN, Event, events_of, find_changes, stands_out
 from fabric_checks.core.text import clean, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
 from fabric_checks.report.changes import circumstance_text
@@ -27,11 +27,16 @@ class Changed:
     """A change of the values of one case.
 
     :param text: its time and size, and the circumstances that changed at that time.
+    :param chance: how many series of the machine changed, and how many would by chance alone, in words.
+    :param is_news: whether it is to be looked at: it is for the worse and still there, and stands out of the noise of
+        its series, or more series have changed than would by chance.
     """
 
     machine: str
     event: Event
     text: str
+    chance: str = ""
+    is_news: bool = True
 
     def is_of(self, value: Value) -> bool:
         """Return whether the series of a value is among those that changed."""
@@ -46,10 +51,14 @@ def change_points(frame: pl.DataFrame) -> list[Changed]:
     """
     changed = []
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
-        for event in events_of(find_changes(records.drop("machine")).changes):
+        found = find_changes(records.drop("machine"))
+        chance = f"{len(found.changes)} of {found.series} series changed; about {found.by_chance:.0f} would by chance."
+        for event in events_of(found.changes):
             causes = "; ".join(map(circumstance_text, event.circumstances))
             also = f"Also changed: {causes}" if causes else "Nothing else changed in the records."
-            changed.append(Changed(str(machine), event, clean(f"{event.sentence()}. {also}")))
+            is_news = event.state == OPEN and (found.exceed_chance or any(map(stands_out, event.changes)))
+            text = clean(f"{event.sentence()}. {also}")
+            changed.append(Changed(str(machine), event, text, f"{machine}: {chance}", is_news))
     return changed
 
 
@@ -69,7 +78,7 @@ def section(results: Results, provenance: Provenance, changes: Sequence[Changed]
     listed = Lines(
         "changes", "Changes", grouped((each.machine, each.text) for each in changes), "No value changed for certain."
     )
-    return Section("over-time", "Over time", (listed, *blocks))
+    return Section("over-time", "Over time", (listed, *blocks), tuple(dict.fromkeys(each.chance for each in changes)))
 
 
 def _chosen(results: Results, machine: str) -> list[Value]:

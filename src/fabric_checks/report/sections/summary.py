@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from fabric_checks.comparison.changes import OPEN
-from fabric_checks.core.finding import Severity
+from fabric_checks.core.finding import Severity, same_cause
 from fabric_checks.core.text import clean, count_text, first_of, names_text, shortened, signed, value_text
 from fabric_checks.core.verdict import verdict
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
 from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, picture
+from fabric_checks.report.findings import would_have_found
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
 from fabric_checks.report.texts import load_text, mpi_text
@@ -62,11 +62,18 @@ def _verdict(results: Results, findings: int, unfinished: Sequence[str]) -> tupl
         *([load] if is_busy else []),
         *unfinished,
         *([f"{findings} to look at"] if findings else []),
+        *_would_have_found(results),
         f"{count_text(cases, 'case')}, {failed or 'none'} of them failed",
         judged if counts else "no value has a reference: all are recorded, none is judged",
     ]
     word = verdict(failed=not results.values, incomplete=unfinished, findings=findings, busy=is_busy)
     return word.value, "; ".join(parts) + "."
+
+
+def _would_have_found(results: Results) -> list[str]:
+    """Return the smallest faults that the last runs would have found, if that is known."""
+    text = would_have_found([value.record for value in _latest(results)])
+    return [text] if text else []
 
 
 def _latest(results: Results) -> list[Value]:
@@ -124,29 +131,34 @@ def _problems(results: Results, changes: Sequence[Changed]) -> dict[str, list[st
     """Return the problems of each machine, the worst first."""
     found = {}
     for machine in results.machines:
-        lines = [
-            f"{case}: {text}"
-            for case, severity, text in results.findings.get(machine, ())
-            if severity is not Severity.NOTE
-        ]
-        lines += [each.text for each in changes if each.machine == machine and each.event.state == OPEN]
+        by_severity = {severity: list[str]() for severity in Severity}
+        for case, severity, text in results.findings.get(machine, ()):
+            by_severity[severity].append(f"{case}: {text}")
         missed = [v for v in results.of_machine(machine) if v.verdict in ("missed", "unexpectedly met")]
-        lines += [
-            f"{case_text(v.record)}: {clean(v.record['metric'])} is {value_text(v.last)} {v.unit}, "
-            f"reference {bounds_text(v)}: {v.verdict}"
-            for v in missed
-        ]
-        with_values = {case_text(value.record) for value in missed}
-        lines += [
-            f"failed: {failure.case}: {failure.why}"
-            for failure in results.failures
-            if failure.machine == machine and not failure.expected and failure.case not in with_values
+        lines = [
+            *by_severity[Severity.FAULT],
+            *(each.text for each in changes if each.machine == machine and each.is_news),
+            *map(_miss, missed),
+            *_failed(results, machine, {case_text(value.record) for value in missed}),
+            *by_severity[Severity.SUSPECT],
         ]
         if lines:
             found[machine] = lines
     if results.faults:
         found["records"] = [f"{len(results.faults)} could not be read, see Bad records"]
     return found
+
+
+def _miss(value: Value) -> str:
+    is_now = f"{clean(value.record['metric'])} is {value_text(value.last)} {value.unit}"
+    return f"{case_text(value.record)}: {is_now}, reference {bounds_text(value)}: {value.verdict}"
+
+
+def _failed(results: Results, machine: str, explained: Collection[str]) -> list[str]:
+    """Return the failures of a machine, a line for each cause; :param explained: cases that missed a reference."""
+    failed = [each for each in results.failures if each.machine == machine and not each.expected]
+    reasons = {each.case: each.why for each in failed if each.case not in explained}
+    return [f"failed: {names_text(cases, 3)}: {reasons[cases[0]]}" for cases in same_cause(reasons)]
 
 
 def _curves(results: Results, provenance: Provenance) -> list[Picture]:
