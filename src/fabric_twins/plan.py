@@ -16,7 +16,7 @@ to be simulated, under the name that the optional ``plan`` gives it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,11 +65,8 @@ def load(file: Path) -> tuple[Alternative, ...]:
     found = [Alternative(own.plan, _twin(file, top))]
     for number, item in enumerate(own.alternatives):
         location = f"{file}: alternatives: {number}"
-        name, changes = item.get("name"), {key: value for key, value in item.items() if key != "name"}
-        if not isinstance(name, str) or not name.strip():
-            raise TwinError(f"{location}: name is missing; give each alternative one")
-        if name in [each.name for each in found]:
-            raise TwinError(f"{location}: name: {quoted(name)} is there already; give each its own")
+        changes = {key: value for key, value in item.items() if key != "name"}
+        name = _name(location, item.get("name"), [each.name for each in found])
         _require_known(location, changes, top)
         try:
             twin = _twin(file, merged(top, changes))
@@ -78,6 +75,15 @@ def load(file: Path) -> tuple[Alternative, ...]:
             raise TwinError(f"{location} ({name}): {str(error).removeprefix(f'{file}: ')}") from None
         found.append(Alternative(name, twin))
     return tuple(found)
+
+
+def _name(location: str, name: object, taken: Sequence[str]) -> str:
+    """Return the name of an alternative, which no other has."""
+    if not isinstance(name, str) or not name.strip():
+        raise TwinError(f"{location}: name is missing; give each alternative one")
+    if name in taken:
+        raise TwinError(f"{location}: name: {quoted(name)} is there already; give each its own")
+    return name
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

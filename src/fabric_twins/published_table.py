@@ -10,7 +10,7 @@ from functools import partial
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import value_text
 from fabric_twins import measured
-from fabric_twins.model.description import FITTED, Case, PublishedValue, Statement, Twin, load_all
+from fabric_twins.model.description import FITTED, PREDICTED, Case, PublishedValue, Statement, Twin, load_all
 from fabric_twins.processes import run_all
 from fabric_twins.simulate import Bounds, output
 
@@ -132,26 +132,29 @@ def as_json(row: Row) -> dict[str, object]:
 
 def text(twins: Sequence[Twin], found: Mapping[str, measured.Values]) -> str:
     """Return the whole file."""
-    all_rows = rows(twins, found)
-    fitted = [row for row in all_rows if row.published.twin == FITTED]
-    predicted = [row for row in all_rows if row.published.twin != FITTED and not row.published.why_not]
-    failed = [row for row in all_rows if row.published.why_not]
-    statements = [(twin, statement) for twin in twins for statement in twin.statements]
     titles = ("twin", "value", "published", "twin gives", "", "source")
-    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [
-        (titles, [_cells(row) for row in fitted]),
-        (titles, [_cells(row) for row in predicted]),
-        ((*titles, "why"), [(*_cells(row), row.published.why_not) for row in failed]),
+    cells: dict[str, list[tuple[str, ...]]] = {FITTED: [], PREDICTED: [], "": []}
+    for row in rows(twins, found):
+        why = row.published.why_not
+        cells["" if why else row.published.twin].append((*_cells(row), *([why] if why else [])))
+    tables = (
+        (titles, cells[FITTED]),
+        (titles, cells[PREDICTED]),
+        ((*titles, "why"), cells[""]),
         (
             ("twin", "statement", "bound", "source", "the twin"),
-            [(twin.name, each.text, _bound(each), each.source.text, _outcome(each)) for twin, each in statements],
+            [_statement_cells(twin, each) for twin in twins for each in twin.statements],
         ),
-    ]
+    )
     lines = [_HEAD]
-    for (title, introduction), (header, cells) in zip(_TABLES, tables, strict=True):
-        lines += ["", f"## {title.format(len(cells))}", "", introduction, ""]
-        lines += map(_line, [header, ("---",) * len(header), *cells])
+    for (title, introduction), (header, listed) in zip(_TABLES, tables, strict=True):
+        lines += ["", f"## {title.format(len(listed))}", "", introduction, ""]
+        lines += map(_line, [header, ("---",) * len(header), *listed])
     return "\n".join(lines) + "\n"
+
+
+def _statement_cells(twin: Twin, statement: Statement) -> tuple[str, ...]:
+    return twin.name, statement.text, _bound(statement), statement.source.text, _outcome(statement)
 
 
 def _bound(statement: Statement) -> str:

@@ -125,15 +125,17 @@ def table(results: Results, key: str, caption: str, asks: Sequence[Ask], publish
         return None
     cells = [column_of(values) for _, values in kept]
     rows = [(machine, tuple(column[row] for column in cells)) for row, machine in enumerate(results.machines)]
-    for name, of in published.items():
-        found = [of.get((ask.layout, ask.quantity)) for ask, _ in kept]
+    for name, known in published.items():
+        found = [known.get((ask.layout, ask.quantity)) for ask, _ in kept]
         if any(found):
-            cells_of_row = (
-                Cell(value_text(each.value), mark=each.source.text) if each else Cell("", missing=True)
-                for each in found
-            )
-            rows.append((f"{name} (published)", tuple(cells_of_row)))
+            rows.append((f"{name} (published)", tuple(map(_published_cell, found))))
     return Table(key, caption, "machine", tuple(Column(ask.title, ask.unit) for ask, _ in kept), tuple(rows))
+
+
+def _published_cell(published: PublishedValue | None) -> Cell:
+    if published is None:
+        return Cell("", missing=True)
+    return Cell(value_text(published.value), mark=published.source.text)
 
 
 def published_platforms() -> Platforms:
@@ -161,14 +163,21 @@ def _platform(results: Results, machine: str) -> tuple[Cell, ...]:
     link_MBps = latest.get("link_MBps")
     texts = (
         clean(latest.get("about") or ""),
-        *(str(max((value.record[name] or 0 for value in values), default=0) or "") for name in ("nodes", "ppn")),
+        _most(values, "nodes"),
+        _most(values, "ppn"),
         f"{value_text(link_MBps)} MB/s" if link_MBps else "",
-        *(
-            "; ".join(dict.fromkeys(clean(value.record[name]) for value in values if value.record[name]))
-            for name in ("mpi", "compiler")
-        ),
+        _all_of(values, "mpi"),
+        _all_of(values, "compiler"),
     )
     return tuple(Cell(text) if text else Cell("not known", missing=True) for text in texts)
+
+
+def _most(values: Sequence[Value], name: str) -> str:
+    return str(max((value.record[name] or 0 for value in values), default=0) or "")
+
+
+def _all_of(values: Sequence[Value], name: str) -> str:
+    return "; ".join(dict.fromkeys(clean(value.record[name]) for value in values if value.record[name]))
 
 
 def section(results: Results, provenance: Provenance, published: bool = False) -> Section | None:

@@ -153,14 +153,13 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
         the caller does not know it. Then an end with status 0 is good unless a message of SimGrid reports a failure.
     :returns: cause and remedy in one line.
     """
-    lines = [line for line in stdout.splitlines() if line.strip()]
-    ended = last_line is None or (bool(lines) and re.fullmatch(last_line, lines[-1].strip()) is not None)
+    lines, errors = _said(stdout), _said(stderr)
+    ended = last_line is None or (bool(lines) and re.fullmatch(last_line, lines[-1]) is not None)
     if ended and status == 0 and (last_line is not None or not re.search(_BAD_END_OF_STATUS_0, stderr)):
         return None
-    printed = stderr + "\n" + stdout
-    first = next((quoted(line.strip(), 160) for line in stderr.splitlines() if line.strip()), "it gave no reason")
+    first = quoted(errors[0], 160) if errors else "it gave no reason"
     for pattern, cause in _CAUSES:
-        found = re.search(pattern, printed)
+        found = re.search(pattern, f"{stderr}\n{stdout}")
         if found is not None:
             detail = found.groupdict().get("text") or ""
             return " ".join(cause.format(text=detail.strip(), first=first).split())
@@ -168,6 +167,11 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
         return (
             "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"
         )
-    last = next((line for line in reversed((stdout + "\n" + stderr).splitlines()) if line.strip()), "nothing")
+    last = ["nothing", *lines, *errors][-1]
     how = "ended" if status == 0 else f"ended with status {status}"
-    return f"the simulation {how} before the program's last line; its last line is {quoted(last.strip(), 160)}"
+    return f"the simulation {how} before the program's last line; its last line is {quoted(last, 160)}"
+
+
+def _said(text: str) -> list[str]:
+    """Return the lines that are not blank."""
+    return [line.strip() for line in text.splitlines() if line.strip()]

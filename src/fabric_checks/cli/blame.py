@@ -12,6 +12,7 @@ from fabric_checks.cli.verb import FAILED, FOUND, Verb, json_option, link_rate_o
 from fabric_checks.core import console, files
 from fabric_checks.core.routing import ROUTINGS
 from fabric_checks.diagnosis.fabric_map import topology_files
+from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.report.terminal import blame
 
 _EPILOG = """
@@ -80,16 +81,12 @@ def command(
 
     With the topology, switches are named; with the forwarding tables too, cables, if routing is static.
     """
-    known = topology_files.read(topology) if topology else None
-    if known and routing:
-        known = replace(known, routing=routing)
+    known = _map(topology, routing)
     judged, refused = blame.load(paths, link_MBps, known, alone=alone)
     for line in refused:
         console.error(f"error: {line}{'; the others are judged without it' if judged else ''}")
     if not judged:
         raise SystemExit(FAILED)
-    if known and not as_json:
-        console.print(*(topology_files.age_text(topology, path.stat().st_mtime) for path in paths[:1]))
     if pictures:
         blame.draw(judged, pictures)
     if next_file:
@@ -97,8 +94,15 @@ def command(
     if as_json:
         console.print_json(blame.as_json(judged, refused))
     else:
-        console.print(*blame.as_lines(judged, str(next_file or "next.txt")))
+        age = [topology_files.age_text(topology, paths[0].stat().st_mtime)] if known else []
+        console.print(*age, *blame.as_lines(judged, str(next_file or "next.txt")))
     if any(found.report.has_faults for found in judged):
         raise SystemExit(FOUND)
     if refused:
         raise SystemExit(FAILED)
+
+
+def _map(files: tuple[Path, ...], routing: str | None) -> FabricMap | None:
+    """Return the map of the fabric that files have, with the routing that is given; None without files."""
+    known = topology_files.read(files) if files else None
+    return replace(known, routing=routing) if known and routing else known

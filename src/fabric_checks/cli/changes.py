@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 
@@ -11,7 +12,7 @@ import click
 from fabric_checks.cli import choosing
 from fabric_checks.cli.conditions import GATED, UNUSABLE, Gate, end_by, fail_on_option, only_option
 from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option, sources_argument
-from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, events_of, find_changes
+from fabric_checks.comparison.changes import FIELDS, OPEN, STATES, Changes, events_of, find_changes
 from fabric_checks.core import console
 from fabric_checks.core.text import csv_of
 from fabric_checks.report import changes
@@ -52,12 +53,7 @@ def command(
     loaded = choosing.load(sources, FIELDS, compact=True)
     with console.doing("searching .."):
         found = find_changes(loaded.frame, since=since.replace(tzinfo=timezone.utc) if since else None)
-    objections = []
-    for gate in gates:
-        count = sum(change.state == OPEN and change.at_least >= gate.margin_percent for change in found.changes)
-        if count:
-            margin = f" by at least {gate.margin_percent:g} % for certain" if gate.margin_percent else ""
-            objections.append(f"{count} series are worse{margin}")
+    objections = _objections(found, gates)
     events = events_of(change for change in found.changes if not only or change.state in only)
     if as_json:
         console.print_json(changes.as_json(found, events, objections, loaded.faults))
@@ -66,3 +62,14 @@ def command(
     else:
         console.print_rich(changes.render(found, events))
     end_by(loaded.faults, objections)
+
+
+def _objections(found: Changes, gates: Sequence[Gate]) -> list[str]:
+    """Return why changes fail, a line each; empty if they pass."""
+    lines = []
+    for gate in gates:
+        count = sum(change.state == OPEN and change.at_least >= gate.margin_percent for change in found.changes)
+        if count:
+            margin = f" by at least {gate.margin_percent:g} % for certain" if gate.margin_percent else ""
+            lines.append(f"{count} series are worse{margin}")
+    return lines

@@ -13,11 +13,12 @@ from fabric_checks.cli.verb import Verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import examples, placing, questions, writing
-from fabric_checks.onboarding.facts import Facts
+from fabric_checks.onboarding.facts import Facts, Mpi
 from fabric_checks.onboarding.looking import look
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.onboarding.questions import Answer, Question, taken
 from fabric_checks.onboarding.writing import CALLED
+from fabric_checks.schedulers.model import Queue
 
 _EPILOG = """
 \b
@@ -69,63 +70,70 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 
-    name = str(answers.system["name"].value)
-    files = writing.files(facts, answers, spack=spack)
-    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(files)]
-    console.print("written:", *(f"  {path}" for path in reversed(paths)), "")
-    guesses = [{"file": f"config/{path}"} | each for path in reversed(files) for each in writing.guesses(files[path])]
-    if guesses:
-        lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
-        console.print("guessed, and marked in the file:", *lines, "")
-    chosen = writing.chosen(facts, answers)
+    _write(writing.files(facts, answers, spack=spack))
+    name, chosen = str(answers.system["name"].value), writing.chosen(facts, answers)
     for each in chosen:
         if fault := each.module and placing.load_modules(machine, each):
             raise FabricError(f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py")
     mpi = "none" if chosen else writing.wheels(facts)[0]
     cases = placing.dry_run(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
-    following = [
-        f"ci/run --system {name}{option} --mode smoke",
-        f"ci/nightly --system {name}{option}",
-        f"fabric-checks references propose --system {name} --write     # after five passes",
-    ]
-    done = f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run"
-    console.print(done, "", "next:", *(f"  {line}" for line in following))
+    console.print(
+        f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run",
+        "",
+        "next:",
+        f"  ci/run --system {name}{option} --mode smoke",
+        f"  ci/nightly --system {name}{option}",
+        f"  fabric-checks references propose --system {name} --write     # after five passes",
+    )
+
+
+def _write(files: dict[str, str]) -> None:
+    """Write the files of a site, and print which there are and what was guessed in them."""
+    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(files)]
+    console.print("written:", *(f"  {path}" for path in reversed(paths)), "")
+    guesses = [{"file": f"config/{path}"} | each for path in reversed(files) for each in writing.guesses(files[path])]
+    if guesses:
+        lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
+        console.print("guessed, and marked in the file:", *lines, "")
+
+
+#: So many queues and notes are listed.
+_MOST = 20
 
 
 def shown(facts: Facts) -> Iterable[str]:
     """Return the facts in lines."""
-
-    def row(key: str, text: str) -> str:
-        return f"  {key:<12}{text}"
-
-    yield "found:"
-    yield row("scheduler", f"{CALLED[facts.scheduler]} {facts.cluster}".rstrip())
-    for queue in facts.queues[:20]:
-        cores = f", {queue.cores} cores" if queue.cores else ""
-        limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
-        gpus = f", {queue.gpus}" if queue.gpus else ""
-        default = " (default)" if queue.is_default else ""
-        down = f" and {queue.out_of_service} out of service" if queue.out_of_service else ""
-        yield row("nodes", f"{queue.name or 'all'}{default}: {queue.nodes}{down}{limit}{cores}{gpus}")
-    if len(facts.queues) > 20:
-        yield row("", f"... and {len(facts.queues) - 20} more")
+    rows = [("scheduler", f"{CALLED[facts.scheduler]} {facts.cluster}".rstrip())]
+    rows += (("nodes", _queue_text(queue)) for queue in facts.queues[:_MOST])
+    if len(facts.queues) > _MOST:
+        rows.append(("", f"... and {len(facts.queues) - _MOST} more"))
     if facts.switches:
-        yield row("topology", f"{facts.switches} leaf switches")
-    for link in facts.links:
-        yield row("link", f"{link.device} of this host: {link.kind}, {link.MBps / 125:g} Gbit/s")
-    for mpi in facts.mpis:
-        suites = ", ".join(suite.module for suite in mpi.suites)
-        needs = f" behind {' '.join(mpi.needs)}" if mpi.needs else ""
-        name = mpi.module or mpi.prefix or mpi.name
-        yield row("MPI", f"{mpi.family}: {name}{needs}{f' with {suites}' if suites else ''}")
+        rows.append(("topology", f"{facts.switches} leaf switches"))
+    rows += (("link", f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s") for each in facts.links)
+    rows += (("MPI", _mpi_text(mpi)) for mpi in facts.mpis)
     if not facts.mpis:
-        yield row("MPI", "none of the site's own; the wheels of ci/run are used")
+        rows.append(("MPI", "none of the site's own; the wheels of ci/run are used"))
     for tool, fault in facts.asked.items():
         if fault != "ok":
-            yield row("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}")
-    for note in facts.notes[:20]:
-        yield row("note", note)
+            rows.append(("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}"))
+    rows += (("note", note) for note in facts.notes[:_MOST])
+    return ["found:", *(f"  {key:<12}{text}" for key, text in rows)]
+
+
+def _queue_text(queue: Queue) -> str:
+    default = " (default)" if queue.is_default else ""
+    down = f" and {queue.out_of_service} out of service" if queue.out_of_service else ""
+    limit = f", at most {queue.most_nodes} in a job" if queue.most_nodes else ""
+    cores = f", {queue.cores} cores" if queue.cores else ""
+    gpus = f", {queue.gpus}" if queue.gpus else ""
+    return f"{queue.name or 'all'}{default}: {queue.nodes}{down}{limit}{cores}{gpus}"
+
+
+def _mpi_text(mpi: Mpi) -> str:
+    suites = ", ".join(suite.module for suite in mpi.suites)
+    needs = f" behind {' '.join(mpi.needs)}" if mpi.needs else ""
+    return f"{mpi.family}: {mpi.module or mpi.prefix or mpi.name}{needs}{f' with {suites}' if suites else ''}"
 
 
 def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:

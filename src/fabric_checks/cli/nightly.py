@@ -76,30 +76,20 @@ def command(
     report.html, junit.xml, night.json and run.log, the output of the run; `latest` is the newest. A terminal shows the
     progress. Only one night of a system runs at a time.
     """
-    if options and not options[0].startswith("-"):
-        raise click.UsageError(f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -")
+    _require_sound_options(options, judged)
     name = judged or sessions.new_session_id()
     system = system or str(configuration(None)["name"])
     for given, option in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
             raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option)
-    if judged and options:
-        raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
-    results = paths.results().absolute()
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
+    results = _results()
     archive = (archive or results / "archive").absolute()
     is_watched = not quiet and console.err().isatty()
     plan = Plan(
         system, level, name, results, archive, options, runs=not judged, is_watched=is_watched,
         metrics=metrics and metrics.absolute(), on_finding=on_finding or "",
     )  # fmt: skip
-    if judged and not plan.log.exists():
-        raise RecordError(f"{results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
-    if not judged and not plan.folder.exists():
-        configuration(system)  # the first night of a system that does not exist leaves nothing behind
+    _require_its_run(plan)
     with only_one(plan.folder / "lock") as descriptor:
         summary = spend(plan, descriptor)
     if not (quiet and summary.all_quiet):
@@ -108,3 +98,30 @@ def command(
         else:
             console.print_document(terminal(summary))
     raise SystemExit(summary.night.verdict.exit_status)
+
+
+def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None:
+    """Refuse options for ci/run that are none, or that would have no effect."""
+    if options and not options[0].startswith("-"):
+        raise click.UsageError(f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -")
+    if judged and options:
+        raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
+
+
+def _results() -> Path:
+    """Make the folder of results; return it."""
+    results = paths.results().absolute()
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{results}: {error.strerror}; set FABRIC_RESULTS to another folder") from None
+    return results
+
+
+def _require_its_run(plan: Plan) -> None:
+    """Refuse to judge a run that is not there, and a first night of a system that does not exist."""
+    if plan.runs and not plan.folder.exists():
+        configuration(plan.system)
+    if not plan.runs and not plan.log.exists():
+        name = plan.session
+        raise RecordError(f"{plan.results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")

@@ -12,7 +12,7 @@ import click
 
 from fabric_checks.cli import choosing, ending
 from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
-from fabric_checks.cli.verb import FAILED, FOUND, Verb, csv_option, json_option
+from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.comparison import nodes
 from fabric_checks.core import console, paths
 from fabric_checks.core.errors import RecordError, quoted
@@ -84,24 +84,32 @@ def command(
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session
     found = read(folder, name)
+    if short:
+        ending.show(folder, found, None)
+    else:
+        _session(folder, found, form)
+    raise SystemExit(_status(found, gate=gate))
+
+
+def _status(found: runs.Session, *, gate: bool) -> int:
+    """Return the exit status of a run that was shown.
+
+    A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
+    """
+    if gate:
+        return FOUND if runs.verdict(found) else DONE
+    return FAILED if found.unreadable or found.report_faults else DONE
+
+
+def _session(folder: Path, found: runs.Session, form: str | None) -> None:
     if form:
         console.warn([*found.unreadable, *found.report_faults])
     if form == "json":
         console.print_json(json.dumps(list(found.records), indent=1))
-    elif form == "csv":
+        return
+    if form == "csv":
         console.print_document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
-    elif short:
-        ending.show(folder, found, None)
-    else:
-        _summary(folder, found)
-    # A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
-    if gate and runs.verdict(found):
-        raise SystemExit(FOUND)
-    if not gate and (found.unreadable or found.report_faults):
-        raise SystemExit(FAILED)
-
-
-def _summary(folder: Path, found: runs.Session) -> None:
+        return
     console.print_rich(summary.render(found))
     if found.report:
         console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")

@@ -79,11 +79,7 @@ def command(
     """
     names = [name for name in (only or "").split(",") if name]
     found = machine.look(system, names)
-    if len(found.nodes) < 2:
-        raise FabricError(
-            f"{found.partition}: {'1 node takes' if found.nodes else '0 nodes take'} jobs, but pairs need two: "
-            f"{'; '.join(found.away.values()) or 'there are no others'}"
-        )
+    _require_pairs(found)
     session = sessions.new_session_id()
     most_wait = max(wait, step_minutes)
     jobs = Jobs(session, paths.results().absolute(), found.partition, found.environ, step_minutes, most_wait, options)
@@ -120,7 +116,18 @@ def command(
             console.print(too_many)
     faults = _write_gauges(metrics, found.partition, session, verdicts)
     console.error(*faults)
-    raise SystemExit(FOUND if bad or verdicts.paths else int(bool(faults or verdicts.of(Word.NOT_SEEN))))
+    if bad or verdicts.paths:
+        raise SystemExit(FOUND)
+    if faults or verdicts.of(Word.NOT_SEEN):
+        raise SystemExit(FAILED)
+
+
+def _require_pairs(found: machine.Machine) -> None:
+    if len(found.nodes) < 2:
+        raise FabricError(
+            f"{found.partition}: {'1 node takes' if found.nodes else '0 nodes take'} jobs, but pairs need two: "
+            f"{'; '.join(found.away.values()) or 'there are no others'}"
+        )
 
 
 def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: str) -> tuple[str, str]:

@@ -351,12 +351,16 @@ class FaultKeys:
             raise ValueError(f"{what}: two names are expected here, as in [leaf-0, spine-1]")
         if (self.fraction is None) != (what == "swap") or (what == "host" and not self.fraction):
             raise ValueError("fraction: write one of the rate, from 0 to 1; above 0 for a host; none for a swap")
-        ends = tuple(tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in value)
-        if what == "swap" and (len({len(end) for end in ends}) != 1 or len(ends[0]) > 2):
-            raise ValueError("swap: does not swap two of a kind; write two hosts, or two cables")
-        if what != "swap":
-            ends = (tuple(value) if what == "cable" else (value,),)
+        ends = _swapped_ends(value) if what == "swap" else (tuple(value) if what == "cable" else (value,),)
         return Fault(what, ends, 1.0 if self.fraction is None else self.fraction, f"{location}{what}")
+
+
+def _swapped_ends(value: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
+    """Return two hosts, or the ends of two cables."""
+    ends = tuple(tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in value)
+    if len({len(end) for end in ends}) != 1 or len(ends[0]) > 2:
+        raise ValueError("swap: does not swap two of a kind; write two hosts, or two cables")
+    return ends
 
 
 def with_faults(wiring: Wiring, faults: Sequence[Fault]) -> Wiring:
