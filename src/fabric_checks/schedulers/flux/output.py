@@ -7,6 +7,7 @@ The forms are those of ``flux jobs --json``, ``flux resource status`` and ``flux
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -66,21 +67,34 @@ def parse_jobs(text: str, expand: Expand) -> dict[str, Job]:
 
 def _job(printed: Mapping[str, Any], expand: Expand) -> Job:
     exception = printed.get("exception") or {}
-    state, status, began = str(printed["state"]), printed.get("returncode"), printed.get("t_run")
-    result = str(printed.get("result") or "").replace("CANCELED", "CANCELLED")
+    state, began, names = str(printed["state"]), printed.get("t_run"), printed.get("nodelist")
     return Job(
-        state="PENDING" if state in WAITING else result if state == "INACTIVE" else "RUNNING",
+        state=_state(state, str(printed.get("result") or "")),
         waits=state in WAITING,
         has_ended=state == "INACTIVE",
-        exit_status=int(status) if isinstance(status, int | str) and str(status).lstrip("-").isdecimal() else None,
-        nodes=tuple(expand(printed["nodelist"])) if printed.get("nodelist") else (),
-        least_nodes=int(printed.get("nnodes") or 0),
+        exit_status=_number(printed.get("returncode")),
+        nodes=tuple(expand(names)) if names else (),
+        least_nodes=_number(printed.get("nnodes")) or 0,
         began=datetime.fromtimestamp(float(began), timezone.utc).isoformat(timespec="seconds") if began else None,
         reason=_reason(printed),
-        kind=one_line(str(exception.get("type") or "")) if exception.get("occurred") else "",
-        severity=int(exception.get("severity") or 0),
-        note=one_line(str(exception.get("note") or "")),
+        kind=_text(exception.get("type")) if exception.get("occurred") else "",
+        severity=_number(exception.get("severity")) or 0,
+        note=_text(exception.get("note")),
     )
+
+
+def _state(state: str, result: str) -> str:
+    if state == "INACTIVE":
+        return result.replace("CANCELED", "CANCELLED")
+    return "PENDING" if state in WAITING else "RUNNING"
+
+
+def _number(value: object) -> int | None:
+    return int(str(value)) if re.fullmatch(r"-?\d+", str(value)) else None
+
+
+def _text(value: object) -> str:
+    return one_line(str(value or ""))
 
 
 def _reason(printed: Mapping[str, Any]) -> str:

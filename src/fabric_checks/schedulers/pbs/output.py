@@ -147,8 +147,12 @@ def _by_host(vnodes: Mapping[str, Vnode]) -> dict[str, list[Vnode]]:
     """Return the vnodes of each host; one that has none of its host's CPUs, as where others have them, is left out."""
     hosts: dict[str, list[Vnode]] = {}
     for name, vnode in vnodes.items():
-        hosts.setdefault(vnode.get("resources_available.host") or name, []).append(vnode)
+        hosts.setdefault(_host(name, vnode), []).append(vnode)
     return {host: [vnode for vnode in of_host if _cores(vnode)] or of_host for host, of_host in hosts.items()}
+
+
+def _host(name: str, vnode: Vnode) -> str:
+    return vnode.get("resources_available.host") or name
 
 
 def _states(vnode: Vnode) -> list[str]:
@@ -176,19 +180,23 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
     :param nodes: the nodes as they are now.
     """
     wrong = model.faults(node for node in nodes if node.name in job.nodes)
-    status = "" if job.exit_status is None else f"Exit_status {job.exit_status}"
-    detail = "; ".join(filter(None, (status, job.comment))) or f"substate {job.substate}"
-    if job.exit_status is not None and job.exit_status < 0:
-        cause = CAUSES.get(job.exit_status, "PBS ended it")
-    elif wrong and job.substate != FINISHED:  # the status may be 0 even so
-        cause = model.NODE_FAILED
-    elif job.substate == DELETED or job.exit_status is None:
-        cause = model.CANCELLED
-    elif job.exit_status == 0 and job.substate != FINISHED:
-        cause = "PBS ended it"
-    else:
-        return None
-    return model.terminated(jobid, job.nodes, cause, detail, wrong)
+    if cause := _cause(job, is_faulty=bool(wrong)):
+        status = "" if job.exit_status is None else f"Exit_status {job.exit_status}"
+        detail = "; ".join(filter(None, (status, job.comment))) or f"substate {job.substate}"
+        return model.terminated(jobid, job.nodes, cause, detail, wrong)
+    return None
+
+
+def _cause(job: Job, *, is_faulty: bool) -> str:
+    """Return why a job was ended; an empty text if it ended by itself. :param is_faulty: whether a node of it is."""
+    status = job.exit_status
+    if status is not None and status < 0:
+        return CAUSES.get(status, "PBS ended it")
+    if is_faulty and job.substate != FINISHED:  # the status may be 0 even so
+        return model.NODE_FAILED
+    if job.substate == DELETED or status is None:
+        return model.CANCELLED
+    return "PBS ended it" if status == 0 and job.substate != FINISHED else ""
 
 
 def blocks(text: str) -> dict[str, dict[str, str]]:
@@ -276,7 +284,7 @@ def _queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Sequence
         len(working),
         (sum(_cores(vnode) or 0 for vnode in host) for host in working),
         takes_jobs=_is_open(queue),
-        most_nodes=int(most) if most.isdigit() else None,
+        most_nodes=int(most) if most.isdecimal() else None,
         out_of_service=len(hosts) - len(working),
         gpus=next((f"ngpus={count}" for count in gpus if count), ""),
     )
@@ -289,7 +297,7 @@ def _is_open(queue: Vnode) -> bool:
 #: Resources in which sites list the queues of a node by their names, in lower case, also where no queue's default chunk
 #: asks for one of them, as a hook of the site may do.
 _LISTS = ("qlist", "queue_list", "queues")
-_NUMBER, _SIZE = re.compile(r"\d+"), re.compile(r"(?i)\d+(?:[kmgtp]?[bw]|[kmgtp])")
+_SIZE = re.compile(r"(?i)\d+(?:[kmgtp]?[bw]|[kmgtp])")
 
 
 def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Sequence[str]) -> dict[str, Vnode]:
@@ -302,33 +310,38 @@ def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Seque
     """
     if own := {key: vnode for key, vnode in vnodes.items() if name in _words(vnode.get("queue", ""))}:
         return own
-    free = {
-        key: vnode
-        for key, vnode in vnodes.items()
-        if not vnode.get("queue") and vnode.get("partition") == queue.get("partition")
-    }
-    chunk = "default_chunk."
-    asked = {key.removeprefix(chunk): value for key, value in queue.items() if key.startswith(chunk)}
-    tied = {resource: value for resource, value in asked.items() if any(_offer(v, resource) for v in vnodes.values())}
-    fit = _offering(free, tied)
-    listed = {key: [word for resource in lists for word in _words(_offer(v, resource))] for key, v in fit.items()}
-    named = {key: vnode for key, vnode in fit.items() if name in listed[key]}
-    return named or {key: vnode for key, vnode in fit.items() if not listed[key]}
+    partition = queue.get("partition")
+    fit = {key: v for key, v in vnodes.items() if not v.get("queue") and v.get("partition") == partition}
+    for key, value in queue.items():
+        resource = key.removeprefix("default_chunk.")
+        if resource != key and any(_offer(vnode, resource) for vnode in vnodes.values()):
+            fit = _offering(fit, resource, value)
+    return _by_name(name, fit, lists)
 
 
-def _offering(vnodes: dict[str, Vnode], asked: Mapping[str, str]) -> dict[str, Vnode]:
-    """Return the vnodes with the resources that are asked for; of a number, it is that of the whole host."""
-    for resource, value in asked.items():
-        if _NUMBER.fullmatch(value):
-            hosts = _by_host(vnodes)
-            enough = {h for h, of_host in hosts.items() if sum(_count(v, resource) for v in of_host) >= int(value)}
-            vnodes = {key: v for key, v in vnodes.items() if (v.get("resources_available.host") or key) in enough}
-        elif value.lower() in ("true", "false"):
-            wanted = value.lower() == "true"
-            vnodes = {key: v for key, v in vnodes.items() if (_offer(v, resource).lower() == "true") == wanted}
-        elif not _SIZE.fullmatch(value):
-            vnodes = {key: v for key, v in vnodes.items() if value in _words(_offer(v, resource))}
-    return vnodes
+def _by_name(name: str, vnodes: dict[str, Vnode], lists: Sequence[str]) -> dict[str, Vnode]:
+    """Return the vnodes that list a queue by its name, or else those that list none."""
+    listed = {key: [word for each in lists for word in _words(_offer(v, each))] for key, v in vnodes.items()}
+    named = {key: vnode for key, vnode in vnodes.items() if name in listed[key]}
+    return named or {key: vnode for key, vnode in vnodes.items() if not listed[key]}
+
+
+def _offering(vnodes: dict[str, Vnode], resource: str, value: str) -> dict[str, Vnode]:
+    """Return the vnodes with a resource that is asked for; of a number, it is that of the whole host."""
+    if _SIZE.fullmatch(value):
+        return vnodes
+    total: dict[str, int] = {}
+    for key, vnode in vnodes.items():
+        total[_host(key, vnode)] = total.get(_host(key, vnode), 0) + _count(vnode, resource)
+
+    def offers(key: str, vnode: Vnode) -> bool:
+        if value.isdecimal():
+            return total[_host(key, vnode)] >= int(value)
+        if value.lower() in ("true", "false"):
+            return (_offer(vnode, resource).lower() == "true") == (value.lower() == "true")
+        return value in _words(_offer(vnode, resource))
+
+    return {key: vnode for key, vnode in vnodes.items() if offers(key, vnode)}
 
 
 def _offer(vnode: Vnode, resource: str) -> str:
@@ -339,7 +352,7 @@ def _offer(vnode: Vnode, resource: str) -> str:
 
 def _count(vnode: Vnode, resource: str) -> int:
     text = _offer(vnode, resource)
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0
 
 
 def _words(text: str) -> list[str]:
@@ -348,4 +361,4 @@ def _words(text: str) -> list[str]:
 
 def _cores(node: Vnode) -> int | None:
     counts = (node.get(key, "") for key in ("resources_available.ncpus", "pcpus"))
-    return next((int(count) for count in counts if count.isdigit()), None)
+    return next((int(count) for count in counts if count.isdecimal()), None)

@@ -177,7 +177,7 @@ SINFO = "%P|%a|%D|%X|%Y|%T|%G"
 #: Such a line. Where nodes of a group differ, their numbers have a plus: 16+ is 16 or more.
 _GROUP = re.compile(
     r"(?P<name>[^|]*?)(?P<default>\*?)\s*\|\s*(?P<state>[^|]*?)\s*\|(?P<nodes>\d+)\|"
-    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|(?P<of_nodes>[^|]*)\|(?P<gres>[^|]*)"
+    r"(?P<sockets>\d+)(?P<more_sockets>\+?)\|(?P<cores>\d+)(?P<more_cores>\+?)\|(?P<of_nodes>[^|]*)\|\s*(\(null\)|N/A|(?P<gres>[^|]*))"
 )
 
 
@@ -214,28 +214,38 @@ def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
 
 
 def _queue(name: str, listed: Sequence[re.Match[str]], most: str | None, **more: tuple[str, ...]) -> Queue:
-    working = [
-        group for group in listed if not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
-    ]
+    working = [group for group in listed if _takes_jobs(group)]
     groups = working or listed
-    in_service, total = (sum(int(group["nodes"]) for group in of) for of in (working, listed))
     cores = [int(group["sockets"]) * int(group["cores"]) for group in groups]
-    gres = [group["gres"].strip() for group in listed]
-    # A node that is configured by its CPUs alone, which may be threads.
-    flat = next((group["sockets"] for group in groups if int(group["sockets"]) > 2 and group["cores"] == "1"), "")
     return Queue.of_cores(
         name,
-        in_service,
+        _nodes_of(working),
         cores,
-        out_of_service=total - in_service,
+        out_of_service=_nodes_of(listed) - _nodes_of(working),
         differ=len(set(cores)) > 1 or any(group["more_sockets"] or group["more_cores"] for group in groups),
         is_default=bool(groups[0]["default"]),
-        takes_jobs=any(group["state"] == "up" for group in groups),
+        takes_jobs="up" in {group["state"] for group in groups},
         most_nodes=int(most) if most else None,
-        gpus=next((each for each in gres if each not in ("(null)", "N/A", "")), ""),
-        doubt=f"Slurm has a node as {flat} sockets of one core, which may be threads" if flat else "",
+        gpus=next(filter(None, ((group["gres"] or "").strip() for group in listed)), ""),
+        doubt=_doubt(groups),
         **more,
     )
+
+
+def _takes_jobs(group: re.Match[str]) -> bool:
+    return not _why_unavailable(_states(group["of_nodes"]) - OF_RESERVATION - {"REBOOTING"})
+
+
+def _nodes_of(groups: Sequence[re.Match[str]]) -> int:
+    return sum(int(group["nodes"]) for group in groups)
+
+
+def _doubt(groups: Sequence[re.Match[str]]) -> str:
+    """Return why the number of cores may be wrong: a node is configured by its CPUs alone, which may be threads."""
+    for group in groups:
+        if int(group["sockets"]) > 2 and group["cores"] == "1":
+            return f"Slurm has a node as {group['sockets']} sockets of one core, which may be threads"
+    return ""
 
 
 _ERROR = re.compile(r"(?i)\berror\b")
@@ -250,19 +260,18 @@ def mpi_types(text: str) -> list[str]:
 
     :raises OutputError: if the text is no such list.
     """
-    lines = [line.removeprefix("srun:").strip() for line in text.splitlines()]
-    begin = next((number for number, line in enumerate(lines) if re.match(r"MPI (plugin )?types are", line)), None)
-    if begin is None:
+    lines = [line.removeprefix("srun:").strip() for line in text.splitlines() if not _ERROR.search(line)]
+    known = "\n".join(lines)
+    if not (begin := re.search(r"^MPI (plugin )?types are", known, re.MULTILINE)):
         raise OutputError(f"not a list of MPI types: {quoted(text)}")
     broken = set(broken_mpi_types(text))
-    listed = [line for line in lines[begin + 1 :] if re.fullmatch(r"[a-z0-9_]+", line) and line != "none"]
+    listed = re.findall(r"^[a-z0-9_]+$", known[begin.end() :], re.MULTILINE)
     if any(name.startswith("pmix") for name in broken):
-        known = "\n".join(line for line in lines if not _ERROR.search(line))
-        versions = list(dict.fromkeys(re.findall(r"\bpmix_v\d+\b", known)))
+        versions = re.findall(r"\bpmix_v\d+\b", known)
         # An error may call the only version `pmix`.
-        broken |= {"pmix", *(versions if "pmix" in broken and len(versions) == 1 else [])}
-        listed += [version for version in versions if version not in listed]
-    return [name for name in listed if name not in broken]
+        broken |= {"pmix", *(versions if "pmix" in broken and len(set(versions)) == 1 else [])}
+        listed += versions
+    return [name for name in dict.fromkeys(listed) if name not in {"none", *broken}]
 
 
 def broken_mpi_types(text: str) -> list[str]:

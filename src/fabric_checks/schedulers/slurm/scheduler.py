@@ -98,11 +98,14 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
             age_s = time.time() - min(job.submit_time for job in running)
             self._next_question = time.monotonic() + min(max(ASK_FIRST_S, age_s / 4), ASK_LAST_S)
         for job in running:
-            bound_s = job.max_pending_time
-            if bound_s and not self.finished(job) and _waits(job.state) and time.time() - job.submit_time >= bound_s:
-                self._withdraw_waiting(job)
-        for job in running:
+            self._withdraw_late(job)
             self._explain(job)
+
+    def _withdraw_late(self, job: Job) -> None:
+        """Cancel a job that has waited for longer than it may."""
+        waited_s, bound_s = time.time() - job.submit_time, job.max_pending_time
+        if bound_s and waited_s >= bound_s and not self.finished(job) and _waits(job.state):
+            self._withdraw_waiting(job)
 
     def finished(self, job: Job) -> bool:
         """Tell whether a job has ended, or has been given up.
