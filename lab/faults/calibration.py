@@ -8,18 +8,29 @@ import argparse
 import sys
 from collections import Counter
 
-from fabric_checks.diagnosis.cross_section import changes, evidence, inference, kinds, limits, noise, parts, slowest
+from fabric_checks.diagnosis.cross_section import (
+    changes,
+    evidence,
+    inference,
+    kinds,
+    limits,
+    noise,
+    parts,
+    search,
+    slowest,
+)
 from lab.faults.trials import Trial, outcome
 
 #: By module the constants and the factors that are tried.
 CONSTANTS = {
     noise: ("LEAST_SPREAD", "ENOUGH_CONTROLS", "NEAR_TOP"),
     kinds: ("APART", "MOST_SPREAD", "MOST_SPREAD_OF_FEW", "MOST_FASTER"),
-    inference: ("MOST_SLOW_BEFORE", "SPREAD_ERRORS", "CONTRADICTION"),
+    inference: ("SPREAD_ERRORS",),
+    search: ("MOST_SLOW_BEFORE", "CONTRADICTION"),
     changes: ("LOW_ERRORS", "MOST_OF_TIME"),
 }
 FACTORS = (0.6, 1.0, 1.6)
-MODULES = (changes, evidence, inference, kinds, limits, noise, parts, slowest)
+MODULES = (changes, evidence, inference, kinds, limits, noise, parts, search, slowest)
 #: Faults of each kind of circumstance, and healthy fabrics that are easily blamed.
 TRIALS = (
     Trial("host", 0.2, 16),

@@ -69,7 +69,7 @@ def test_a_format_has_the_signature_of_its_own_reader_only(reader, text):
     ],
 )
 def test_what_only_looks_like_a_signature_is_of_no_format(text):
-    assert "no matrix of pairs as these print it" in refusal(text)
+    assert "format not recognized" in refusal(text)
 
 
 def test_numbers_of_tasks_before_all_lines_change_nothing():
@@ -80,7 +80,7 @@ def test_numbers_of_tasks_before_all_lines_change_nothing():
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("", "no matrix of pairs as these print it: rotate, latency_map, ClusterKit, nccl-tests"),
+        ("", "format not recognized; known are rotate, latency_map, ClusterKit, nccl-tests"),
         (samples.CLUSTERKIT + CSV, "the output of ClusterKit and of CSV or TSV"),
         (CSV + "# fabric-checks rotate 1\n", "and of rotate or latency_map at once"),
         (samples.DGNETTEST, "rotate or mpiGraph (it calls low itself: 'nid000023')"),

@@ -37,7 +37,7 @@ docs/blame.md has an example of each format.
     statuses={
         0: "nothing is slow for certain",
         FAILED: "a file cannot be read: it is named, and the others are judged",
-        FOUND: "a node or link is slow for certain, nodes are of several kinds, or all are far below --link-MBps",
+        FOUND: "a node or link is slow for certain, or all are far below --link-MBps",
     },
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))

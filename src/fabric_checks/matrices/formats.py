@@ -74,7 +74,8 @@ def _why_unknown(text: str) -> str:
         if re.search(rf"^(?:{beginning})", text, re.MULTILINE):
             return cause + (f" (it calls low itself: {quoted(names_text(list(low)))})" if low else "")
     known = ", ".join(("rotate, latency_map", *(each.NAME for each in READERS)))
-    return f"this is no matrix of pairs as these print it: {known}; docs/blame.md has an example of each"
+    own = "for your own numbers begin the file with `# unit: GB/s, larger is better`"
+    return f"format not recognized; known are {known} (examples in docs/blame.md); {own}"
 
 
 def _command(table: PairTable) -> str:

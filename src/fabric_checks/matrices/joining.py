@@ -30,6 +30,14 @@ UNLIKE = 1.5
 #: Pairs within so many deviations of the usual rate show how healthy pairs differ.
 HEALTHY = 4.0
 
+#: Why only nodes can be blamed.
+_SHARED = (
+    "only nodes can be blamed, because pairs that share a cable slow each other, unless the format tells what ran "
+)
+_SHARED += "at once, and static routes are given"
+_AT_ONCE = f"others ran at the same time; {_SHARED}"
+_PERHAPS_AT_ONCE = f"{{}} does not say whether pairs ran so; if they did, add --alone; if not, {_SHARED}"
+
 Output = RotateOutput | LatencyOutput
 
 
@@ -234,16 +242,12 @@ def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...
     """Return what the tables cannot tell, a sentence each."""
     lines = [line for table in tables for line in table.cannot_tell]
     if not (rows["repeat"] > 0).any():
-        lines.append("anything twice: nothing is certain; give the outputs of further runs, too, or measure as below")
+        lines.append("any pair twice, so nobody is blamed; add a second run, or repeat the pairs listed below")
     if tables[0].both_ways:
         lines.append("the two directions of a pair by themselves: which of them is slow cannot be told")
     if not any(table.alone or table.metric == LATENCY for table in tables):  # latency hardly loads a cable
         known = all(table.alone is False for table in tables)
-        ran = "pairs ran at once" if known else f"{tables[0].format} does not say that only one ran at a time (--alone)"
-        lines.append(
-            f"pairs alone: {ran}, and those that share a cable look slow: no pair, cable or switch is blamed unless "
-            "the format tells what ran at once, and static routes are given"
-        )
+        lines.append(f"pairs one at a time: {_AT_ONCE if known else _PERHAPS_AT_ONCE.format(tables[0].format)}")
     if within := int(rows["within"].sum()):
         lines.append(f"the fabric by {within} values of pairs on one host, which are not judged")
     devices = [end for end in ends if end.device]

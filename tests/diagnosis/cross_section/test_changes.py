@@ -30,20 +30,20 @@ def test_a_node_that_becomes_slow_is_named_with_since_when(begin, known):
     assert finding.is_fault and finding.part == "node n06" and finding.side == "both"
     round_ = int(finding.text.split("(round ")[1].split(")")[0])
     assert begin <= round_ <= begin + 2
-    assert f"since about {100 * round_ / 16:.0f} % of the scan" in finding.text and 0 < finding.since < 1
+    assert f"since about {100 * round_ / 16:.0f} % of the scan" in finding.text and 0 < finding.data["since"] < 1
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_node_slow_since_the_scan_is_an_observation(known):
     (finding,) = findings(History(begin=16), known=known)
     assert not finding.is_fault and finding.part == "node n06"
-    assert " since late in the scan or after it, 6 of 6 pairs measured alone" in finding.text
+    assert " since late in the scan or after it (6 of 6 pairs, measured alone)" in finding.text
     assert finding.details[0].startswith("traffic of others that began meanwhile")
 
 
 def test_a_node_that_is_always_slow_has_no_beginning():
     (finding,) = findings(History())
-    assert finding.is_fault and "since" not in finding.text and finding.since == 0
+    assert finding.is_fault and "since" not in finding.text and finding.data["since"] == 0
 
 
 @pytest.mark.parametrize("kind", ["host", "host sends", "cable"])
@@ -61,7 +61,10 @@ def test_a_cable_that_is_always_slow_is_no_node_that_became_slow(seed):
 def test_a_node_that_was_slow_is_an_observation():
     (finding,) = findings(History(begin=3, end=12))
     assert finding.kind == "past" and not finding.is_fault
-    assert finding.text == f"node n06 was slow, at {finding.share:.2f} of the rate of others, for some of the run only"
+    assert (
+        finding.text
+        == f"node n06 was slow for part of the run only, at {100 * finding.share:.0f} % of the typical rate"
+    )
     assert "from round 3 to 11 of" in finding.details[0]
 
 
@@ -76,7 +79,8 @@ def test_what_shared_a_link_does_not_hide_that_a_node_was_slow(table):
     found = findings(History(begin=4, end=11), share=0.5, table=table)
     (finding,) = [each for each in found if each.kind == "past"]
     assert finding.hosts == ("n06",) and not any(each.is_fault for each in found)
-    assert re.match(r"at 0\.5\d of the rate of others from round [4-6] to (9|10|11) of", finding.details[0])
+    assert 0.49 < finding.share < 0.6
+    assert re.match(r"from round [4-6] to (9|10|11) of", finding.details[0])
 
 
 def test_low_measurements_in_one_span_are_fewer_by_chance():
@@ -92,7 +96,7 @@ def test_low_measurements_in_one_span_are_fewer_by_chance():
 def test_a_node_that_comes_and_goes_is_an_observation():
     (finding,) = findings(History(period=3))
     assert not finding.is_fault
-    assert finding.part == "node n06" and "comes and goes: at 0.69 of its own rate in " in finding.text
+    assert finding.part == "node n06" and "is intermittent: at 69 % of its own rate in " in finding.text
     assert re.fullmatch(r"from round \d+ to \d+ of \d+; others vary so much in at most \d % of .*", finding.details[0])
 
 
@@ -108,7 +112,7 @@ def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(se
     if known:
         (finding,) = past
         assert finding.part == f"cable {of_fabric.cables[2]}" and finding.hosts == ()
-        assert re.match(rf"{finding.part} comes and goes: at 0.\d\d of its own rate in ", finding.text)
+        assert re.match(rf"{finding.part} is intermittent: at \d\d % of its own rate in ", finding.text)
         assert finding.advice.startswith("look at the cable")
     else:
         assert not any("cable" in each.part for each in past)
@@ -132,7 +136,7 @@ def test_a_node_that_becomes_slow_within_a_measurement_is_named_with_since_when(
     text = golden("rotate/mpich-5.0.2.mid-scan.txt")
     (finding,) = evaluation.of_run(evaluation.read(text)).findings
     assert finding.is_fault and (finding.part, finding.side) == ("node n8", "receiving")
-    assert "since about 62 % of the scan (round 2), 7 of 7 pairs measured alone" in finding.text
+    assert "since about 62 % of the scan (round 2) (7 of 7 pairs, measured alone)" in finding.text
     # Had both tests been as fast, it would have begun after the scan.
     (finding,) = evaluation.of_run(evaluation.read(text.replace("18.4653 11.7038", "18.4653 18.1"))).findings
     assert not finding.is_fault and finding.part == "node n8" and "since late in the scan or after it" in finding.text
@@ -147,7 +151,7 @@ def test_a_node_that_comes_and_goes_within_measurements_is_an_observation(side):
 
     (finding,) = [each for each in with_tests(slow_test) if each.kind == "past"]
     assert not finding.is_fault and (finding.part, finding.side) == ("node n06", side)
-    assert "node n06 comes and goes: at 0.5" in finding.text and " of its own rate in " in finding.text
+    assert "node n06 is intermittent: at 5" in finding.text and " of its own rate in " in finding.text
 
 
 def test_a_node_whose_measurements_alone_vary_is_not_blamed():
@@ -156,7 +160,7 @@ def test_a_node_whose_measurements_alone_vary_is_not_blamed():
     (steady,) = with_tests(lambda part: np.zeros(len(part), dtype=bool), **slow)
     assert steady.is_fault and (steady.part, steady.side) == ("node n06", "receiving")
     (varies,) = with_tests(lambda part: (part.receiver == RANK) & (np.arange(len(part)) % 2 == 0), **slow)
-    assert varies.kind == "past" and not varies.is_fault and "node n06 comes and goes" in varies.text
+    assert varies.kind == "past" and not varies.is_fault and "node n06 is intermittent" in varies.text
     pair, _ = with_tests(lambda part: (part.sender == RANK) & (part.receiver == 16), pairs={(RANK, 16): 0.7})
     assert pair.is_fault and (pair.kind, pair.ranks) == ("pair", (RANK, 16)), "four measurements do not tell"
 

@@ -31,7 +31,7 @@ def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
     """Beside each other the pairs of this cluster waited for cores; those that were measured alone did not."""
     report = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin"))
     (fault,) = [finding for finding in report.findings if finding.is_fault]
-    assert (fault.kind, fault.hosts, fault.slow) == ("node", ("n1",), 14)
+    assert (fault.kind, fault.hosts, fault.data["slow"]) == ("node", ("n1",), 14)
     assert fault.share == pytest.approx(0.5, abs=0.02)
 
 
@@ -44,4 +44,4 @@ def test_of_few_nodes_nothing_is_claimed(hosts, named):
     report = evaluation.of_run(run(Fabric(wiring, known, Noise(0.01), 1)))
     assert not findings.faults(report.findings)
     limits = report.limits
-    assert (limits.node is not None, limits.pair is not None) == named
+    assert (limits["node"] is not None, limits["pair"] is not None) == named

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evidence, findings
+from fabric_checks.diagnosis.cross_section import evidence, findings, sentences
 from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.parts import Part, on_map
@@ -112,7 +112,7 @@ def test_pairs_that_only_share_are_no_fault_and_the_slowest_is_stated():
     least, most = np.exp(of_pairs.alone[suspects].min()), np.exp(of_pairs.alone[suspects].max())
     (sharing,) = found(output)
     assert sharing.kind == "sharing" and not sharing.is_fault
-    assert f"reach at least {least:.2f} of the rate of others when measured alone" in sharing.text
+    assert f"reach at least {100 * least:.0f} % of the typical rate when measured alone" in sharing.text
     assert f"{least:.2f}" != f"{most:.2f}"
     assert "no node" not in sharing.text, "a sentence claims no more than was measured"
 
@@ -123,17 +123,17 @@ def test_pairs_that_only_share_are_counted_apart_from_the_slow_one():
     slow, sharing = found(output)
     assert slow.hosts == ("n3", "n20")
     assert sharing.data["pairs"] == len(alone) - 1
-    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 0.9")
+    assert sharing.text.startswith(f"{len(alone) - 1} of {len(alone)} suspect pairs reach at least 9")
 
 
 @pytest.mark.parametrize(("sender", "receiver"), [(0.4, 0.6), (0.6, 0.4)])
 def test_the_words_name_hosts_share_and_direction_the_slowest_node_first(sender, receiver):
     output = run(Fabric(32, 0.01, 1, senders={3: sender}, receivers={20: receiver}, pairs={(9, 25): 0.5}))
     texts = [finding.text for finding in found(output) if finding.is_fault]
-    words = [f"node n3 sends at {sender:.2f}", f"node n20 receives at {receiver:.2f}"]
-    words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 0.50"]
+    words = [f"node n3 sends at {100 * sender:.0f} %", f"node n20 receives at {100 * receiver:.0f} %"]
+    words = [*(words if sender < receiver else words[::-1]), "n9 to n25 runs at 50 %"]
     for text, beginning in zip(texts, words, strict=True):
-        assert text.startswith(f"{beginning} of the rate of others, ")
+        assert text.startswith(f"{beginning} of the typical rate (")
 
 
 def test_more_than_three_slow_pairs_are_one_finding_that_lists_them():
@@ -141,10 +141,10 @@ def test_more_than_three_slow_pairs_are_one_finding_that_lists_them():
     output = run(Fabric(32, 0.01, 1, pairs=slow | {pair[::-1]: share for pair, share in slow.items()}))
     (group,) = found(output)
     assert group.kind == "group" and group.is_fault
-    assert group.text.startswith("8 paths among n1, n5, n9, n14, n18 and 3 more, run")
-    listed = re.findall(r"(n\d+) and (n\d+) \((0\.\d\d)\)", group.details[0])
+    assert group.text.startswith("8 paths among n1, n5, n9, n14, n18 and 3 more run")
+    listed = re.findall(r"(n\d+) and (n\d+) \((\d\d) %\)", group.details[0])
     assert [(int(one[1:]), int(other[1:])) for one, other, _ in listed] == sorted(slow, key=slow.get)
-    assert [float(share) for *_, share in listed] == pytest.approx(sorted(slow.values()), rel=0.05)
+    assert [int(share) / 100 for *_, share in listed] == pytest.approx(sorted(slow.values()), rel=0.05)
 
 
 def test_a_run_without_confirmation_has_no_findings():
@@ -163,7 +163,7 @@ def test_nobody_is_blamed_where_nothing_repeats():
     ("controls", "text", "has_advice"),
     [
         # Two values a factor of e^2 apart have a standard deviation of sqrt(2).
-        ([], ": a pair differs by 141 % from one measurement to the next", True),
+        ([], "inconclusive: repeats of one pair vary by 141 %", True),
     ],
 )
 def test_noise_is_the_pooled_spread_of_logarithms(controls, text, has_advice):
@@ -206,8 +206,8 @@ def test_findings_are_plain_data():
 def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
     output = run(Fabric(16, 0.01, 1))
     change = Change(3, "sending", 0.5, 2, 7, low=9, of=12, usual=0.8)
-    found = findings._changed(mapped(output), output.hosts, change)
-    assert found.text == "node n3 comes and goes: at 0.50 of its own rate in 9 of 12 measurements"
+    found = sentences.changed(mapped(output), output.hosts, change)
+    assert found.text == "node n3 is intermittent: at 50 % of its own rate in 9 of 12 measurements"
     rounds = "from round 2 to 7 of"
     assert found.details[0].startswith(rounds) and found.details[0].endswith("in at most 80 % of their measurements")
     assert found.details[1] == "only while it sent" and not found.is_fault
@@ -228,7 +228,7 @@ def culprit(kind, share, *pairs):
 def test_a_finding_that_chance_could_explain_says_so(sure):
     output = run(Fabric(16, 0.01, 1))
     part = Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1))
-    found = findings._finding(mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part))
+    found = sentences.slow(mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part))
     assert ("chance, or the differences between healthy ones, could explain this" in found.details) is not sure
 
 

@@ -9,16 +9,15 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section.evidence import of_output
 from fabric_checks.diagnosis.cross_section.inference import (
-    _Choice,
     _culprit,
     _has_neighbours,
     _is_of_kind,
     _low_in_scan,
-    _Search,
     explain,
     slow_since_scan,
 )
 from fabric_checks.diagnosis.cross_section.parts import candidates, on_map
+from fabric_checks.diagnosis.cross_section.search import Choice, Search
 from fabric_checks.diagnosis.fabric_map.model import UNMAPPED
 from fabric_checks.parsers import rotate
 from lab.faults.fabric import Fabric, Noise, wired
@@ -150,7 +149,7 @@ def test_the_other_direction_is_evidence_without_a_place_alone_if_it_never_was_f
 
 def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest_are(searched):
     mapped, parts = searched
-    (choice,) = _Search(mapped, parts).best()
+    (choice,) = Search(mapped, parts).best()
     assert choice.part.kind == "node" and _culprit(mapped, choice, [choice]).sure
     pairs = choice.part.pairs
     bound = mapped.evidence.bound.copy()
@@ -172,7 +171,7 @@ def test_a_node_as_fast_as_those_of_a_slower_kind_may_be_one_of_these(rank, shar
 
 def test_a_slow_node_that_may_be_of_a_slower_kind_is_not_certain(searched):
     mapped, parts = searched
-    (choice,) = _Search(mapped, parts).best()
+    (choice,) = Search(mapped, parts).best()
     kinds = tuple(SimpleNamespace(share=share) for share in (1.0, float(np.exp(choice.level))))
     of_kinds = replace(mapped, evidence=replace(mapped.evidence, kinds=kinds))
     assert [[each.sure for each in explain(one)[0]] for one in (mapped, of_kinds)] == [[True], [False]]
@@ -188,14 +187,14 @@ def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_
     known = {"alone": alone, "of_alone": np.full(5, 0.07), "bound": unknown, "of_bound": 0.03}
     evidence = SimpleNamespace(series=series)
     search = SimpleNamespace(**known, levels=lambda part, level: np.full(5, level), evidence=evidence)
-    choice = _Choice(SimpleNamespace(pairs=np.arange(5)), level, 1.0, since=since)
-    assert _Search.contradicted(search, choice) is expected
+    choice = Choice(SimpleNamespace(pairs=np.arange(5)), level, 1.0, since=since)
+    assert Search.contradicted(search, choice) is expected
 
 
 @pytest.mark.parametrize(("fast", "sure"), [(0.0, True), (0.25, True), (0.4, False)])
 def test_a_part_of_which_more_than_a_quarter_is_fast_alone_is_not_certain(searched, fast, sure):
     mapped, parts = searched
-    (choice,) = _Search(mapped, parts).best()
+    (choice,) = Search(mapped, parts).best()
     pairs = choice.part.pairs
     measured = pairs[~np.isnan(mapped.evidence.alone[pairs])]
     alone = mapped.evidence.alone.copy()

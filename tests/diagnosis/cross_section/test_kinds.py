@@ -5,7 +5,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabric_checks.diagnosis.cross_section import evaluation, inference, kinds, parts
+from fabric_checks.diagnosis.cross_section import evaluation, kinds, parts
+from fabric_checks.diagnosis.cross_section.search import Search
 from lab.faults.fabric import Fabric, Noise, wired
 from lab.faults.program import run
 from lab.faults.trials import Trial, outcome
@@ -39,7 +40,7 @@ def test_a_fault_inside_of_a_kind_is_named(share, rate):
 def test_a_slow_node_of_the_smallest_kind_is_one_of_it():
     found = report(dict.fromkeys((3, 9, 20, 27), 0.8), faults={27: 0.75})
     (fault,) = (each for each in found.findings if each.is_fault)
-    assert fault.part == "node n27" and "of the rate of its kind" in fault.text
+    assert fault.part == "node n27" and "of the rate of its class" in fault.text
     assert "28 of 32 nodes" in of(found, "node classes")[0].text
 
 
@@ -61,7 +62,7 @@ def test_what_a_node_lost_is_read_back_from_its_pairs_with_slower_kinds(kind):
     evidence = mapped.evidence
     pairs = np.flatnonzero((evidence.sender == 3) | ((evidence.receiver == 3) if kind == "node" else False))
     part = parts.Part(kind, (3,), 1.0, pairs, np.zeros(len(pairs)))
-    search = inference._Search(mapped, [part])
+    search = Search(mapped, [part])
     search.alone = np.zeros(len(evidence.sender))
     search.alone[pairs] = search.levels(part, np.log(0.7))
     fast = np.isin(np.where(evidence.sender == 3, evidence.receiver, evidence.sender)[pairs], np.arange(8, 16))
@@ -73,24 +74,26 @@ def test_what_a_node_lost_is_read_back_from_its_pairs_with_slower_kinds(kind):
 def test_kinds_are_told_in_one_sentence_and_the_run_is_not_quiet():
     found = report(dict.fromkeys((4, 10, 15, 16, 22, 24, 28, 30), 0.8))
     (finding,) = of(found, "node classes")
-    assert finding.text.startswith("24 of 32 nodes reach 1.02 GB/s, 8 (n04, n10, n15 and 5 more) 0.8")
+    assert finding.text.startswith(
+        "2 node classes: 24 of 32 nodes reach 1.02 GB/s, 8 (n04, n10, n15 and 5 more) reach 0.8"
+    )
     assert len(finding.text.split()) <= 30
-    assert "not faults unless" in finding.details[0]
+    assert "no fault unless" in finding.details[0]
     assert not found.has_faults
 
 
 def test_half_of_the_machine_is_told_with_its_switches():
     (finding,) = of(report(dict.fromkeys(range(16, 32), 0.6)), "node classes")
-    assert "16 (n16, n17, n18 and 13 more) 0.6" in finding.text and "all nodes of leaf-4" in finding.details[-1]
+    assert "16 (n16, n17, n18 and 13 more) reach 0.6" in finding.text and "all nodes of leaf-4" in finding.details[-1]
 
 
 def test_half_of_a_machine_too_small_for_kinds_is_said_to_be_possible():
     half = dict.fromkeys(range(2, 4), 0.5)
     (finding,) = of(report(half, nodes=4, is_mapped=False), "sharing")
-    assert finding.text == "most pairs reach 0.52 of the fastest ones: half of the nodes are slow, or they share cables"
+    assert finding.text == "most pairs reach 52 % of the fastest ones: half of the nodes are slow, or they share cables"
     assert finding.details[0] == "no pair of n2, n3 is fast" and not finding.is_fault
     (finding,) = report(half, nodes=4, is_mapped=False, link_MBps=1000.0).findings
-    assert "nothing is certain about 10 pairs at 0.51 of the rate of others" in finding.text
+    assert "10 pairs (at 51 % of the typical rate) inconclusive" in finding.text
     assert not report({}, nodes=4, is_mapped=False).findings
 
 
@@ -98,7 +101,9 @@ def test_half_of_a_machine_too_small_for_kinds_is_said_to_be_possible():
 def test_half_of_a_machine_is_two_kinds(nodes):
     """And what is slow alone for that reason is not said to be slow only while others run."""
     (finding,) = report(dict.fromkeys(range(nodes // 2, nodes), 0.5), nodes=nodes, is_mapped=False).findings
-    assert finding.kind == "node classes" and finding.text.startswith(f"{nodes // 2} of {nodes} nodes reach")
+    assert finding.kind == "node classes" and finding.text.startswith(
+        f"2 node classes: {nodes // 2} of {nodes} nodes reach"
+    )
 
 
 @pytest.mark.parametrize("slower, is_said", [(range(2, 4), True), ((), False), ((3,), False)])
@@ -109,7 +114,7 @@ def test_half_of_a_machine_is_said_beside_other_observations(slower, is_said):
 
 def test_all_nodes_slow_against_their_links_are_told():
     (finding,) = of(report({}, link_MBps=2000.0), "line rate")
-    assert finding.text == "all nodes are slow: pairs alone reach 1.04 GB/s, 0.52 of the 2 GB/s of a link"
+    assert finding.text == "all nodes are slow: isolated pairs reach 1.04 of 2 GB/s (52 % of line rate)"
     assert of(report({}, link_MBps=1660.0), "line rate"), "two fifths are lost"
     assert not of(report({}, link_MBps=1500.0), "line rate"), "as on Feynman"
 

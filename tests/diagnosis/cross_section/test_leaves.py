@@ -33,16 +33,16 @@ def faults(report):
 @pytest.mark.parametrize(
     ("routing", "lost", "words"),
     [
-        ("adaptive", 1, "about a quarter of its way up and down"),
-        ("adaptive", 2, "about half of its way up and down"),
-        ("hashed", 2, "of its way up and down: its 4 nodes together send and receive"),
+        ("adaptive", 1, "about a quarter of its uplink bandwidth"),
+        ("adaptive", 2, "about half of its uplink bandwidth"),
+        ("hashed", 2, "of its uplink bandwidth (both ways): its 4 nodes together send and receive"),
     ],
 )
 def test_a_switch_without_some_of_its_cables_is_named(routing, lost, words):
     report = report_of(routing, lost)
     assert faults(report) == [("all uplinks of leaf-3", "both ways")]
     assert words in report.findings[0].text
-    assert "which cable it is cannot be told here" in report.findings[0].text
+    assert "which cable is not known" in report.findings[0].text
 
 
 @pytest.mark.parametrize("routing", ["adaptive", "hashed"])

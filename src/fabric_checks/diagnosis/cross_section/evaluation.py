@@ -21,10 +21,9 @@ from fabric_checks.diagnosis.cross_section import (
     map_fit,
     parts,
 )
-from fabric_checks.diagnosis.cross_section.inference import OF_NODES
 from fabric_checks.diagnosis.cross_section.limits import limits
 from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
-from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.finding import RankFinding, faults, not_measured, note
@@ -127,11 +126,8 @@ class Report:
         return note("slowest pair", text, hosts=hosts, ranks=[sender, receiver], MBps=rate)
 
     def _levels(self) -> Finding:
-        levels = ", ".join(
-            f"{100 * share:.1f} % at link/{k}{' or less' if k == bandwidths.MOST_SHARING else ''}"
-            for k, share in self.plateaus.items()
-        )
-        text = f"of the pairs, with a link of {self.link_MBps:.0f} MB/s, run {levels}"
+        levels = [f"{100 * share:.1f} % about {_part_of_link(k)}" for k, share in self.plateaus.items()]
+        text = f"of the pairs, with links of {self.link_MBps:.0f} MB/s, reach {', '.join(levels)}"
         shares = {str(k): share for k, share in self.plateaus.items()}
         return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
 
@@ -140,6 +136,11 @@ class Report:
         medians = ", ".join(f"{value:.0f} MB/s {where[name]}" for name, value in self.of_switches.items())
         text = f"the median of the scan is {medians} (by {self.mapped.known.source})"
         return [note("by switch", text, medians=self.of_switches)] if medians else []
+
+
+def _part_of_link(sharing: int) -> str:
+    """Return the share of a link that so many pairs on it have each."""
+    return "all of a link" if sharing == 1 else f"1/{sharing}{' or less' if sharing == bandwidths.MOST_SHARING else ''}"
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
@@ -165,34 +166,72 @@ def of_run(
     """
     matrix = of_output(output)
     link = link_MBps or bandwidths.link_rate_MBps(matrix)
+    mapped, found = _diagnosed(output, known)
+    found += _of_whole_machine(output, mapped, link_MBps, found)
+    ways = leaves.of_output(output, mapped)
+    if ways is not None:
+        named = [each.part for each in faults(found)]
+        found = [*leaves.lost(ways, mapped, output.hosts, named), *found]
+    is_confirmed = output.confirmed or output.is_table
+    return Report(
+        output=output,
+        matrix=matrix,
+        link_MBps=link,
+        plateaus=bandwidths.plateaus(matrix, link),
+        findings=tuple(found),
+        mapped=mapped,
+        limits=_limits(output, mapped, found, ways),
+        missed=(*cannot_tell, *missed(mapped, output.hosts, confirmed=is_confirmed)),
+        ways=ways,
+    )
+
+
+def _diagnosed(output: rotate.RotateOutput, known: FabricMap | None) -> tuple[MappedEvidence, list[RankFinding]]:
+    """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named by it."""
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
+    found: list[RankFinding] = []
     doubt = map_fit.misfit(mapped, output.hosts)
-    found = findings.find(output, mapped) if doubt is None else []
+    if doubt is None:
+        mapped, found = _by_class(output, mapped)
+        doubt = map_fit.scattered(found, has_routes=mapped.known.has_routes)
+    if doubt is not None:
+        mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
+        found = [*findings.find(output, mapped), doubt]
+    return mapped, found
+
+
+def _by_class(output: rotate.RotateOutput, mapped: MappedEvidence) -> tuple[MappedEvidence, list[RankFinding]]:
+    """Return the findings; if nodes that are blamed are a class of their own, or of another, those without them."""
+    found = findings.find(output, mapped)
     of_kind = mapped.evidence.of_kind
     nodes = [each for each in faults(found) if each.kind == "node" and len(each.ranks) == 1]
     blamed = {each.ranks[0]: float(of_kind[each.ranks[0]] + np.log(each.share)) for each in nodes}
     of_kinds = kinds.with_blamed(of_kind, blamed)
-    if mapped.evidence.rails == 1 and (of_kinds != of_kind).any():
-        mapped = parts.on_map(evidence.of_output(output, of_kinds), mapped.nodes, known)
-        found = findings.find(output, mapped)
-    doubt = doubt or map_fit.scattered(found, has_routes=mapped.known.has_routes)
-    if doubt is not None:
-        mapped = parts.on_map(mapped.evidence, mapped.nodes, None)
-        found = [*findings.find(output, mapped), doubt]
-    found += findings.below_line_rate(mapped, link_MBps)
-    if not (link_MBps or output.is_table or any(each.is_fault or each.kind == "node classes" for each in found)):
-        found += findings.half_slow(mapped, output.hosts)
-    ways = leaves.of_output(output, mapped)
-    if ways is not None:
-        found = [*leaves.lost(ways, mapped, output.hosts, [each.part for each in faults(found)]), *found]
-    slow = [rank for each in faults(found) if each.kind in OF_NODES for rank in each.ranks]
-    again = output.phases["together"] if output.confirmed else None
-    smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
+    if mapped.evidence.rails > 1 or (of_kinds == of_kind).all():
+        return mapped, found
+    mapped = parts.on_map(evidence.of_output(output, of_kinds), mapped.nodes, mapped.known)
+    return mapped, findings.find(output, mapped)
+
+
+def _of_whole_machine(
+    output: rotate.RotateOutput, mapped: MappedEvidence, link_MBps: float | None, found: Sequence[RankFinding]
+) -> list[RankFinding]:
+    """Return that all nodes are slow, or perhaps half of them."""
+    if link_MBps:
+        return findings.below_line_rate(mapped, link_MBps)
+    is_explained = output.is_table or any(each.is_fault or each.kind == "node classes" for each in found)
+    return [] if is_explained else findings.half_slow(mapped, output.hosts)
+
+
+def _limits(
+    output: rotate.RotateOutput, mapped: MappedEvidence, found: Sequence[RankFinding], ways: leaves.Ways | None
+) -> of_report.Limits:
+    """Return the smallest faults that would have been found."""
     if output.at_once:
         of_nodes = inference.least_of_nodes(mapped.evidence) if output.confirmed else None
         smallest = {"node": of_nodes, "pair": None, "cable": None}
-    if ways is not None:
-        smallest |= leaves.limit(ways)
-    not_measured = (*cannot_tell, *missed(mapped, output.hosts, confirmed=output.confirmed or output.is_table))
-    levels = bandwidths.plateaus(matrix, link)
-    return Report(output, matrix, link, levels, tuple(found), mapped, smallest, not_measured, ways)
+    else:
+        slow = [rank for each in faults(found) if each.kind in OF_NODES for rank in each.ranks]
+        again = output.phases["together"] if output.confirmed else None
+        smallest = limits(mapped, output.suspect_share, again, slow_nodes=slow)
+    return smallest if ways is None else smallest | leaves.limit(ways)

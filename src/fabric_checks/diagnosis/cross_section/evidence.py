@@ -115,6 +115,10 @@ class Evidence:
         """The rate of healthy pairs by the kinds of their nodes, as logarithms of the fastest kind's."""
         return np.minimum(self.of_kind[self.sender], self.of_kind[self.receiver])
 
+    def is_repeated(self, pairs: Numbers) -> bool:
+        """Return whether most of some pairs were measured more than once."""
+        return len(pairs) > 0 and float(np.median(self.repeats[pairs])) >= 2
+
     def error(self, which: NDArray[np.bool_] | Numbers) -> Array:
         """Return the standard errors of ``alone`` of some pairs by repetition."""
         return noise.OF_BEST * self.noise.repeat / np.sqrt(np.maximum(self.repeats[which], 1))

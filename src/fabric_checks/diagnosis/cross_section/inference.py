@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Infer the fewest parts of a fabric that explain which pairs are slow and which are not.
 
-Every set of parts, each at a share of its rate, predicts the rate of each pair alone: the least share of the parts on
-its path. A set is the better the closer that is to the measurements alone, the fewer pairs exceed it, and the fewer
-parts it has. The search is greedy, and then exchanges and drops parts as long as that is better. Parts that explain the
-same as well are named with the one that was chosen.
+:mod:`fabric_checks.diagnosis.cross_section.search` chooses the parts that explain best what was measured; here each is
+held against chance. Parts that explain the same as well are named with the one that was chosen.
 """
 
 from __future__ import annotations
@@ -13,47 +11,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from fabric_checks.diagnosis.cross_section import noise as spreads
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, levels_of_nodes
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence, Part, candidates, of_ranks
+from fabric_checks.diagnosis.cross_section.parts import (
+    FEWEST_PAIRS,
+    NEIGHBOURS,
+    OF_NODES,
+    MappedEvidence,
+    Mask,
+    Part,
+    candidates,
+    of_ranks,
+)
+from fabric_checks.diagnosis.cross_section.search import (
+    LEAST_FAULT,
+    MOST_CONTRADICTIONS,
+    MOST_SLOW_BEFORE,
+    Choice,
+    Search,
+)
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 
-#: Smaller losses are not reported, however certain.
-LEAST_FAULT = 0.06
 #: The standard errors by which a loss has to exceed chance; that of a single pair, which is one of many, ...
 CONFIRMED_ERRORS = 4.0
 CONFIRMED_ERRORS_OF_PAIR = 5.5
 #: ... and the multiple of the spread of healthy parts, one of which is always the slowest.
 SPREAD_ERRORS = 5.0
-#: The kinds of parts that are nodes.
-OF_NODES = ("sender", "receiver", "node")
-#: The largest weight of one pair, in squared standard errors; a pair of the scan was measured once, while others ran.
-MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
-#: A pair that exceeds its prediction counts against it from so many standard errors on; ...
-BY_CHANCE = 2.5
-#: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
-CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
 #: Of the pairs of a part that were measured alone and would be slow, the least share that is. Where controls are slow,
 #: too, the spread of healthy pairs is large, and none contradicts it.
 LEAST_SLOW = 0.75
 #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs alone.
 MOST_LOW, MOST_WORST, MOST_SLOW = 128, 6, 2048
-#: Ranks no further apart than this are assumed to share a switch where switches are unknown.
-NEIGHBOURS = 2
-#: The fewest slow pairs alone of a part that became slow during the run.
-FEWEST_LATE = 3
-#: Of the pairs that are slow alone at most this share was as slow before a part became slow.
-MOST_SLOW_BEFORE = 0.25
 #: A node that became slow during the run may not have been measured with its neighbours since; so many partners do.
 FEWEST_PARTNERS = 3
-#: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
-AS_GOOD = 6.0
-#: The most parts of an explanation.
-MOST_PARTS = 12
 #: While others ran: the chance that any healthy node is blamed, the fewest nodes that are compared, and the most that
 #: are blamed, if these are no more than a sixteenth.
 CHANCE, FEWEST_ALIKE, MOST_NODES = 0.0003, 4, 2
@@ -105,32 +98,43 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
         return (*nodes, *others), np.empty(0, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
-    beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
-    slow = measured[evidence.alone[measured] < -beyond]
-    slow = slow[np.argsort(evidence.alone[slow], kind="stable")][:MOST_SLOW]
-    looks_slow = np.union1d(slow, _low_in_scan(mapped))
+    looks_slow = np.union1d(_slow_alone(evidence, measured, errors), _low_in_scan(mapped))
     if not len(looks_slow):
         return (), looks_slow
-    parts = candidates(mapped, looks_slow)
-    chosen = _Search(mapped, parts).best()
-    if chosen:
-        # Controls may pass through a slow part: the spread of healthy pairs is estimated without them.
-        blamed = np.concatenate([each.part.pairs for each in chosen])
-        left = [values for pair, values in evidence.controls if pair not in blamed]
-        mapped = replace(mapped, evidence=replace(evidence, noise=spreads.with_spread(left, evidence.noise)))
-        # Slow cables show once the pairs of slow nodes are left out.
-        of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
-        if of_nodes:
-            rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
-            there = {(part.kind, part.key) for part in parts}
-            parts += [part for part in candidates(mapped, rest) if (part.kind, part.key) not in there]
-        chosen = _Search(mapped, parts).best()
+    mapped, chosen = _searched(mapped, looks_slow)
     limit = np.array([least_loss(mapped, float(error), "pair") for error in errors])
     certain = measured[evidence.alone[measured] < -limit]
     culprits = _judged(mapped, chosen, certain)
     some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
     explained = np.concatenate([some[:0], *(each.part.pairs for each in culprits if each.sure)])
     return culprits, np.setdiff1d(some, explained)
+
+
+def _slow_alone(evidence: Evidence, measured: Numbers, errors: Array) -> Numbers:
+    """Return the pairs that look slow alone, the slowest; :param errors: of each measured one."""
+    beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
+    slow = measured[evidence.alone[measured] < -beyond]
+    return np.asarray(slow[np.argsort(evidence.alone[slow], kind="stable")][:MOST_SLOW])
+
+
+def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEvidence, list[Choice]]:
+    """Return the parts that explain what looks slow, and the evidence with the spread of those that are left."""
+    parts = candidates(mapped, looks_slow)
+    chosen = Search(mapped, parts).best()
+    if not chosen:
+        return mapped, chosen
+    # Controls may pass through a slow part: the spread of healthy pairs is estimated without them.
+    evidence = mapped.evidence
+    blamed = np.concatenate([each.part.pairs for each in chosen])
+    left = [values for pair, values in evidence.controls if pair not in blamed]
+    mapped = replace(mapped, evidence=replace(evidence, noise=spreads.with_spread(left, evidence.noise)))
+    # Slow cables show once the pairs of slow nodes are left out.
+    of_nodes = [each.part.pairs for each in chosen if each.part.kind in OF_NODES]
+    if of_nodes:
+        rest = np.setdiff1d(looks_slow, np.concatenate(of_nodes))
+        there = {(part.kind, part.key) for part in parts}
+        parts += [part for part in candidates(mapped, rest) if (part.kind, part.key) not in there]
+    return mapped, Search(mapped, parts).best()
 
 
 def _unshared(mapped: MappedEvidence) -> MappedEvidence:
@@ -248,16 +252,28 @@ def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
     return replace(parts[0], part=whole, slow=slow, share=share, sure=all(each.sure for each in parts))
 
 
-def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers) -> tuple[Culprit, ...]:
+def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) -> tuple[Culprit, ...]:
     """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
+
+    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain them.
+    """
+    pairs = ((each, _culprit(mapped, each, chosen)) for each in chosen)
+    found = [(each, culprit) for each, culprit in pairs if culprit is not None]
+    sure = _sure_nodes(mapped, chosen, found, certain)
+    return tuple(
+        replace(each, sure=False) if each.part.kind in OF_NODES and id(each) not in sure else each for _, each in found
+    )
+
+
+def _sure_nodes(
+    mapped: MappedEvidence, chosen: Sequence[Choice], found: Sequence[tuple[Choice, Culprit]], certain: Numbers
+) -> set[int]:
+    """Return which nodes are slower than the slowest of healthy nodes by chance.
 
     A node is compared with those that remain without it and all slower ones, and if it is sure, so are these: two slow
     nodes would mask each other, and without all that look slow the others are always more alike; see
     :func:`losses_of_nodes`.
-
-    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain them.
     """
-    found = [(each, culprit) for each in chosen if (culprit := _culprit(mapped, each, chosen)) is not None]
     out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
     nodes = sorted((each for each in found if each[1].part.kind in OF_NODES), key=lambda each: each[1].share)
     sure = 0
@@ -266,10 +282,7 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[_Choice], certain: Numbers)
         if culprit.sure:
             again = _culprit(mapped, choice, chosen, by_chance(mapped, np.concatenate(out)))
             sure = number + 1 if again is not None and again.sure else sure
-    unsure = {
-        id(culprit) for number, (_, culprit) in enumerate(nodes) if number >= sure or _is_of_kind(mapped, culprit)
-    }
-    return tuple(replace(each, sure=False) if id(each) in unsure else each for _, each in found)
+    return {id(culprit) for _, culprit in nodes[:sure] if not _is_of_kind(mapped, culprit)}
 
 
 def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
@@ -330,265 +343,144 @@ def _low_in_scan(mapped: MappedEvidence) -> Numbers:
     return np.unique(np.concatenate(found))
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """A part with its share as a logarithm, its gain, the time since when, and the parts that gain as much."""
+class _Shown:
+    """What was measured of the pairs of a chosen part.
 
-    part: Part
-    level: float
-    gain: float = 0.0
-    others: tuple[Part, ...] = ()
-    since: float = 0.0
+    :param pairs: their positions; :param shown: the level of the part that each shows alone; :param own: the level that
+        it should have; :param by_others: whether another part makes it slower.
+    :param slow: positions of the pairs that are slow alone; :param low: of those that were low in the scan.
+    """
 
+    def __init__(self, mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice]) -> None:
+        evidence, part = mapped.evidence, choice.part
+        self.mapped, self.choice, self.part, self.pairs = mapped, choice, part, part.pairs
+        self.search = search = Search(mapped, ())
+        self.middle = choice.level / 2
+        self.shown, self.own = search.own(part), search.levels(part, choice.level)
+        others = [each for each in chosen if each is not choice]
+        self.by_others = search.predicted(others)[0, self.pairs] < self.own
+        self.slow = self.pairs[(self.shown < self.middle) & ~self.by_others]
+        if (evidence.repeats > 0).all():
+            # With a partner of a slower kind a node may lose the difference before the pair is slow.
+            is_slow = (self.own < -search.floor) & (evidence.alone[self.pairs] < self.own / 2)
+            self.slow = self.pairs[is_slow & ~self.by_others]
+        self.scan = search.scan[self.pairs] + part.sharing - search.slack(part)
+        least = max(2 * search.of_scan, -self.middle)
+        self.is_low = (mapped.rest[self.pairs] < -least) & (self.scan < self.middle)
+        self.is_low &= (evidence.when[self.pairs] >= choice.since) & ~self.by_others
+        self.low = self.pairs[self.is_low]
 
-#: The predicted rates of pairs, as logarithms of shares: alone, in the scan, and the highest while others ran of the
-#: measurements that the prediction holds for, a row each.
-_Predicted = Array
+    @property
+    def level(self) -> float:
+        """The level of the part by its slow pairs."""
+        return float(np.median(self.shown[np.isin(self.pairs, self.slow)]))
 
-
-def _known(distances: Array) -> Array:
-    """Return distances with 0 for pairs that were not measured; ``numpy.nan_to_num`` takes three times as long."""
-    distances[np.isnan(distances)] = 0
-    return distances
-
-
-class _Search:
-    """The search for the best set of parts."""
-
-    def __init__(self, mapped: MappedEvidence, parts: Sequence[Part]) -> None:
-        evidence = mapped.evidence
-        noise = evidence.noise
-        self.parts = parts
-        self.evidence = evidence
-        self.alone = evidence.alone
-        self.bound = evidence.bound
-        self.scan = mapped.rest + mapped.expected
-        self.healthy = np.array([np.zeros(len(evidence.alone)), mapped.expected, evidence.bound])
-        of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
-        self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
-        self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
-        self.of_scan = float(np.hypot(mapped.of_rest, LEAST_SPREAD))
-        self.floor = -float(np.log1p(-LEAST_FAULT)) / 2
-
-    def cost(self, pairs: Numbers, level: _Predicted) -> Array:
-        """Return the distance of pairs from their prediction, in squared standard errors."""
-        of_alone, in_scan, bound = level
-        alone = _known((self.alone[pairs] - of_alone) / self.of_alone[pairs])
-        above = np.maximum(bound - of_alone, 0) / self.of_bound
-        # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
-        above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
-        beyond = np.where(of_alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
-        off = _known((self.scan[pairs] - in_scan) / self.of_scan) ** 2
-        scan = np.minimum(off, MOST_SCAN_WEIGHT)
-        return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
-
-    def predicted(self, chosen: Sequence[_Choice]) -> _Predicted:
-        """Return the prediction of a set of parts."""
-        found = self.healthy.copy()
-        for each in chosen:
-            pairs = each.part.pairs
-            found[:, pairs] = self.through(found[:, pairs], each.part, each.level, each.since)
-        return found
-
-    def slack(self, part: Part) -> Array:
-        """Return what a part may lose before each of its pairs is slow, which are as slow as their kinds of nodes."""
-        if part.kind == "pair" or len(self.evidence.kinds) == 1:
-            return np.zeros(len(part.pairs))
-        is_of_host = part.kind in (*OF_NODES, "host", "adapter")
-        own = self.evidence.of_kind[part.key[0]] if is_of_host else 0.0
-        return np.asarray(own - self.evidence.of_pair[part.pairs])
-
-    def levels(self, part: Part, level: float) -> Array:
-        """Return the level of each pair of a part that is at a level."""
-        loss = np.minimum(level + self.slack(part), 0.0)
-        return loss if part.ways is None else -np.log1p(part.ways * np.expm1(-loss))
-
-    def own(self, part: Part) -> Array:
-        """Return the level of a part that the rate of each of its pairs alone shows: the inverse of :meth:`levels`."""
-        rate = self.alone[part.pairs]
-        if part.ways is not None:
-            rate = -np.log1p(np.maximum(np.expm1(-rate) / part.ways, -0.9))
-        return np.asarray(rate - self.slack(part))
-
-    def through(self, before: _Predicted, part: Part, own: float, since: float = 0.0) -> _Predicted:
-        """Return the prediction for the pairs of a part that is slow since some time.
-
-        The loss of the part is divided among its pairs, or taken from one that had more than the others.
-        """
-        level, (alone, in_scan, bound) = self.levels(part, own), before
-        left = np.log(np.maximum(np.exp(in_scan) - (1 - np.exp(level)), 1e-6))
-        late = np.minimum(in_scan, np.maximum(level - part.sharing, left))
-        if since:
-            late = np.where(self.evidence.when[part.pairs] >= since, late, in_scan)
-            bound = np.where(level < alone, self.evidence.series.bound_since(part.pairs, since), bound)
-        return np.array([np.minimum(alone, level), late, bound])
-
-    def began(self, part: Part, loss: float, slow: NDArray[np.bool_]) -> float:
-        """Return since when a part is slow; 0 if always, or if that explains too little.
-
-        It is the time that explains most of what was measured while others ran: before it no pair is slow, and after it
-        none is fast (a change point by likelihood: Hinkley, Biometrika 57, 1970). That a pair was low before it counts
-        only at the level of the part, and of those that are slow alone: others may have shared a cable. It is within a
-        measurement if the slowest test of that is at the level: then the best one is from before.
-
-        :param slow: which of its pairs are slow alone.
-        """
-        series = self.evidence.series
-        at, own = series.of(part.pairs)
-        there = ~series.alone[own] & ~np.isnan(series.rate[own])
-        at, own = at[there], own[there]
-        order = np.argsort(series.when[own], kind="stable")
-        at, own = at[order], own[order]
-        rate, when, was_slow = series.rate[own], series.when[own], slow[at]
-        level = self.levels(part, loss)[at]
-        above = np.maximum(np.where(level < 0, rate - level, 0) / self.of_bound - BY_CHANCE, 0)
-        after = np.minimum(above**2, MOST_WEIGHT)
-        low = was_slow & (np.abs(rate - level) < CONTRADICTION * self.of_bound)
-        before = np.where(low, np.minimum((rate / self.of_bound) ** 2, MOST_SCAN_WEIGHT), 0.0)
-        # Of a change before each measurement, or after the last.
-        cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
-        times, first = np.unique(when, return_index=True)
-        begins = np.append(first, len(rate))
-        best = int(np.argmin(cost[begins]))
-        # Where pairs were slow before, too, it is only some of them that are slow, not the part.
-        if not best or low[: begins[best]].sum() > max(1, MOST_SLOW_BEFORE * slow.sum()):
-            return 0.0
-        if best < len(times) and times[best] < self.evidence.rounds[0]:
-            return float(times[best])
-        # What begins after the scan may be traffic of others, unless the last measurement before shows it.
-        last = begins[best] - 1
-        lowest = rate[last] + series.dip[own[last]]
-        is_within = was_slow[last] and abs(lowest - level[last]) < CONTRADICTION * self.of_bound
-        return float(when[last]) + 0.5 if is_within else 0.0
-
-    def fitted(self, part: Part, level: _Predicted) -> _Choice | None:
-        """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
-        pairs = part.pairs
-        before = level[:, pairs]
-        low = self.alone[pairs] < before[0] - self.floor
-        below = self.scan[pairs] < before[1] - max(self.floor, 2 * self.of_scan)
-        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
-            return None
-        # In the scan a pair has the share of the part over the number of pairs in it.
-        shown = self.own(part)
-        shares = np.concatenate((shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low]))
-        cost = self.cost(pairs, before).sum()
-        # The quartiles of the shares, and for each the median of those near it.
-        quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
-        near = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
-        best = None
-        for own in dict.fromkeys(float(share) for both in near for share in both):
-            gain = cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
-            if best is None or gain > best.gain:
-                best = _Choice(part, own, float(gain))
-        if best is None or not self.contradicted(best):
-            return best
-        if part.kind == "pair" or np.count_nonzero(low) < FEWEST_LATE:
-            return None
-        own = float(np.median(shown[low]))
-        since = self.began(part, own, shown < own / 2)
-        # One more parameter, of as many values as there are rounds.
-        price = part.price + 2 * float(np.log(self.evidence.rounds[1]))
-        gain = cost - self.cost(pairs, self.through(before, part, own, since)).sum() - price
-        late = _Choice(part, own, float(gain), since=since)
-        return late if since and not self.contradicted(late) else None
-
-    def contradicted(self, choice: _Choice) -> bool:
-        """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could give."""
-        pairs = choice.part.pairs
-        bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
-        level = self.levels(choice.part, choice.level)
-        fast = bound > level + CONTRADICTION * self.of_bound
-        # Pairs are measured alone at the end, when what became slow during the run is slow to all of them.
-        fast |= self.alone[pairs] > (level / 2 if choice.since else level + CONTRADICTION * self.of_alone[pairs])
-        return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
-
-    def next(self, chosen: Sequence[_Choice]) -> _Choice | None:
-        """Return the part that gains most on top of the chosen ones, with those that gain as much."""
-        level = self.predicted(chosen)
-        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
-        if not fits:
-            return None
-        best, *others = sorted(fits, key=lambda fit: -fit.gain)
-        near = [fit.part for fit in others if fit.gain > best.gain - AS_GOOD]
-        near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
-        return replace(best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any()))
-
-    def best(self) -> list[_Choice]:
-        """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
-        chosen: list[_Choice] = []
-        while len(chosen) < MOST_PARTS and (choice := self.next(chosen)) is not None:
-            chosen.append(choice)
-        for _ in range(3 if len(chosen) > 1 else 0):
-            before = [id(each.part) for each in chosen]
-            for number in reversed(range(len(chosen))):
-                again = self.next(chosen[:number] + chosen[number + 1 :])
-                chosen[number : number + 1] = [again] if again else []
-            if [id(each.part) for each in chosen] == before:
-                break
-        return chosen
+    @property
+    def partners(self) -> int:
+        """The number of nodes at the other ends of slow pairs."""
+        evidence = self.mapped.evidence
+        return len(np.unique((evidence.receiver if self.part.kind == "sender" else evidence.sender)[self.slow]))
 
 
-def _culprit(
-    mapped: MappedEvidence, choice: _Choice, chosen: Sequence[_Choice], slowest: float = 0.0
-) -> Culprit | None:
+def _culprit(mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice], slowest: float = 0.0) -> Culprit | None:
     """Return a chosen part as a culprit; None if its pairs do not confirm it.
 
     :param chosen: all parts: a pair that another one makes slower is no evidence; :param slowest: see
         :func:`least_loss`.
     """
-    evidence, part = mapped.evidence, choice.part
-    pairs, middle = part.pairs, choice.level / 2
-    search = _Search(mapped, ())
-    shown, own = search.own(part), search.levels(part, choice.level)
-    by_others = search.predicted([each for each in chosen if each is not choice])[0, pairs] < own
-    slow = pairs[(shown < middle) & ~by_others]
-    if (evidence.repeats > 0).all():
-        # All pairs are here: with a partner of a slower kind a node may lose the difference before the pair is slow.
-        slow = pairs[(own < -search.floor) & (evidence.alone[pairs] < own / 2) & ~by_others]
-    scan = search.scan[pairs] + part.sharing - search.slack(part)
-    is_low = (mapped.rest[pairs] < -max(2 * search.of_scan, -middle)) & (scan < middle)
-    is_low &= (evidence.when[pairs] >= choice.since) & ~by_others
-    low = pairs[is_low]
-    needed = 1 if part.kind == "pair" else FEWEST_PAIRS
-    if len(slow) + len(low) < needed:
+    found = _Shown(mapped, choice, chosen)
+    needed = 1 if choice.part.kind == "pair" else FEWEST_PAIRS
+    if len(found.slow) + len(found.low) < needed:
         return None
-    if len(slow) >= needed:
-        level = float(np.median(shown[np.isin(pairs, slow)]))
-        # Of a cable or a switch that carries pairs of a slow kind only, what these lose beyond their kind.
-        beyond = level if part.kind in OF_NODES else max(level, float(np.quantile(evidence.alone[slow], 0.25)))
-        count = len(slow) / (2 if evidence.both_ways else 1)
-        errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
-        ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
-        sure = -beyond > least_loss(mapped, errors, part.kind if len(slow) > 1 else "pair", ends, slowest=slowest)
-        expected = (own < -search.floor) & ~np.isnan(evidence.alone[pairs]) & ~by_others
-        sure &= len(slow) >= LEAST_SLOW * int(expected.sum())
-        if part.kind in OF_NODES:
-            # Of the pairs that differ most, some have an end in common by chance: what a node gives none exceeds.
-            below = (shown < middle) | (search.bound[pairs] < middle)
-            sure &= int(below.sum()) >= min(FEWEST_PARTNERS, evidence.nodes - 2)
-            sure &= choice.since > 0 or float(np.nanmedian(search.bound[pairs] - search.levels(part, level) / 2)) <= 0
-        partners = np.unique((evidence.receiver if part.kind == "sender" else evidence.sender)[slow])
-        # That became slow to so many partners is no cable: tables send what a node sends by as many as there are.
-        became = choice.since > 0 and part.kind != "receiver" and len(partners) >= FEWEST_PARTNERS
-        sure &= became or _has_neighbours(mapped, part, choice.since)
-        if part.kind == "pair":
-            back = (evidence.sender == part.key[1]) & (evidence.receiver == part.key[0]) & (not evidence.both_ways)
-            # Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: it
-            # was slow in the scan, too, or, if it is missing there, so was its other direction.
-            scanned, is_alone = evidence.scan[slow[0]], ~np.isnan(evidence.alone)
-            low_in_scan = evidence.scan < middle
-            # Where sharing alone explains a low rate of the scan, that rate says nothing of the pair itself.
-            own_scan = np.where(mapped.expected > middle, mapped.rest, np.nan)
-            low_in_scan &= np.where(is_alone, evidence.alone, np.fmax(own_scan, evidence.bound)) < middle
-            sure &= bool(low_in_scan[back].any() if np.isnan(scanned) else scanned < middle)
-            back &= is_alone & (evidence.alone < middle)
-            best = float(evidence.alone[np.union1d(slow, np.flatnonzero(back))].max())
-            sure &= low_each_time(evidence, best, with_reverse=bool(back.any())) < CHANCE
-    else:
+    if len(found.slow) < needed:
         # Traffic of other jobs may last as long as a scan. It is usually over when pairs are measured alone.
-        level, sure = float(np.median(evidence.alone[slow] if len(slow) else scan[is_low])), False
-    return Culprit(part, choice.others, float(np.exp(level)), slow, low, choice.since, bool(sure))
+        alone = mapped.evidence.alone[found.slow]
+        level, sure = float(np.median(alone if len(alone) else found.scan[found.is_low])), False
+    else:
+        level, sure = found.level, not (_is_small(found, slowest) or any(doubt(found) for doubt in _DOUBTS))
+    return Culprit(choice.part, choice.others, float(np.exp(level)), found.slow, found.low, choice.since, sure)
+
+
+def _is_small(found: _Shown, slowest: float) -> bool:
+    """Return whether the loss is within chance and the spread of healthy parts."""
+    evidence, slow, kind = found.mapped.evidence, found.slow, found.part.kind
+    # Of a cable or a switch that carries pairs of a slow kind only, what these lose beyond their kind.
+    beyond = found.level if kind in OF_NODES else max(found.level, float(np.quantile(evidence.alone[slow], 0.25)))
+    count = len(slow) / (2 if evidence.both_ways else 1)
+    errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
+    ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
+    return -beyond <= least_loss(found.mapped, errors, kind if len(slow) > 1 else "pair", ends, slowest=slowest)
+
+
+def _is_partial(found: _Shown) -> bool:
+    """Return whether too few of the pairs that should be slow are."""
+    alone = found.mapped.evidence.alone[found.pairs]
+    expected = (found.own < -found.search.floor) & ~np.isnan(alone) & ~found.by_others
+    return len(found.slow) < LEAST_SLOW * int(expected.sum())
+
+
+def _has_few_slow_pairs(found: _Shown) -> bool:
+    """Return whether a node has so few slow pairs that they may have it in common by chance."""
+    below = (found.shown < found.middle) | (found.search.bound[found.pairs] < found.middle)
+    fewest = min(FEWEST_PARTNERS, found.mapped.evidence.nodes - 2)
+    return found.part.kind in OF_NODES and int(below.sum()) < fewest
+
+
+def _was_exceeded(found: _Shown) -> bool:
+    """Return whether pairs of a node were faster, while others ran, than what it gives."""
+    if found.part.kind not in OF_NODES or found.choice.since > 0:
+        return False
+    levels = found.search.levels(found.part, found.level)
+    return float(np.nanmedian(found.search.bound[found.pairs] - levels / 2)) > 0
+
+
+def _may_be_its_path(found: _Shown) -> bool:
+    """Return whether a node was not measured with its neighbours, so that its path may be slow instead."""
+    since, kind = found.choice.since, found.part.kind
+    # What became slow to so many partners is no cable: tables send what a node sends by as many as there are.
+    became_slow = since > 0 and kind != "receiver" and found.partners >= FEWEST_PARTNERS
+    return not became_slow and not _has_neighbours(found.mapped, found.part, since)
+
+
+def _was_fast_in_scan(found: _Shown) -> bool:
+    """Return whether a pair was slow only while it was measured again.
+
+    Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: a slow pair
+    was slow in the scan, too, or, if it is missing there, so was its other direction.
+    """
+    mapped, evidence = found.mapped, found.mapped.evidence
+    if found.part.kind != "pair":
+        return False
+    scanned = evidence.scan[found.slow[0]]
+    if not np.isnan(scanned):
+        return bool(scanned >= found.middle)
+    # Where sharing alone explains a low rate of the scan, that rate says nothing of the pair itself.
+    own_scan = np.where(mapped.expected > found.middle, mapped.rest, np.nan)
+    is_alone = ~np.isnan(evidence.alone)
+    best = np.where(is_alone, evidence.alone, np.fmax(own_scan, evidence.bound))
+    is_low = (evidence.scan < found.middle) & (best < found.middle)
+    return not is_low[_reverse(found)].any()
+
+
+def _is_low_by_chance(found: _Shown) -> bool:
+    """Return whether any of the healthy pairs would be as low in all of its measurements alone."""
+    evidence = found.mapped.evidence
+    if found.part.kind != "pair":
+        return False
+    back = np.flatnonzero(_reverse(found) & ~np.isnan(evidence.alone) & (evidence.alone < found.middle))
+    best = float(evidence.alone[np.union1d(found.slow, back)].max())
+    return low_each_time(evidence, best, with_reverse=len(back) > 0) >= CHANCE
+
+
+def _reverse(found: _Shown) -> Mask:
+    """Return the other direction of a pair, as a mask; nothing where a rate is of both."""
+    evidence, (sender, receiver) = found.mapped.evidence, found.part.key
+    is_reverse = (evidence.sender == receiver) & (evidence.receiver == sender)
+    return np.asarray(is_reverse & (not evidence.both_ways))
+
+
+#: The reasons not to be sure of a part, beside that its loss is small.
+_DOUBTS = (_is_partial, _has_few_slow_pairs, _was_exceeded, _may_be_its_path, _was_fast_in_scan, _is_low_by_chance)
 
 
 def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> bool:

@@ -51,7 +51,7 @@ _MOST_NAMES = 4
 _SIDES = (
     ("up", "send", "out of it"),
     ("down", "receive", "into it"),
-    ("up and down", "send and receive", "both ways"),
+    ("both ways", "send and receive", "both ways"),
 )
 _LOOK = "count its uplinks that are up, and look at their widths, speeds and error counters"
 _IF_STATIC = (
@@ -196,9 +196,9 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
             share = float(np.exp(-loss[group, side]))
             way, verb, side_text = _SIDES[side]
             text = (
-                f"{switch} has lost about {_fraction(1 - share)} of its way {way}: its "
-                f"{count_text(len(members), 'node')} together {verb} {share:.2f} of what those of other switches do "
-                f"({ways.rounds} rounds); which cable it is cannot be told here: {_LOOK}"
+                f"{switch} has lost about {_fraction(1 - share)} of its uplink bandwidth ({way}): its "
+                f"{count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of other "
+                f"switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
             )
             doubt = _IF_STATIC if not ways.is_certain else _IF_CROWDED if loss[group, side] < _ALIKE * largest else ""
             found = Finding(

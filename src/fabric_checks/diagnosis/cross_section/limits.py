@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence
-from fabric_checks.diagnosis.cross_section.inference import CHANCE, LEAST_FAULT, least_loss
+from fabric_checks.diagnosis.cross_section.inference import CHANCE, least_loss
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes
 from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence
+from fabric_checks.diagnosis.cross_section.search import LEAST_FAULT
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
+from fabric_checks.diagnosis.cross_section import sentences
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.noise import Array
@@ -48,7 +48,7 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
         for pair in pairs[:_MOST_NAMES]
     ]
     listed = f"{len(pairs)} pairs ({names_text(some, _MOST_NAMES)}, ...)"
-    return _doubt(f"{listed} share cables by it, and together carried more than a cable can", len(pairs))
+    return sentences.map_doubt(f"{listed} share cables by it, and together carried more than a cable can", len(pairs))
 
 
 def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
@@ -63,19 +63,10 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     parts = [each.part for each in certain if each.kind in ("uplink", "group", "pair")]
     if has_routes and remain:
         what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
-        return _doubt(what, len(remain))
+        return sentences.map_doubt(what, len(remain))
     if len(parts) < FEWEST_SCATTERED or not any(each.kind == "uplink" for each in certain):
         return None
-    return _doubt(f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts))
-
-
-def _doubt(what: str, count: int) -> Finding:
-    look = "write the topology, and the forwarding tables, anew"
-    text = (
-        f"the map does not fit what was measured: {what}; is it from before the last change of cables or tables? "
-        f"Nothing is named by it: {look}"
-    )
-    return Finding(kind="map", severity=Severity.SUSPECT, text=text, advice=look, data={"pairs": count})
+    return sentences.map_doubt(f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts))
 
 
 def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Numbers, tuple[int, int]]:

@@ -32,6 +32,10 @@ _PRICES = {
 PRICE = {kind: price for price, kinds in _PRICES.items() for kind in kinds}
 #: The parts that are slow in one direction only.
 ONE_WAY = ("sender", "receiver", "arc", "leaf out", "leaf in", "uplink", "downlink")
+#: The parts that are nodes.
+OF_NODES = ("sender", "receiver", "node")
+#: Ranks no further apart than this are assumed to share a switch where switches are unknown.
+NEIGHBOURS = 2
 #: The parts that several GPUs or adapters have in common.
 OF_DEVICES = ("host", "adapter", "rail")
 OF_CHOICE = 0.7

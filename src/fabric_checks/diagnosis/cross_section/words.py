@@ -11,7 +11,7 @@ import numpy as np
 from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, MappedEvidence, Part
+from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, MappedEvidence, Part, part_of
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 
 #: Why no cable can be named, by routing.
@@ -93,6 +93,15 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
 def of_rank(mapped: MappedEvidence, hosts: tuple[str, ...], rank: int) -> str:
     """Return the name of the node, or of the GPU or adapter, that a rank stands for."""
     return hosts[rank] if hosts[rank] != mapped.nodes[rank] else f"node {name_of(hosts, rank)}"
+
+
+def of_changed(mapped: MappedEvidence, hosts: tuple[str, ...], number: int) -> Words:
+    """Return the words for a rank, or for a cable, whose numbers follow those of ranks."""
+    cable = number - mapped.evidence.ranks
+    if cable >= 0:
+        return _cable(mapped.known, part_of("cable", (cable,), np.zeros(0, dtype=bool)))
+    look = "look at the error counters and the link-down counter of its port, and at what else ran on it"
+    return Words(of_rank(mapped, hosts, number), "", "", look, (number,))
 
 
 def _node(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:

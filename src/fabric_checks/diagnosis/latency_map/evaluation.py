@@ -144,8 +144,8 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     noise = 1.4 * OF_MAD * float(np.median(rest[~np.isnan(rest)]))
     if noise > MOST_NOISE:
         text = (
-            f"the latency of a pair differs by {100 * noise:.0f} % from one measurement to the next, so nothing is "
-            "certain; measure on idle nodes, one process on each"
+            f"all pairs inconclusive: repeats of one pair vary by {100 * noise:.0f} %; repeat on idle nodes, one "
+            "process on each"
         )
         finding = Finding(kind="noise", severity=Severity.SUSPECT, text=text)
         return Report(output, typical, noise, None, groups.find(typical, None), (finding,), _NO_LIMITS)
@@ -290,8 +290,8 @@ def _kinds(hosts: tuple[str, ...], kinds: Sequence[Numbers], effect: Array) -> F
         for kind in kinds[1:]
     )
     text = (
-        f"{len(kinds[0])} of {count_text(len(hosts), 'node')} are alike, and {others}: alike among themselves; they "
-        "are not faults unless they should be equal"
+        f"{len(kinds)} node classes: {len(kinds[0])} of {count_text(len(hosts), 'node')} are nearest, {others}; no "
+        "fault unless all should be equal"
     )
     return note("node classes", text)
 

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Search the set of slow parts that predicts best what was measured.
+
+Every set of parts, each at a share of its rate, predicts the rate of each pair alone: the least share of the parts on
+its path. A set is the better the closer that is to the measurements alone, the fewer pairs exceed it, and the fewer
+parts it has. The search is greedy, and then exchanges and drops parts as long as that is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric_checks.diagnosis.cross_section.evidence import Numbers
+from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_NODES, MappedEvidence, Part
+
+#: Smaller losses are not reported, however certain.
+LEAST_FAULT = 0.06
+#: The largest weight of one pair, in squared standard errors; a pair of the scan was measured once, while others ran.
+MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
+#: A pair that exceeds its prediction counts against it from so many standard errors on; ...
+BY_CHANCE = 2.5
+#: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
+CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
+#: The fewest slow pairs alone of a part that became slow during the run.
+FEWEST_LATE = 3
+#: Of the pairs that are slow alone at most this share was as slow before a part became slow.
+MOST_SLOW_BEFORE = 0.25
+#: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
+AS_GOOD = 6.0
+#: The most parts of an explanation.
+MOST_PARTS = 12
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A part with its share as a logarithm, its gain, the time since when, and the parts that gain as much."""
+
+    part: Part
+    level: float
+    gain: float = 0.0
+    others: tuple[Part, ...] = ()
+    since: float = 0.0
+
+
+#: The predicted rates of pairs, as logarithms of shares: alone, in the scan, and the highest while others ran of the
+#: measurements that the prediction holds for, a row each.
+Predicted = Array
+
+
+def _known(distances: Array) -> Array:
+    """Return distances with 0 for pairs that were not measured; ``numpy.nan_to_num`` takes three times as long."""
+    distances[np.isnan(distances)] = 0
+    return distances
+
+
+class Search:
+    """The search for the best set of parts."""
+
+    def __init__(self, mapped: MappedEvidence, parts: Sequence[Part]) -> None:
+        evidence = mapped.evidence
+        noise = evidence.noise
+        self.parts = parts
+        self.evidence = evidence
+        self.alone = evidence.alone
+        self.bound = evidence.bound
+        self.scan = mapped.rest + mapped.expected
+        self.healthy = np.array([np.zeros(len(evidence.alone)), mapped.expected, evidence.bound])
+        of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
+        self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
+        self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
+        self.of_scan = float(np.hypot(mapped.of_rest, LEAST_SPREAD))
+        self.floor = -float(np.log1p(-LEAST_FAULT)) / 2
+
+    def cost(self, pairs: Numbers, level: Predicted) -> Array:
+        """Return the distance of pairs from their prediction, in squared standard errors."""
+        of_alone, in_scan, bound = level
+        alone = _known((self.alone[pairs] - of_alone) / self.of_alone[pairs])
+        above = np.maximum(bound - of_alone, 0) / self.of_bound
+        # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
+        above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
+        beyond = np.where(of_alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
+        off = _known((self.scan[pairs] - in_scan) / self.of_scan) ** 2
+        scan = np.minimum(off, MOST_SCAN_WEIGHT)
+        return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
+
+    def predicted(self, chosen: Sequence[Choice]) -> Predicted:
+        """Return the prediction of a set of parts."""
+        found = self.healthy.copy()
+        for each in chosen:
+            pairs = each.part.pairs
+            found[:, pairs] = self.through(found[:, pairs], each.part, each.level, each.since)
+        return found
+
+    def slack(self, part: Part) -> Array:
+        """Return what a part may lose before each of its pairs is slow, which are as slow as their kinds of nodes."""
+        if part.kind == "pair" or len(self.evidence.kinds) == 1:
+            return np.zeros(len(part.pairs))
+        is_of_host = part.kind in (*OF_NODES, "host", "adapter")
+        own = self.evidence.of_kind[part.key[0]] if is_of_host else 0.0
+        return np.asarray(own - self.evidence.of_pair[part.pairs])
+
+    def levels(self, part: Part, level: float) -> Array:
+        """Return the level of each pair of a part that is at a level."""
+        loss = np.minimum(level + self.slack(part), 0.0)
+        return loss if part.ways is None else -np.log1p(part.ways * np.expm1(-loss))
+
+    def own(self, part: Part) -> Array:
+        """Return the level of a part that the rate of each of its pairs alone shows: the inverse of :meth:`levels`."""
+        rate = self.alone[part.pairs]
+        if part.ways is not None:
+            rate = -np.log1p(np.maximum(np.expm1(-rate) / part.ways, -0.9))
+        return np.asarray(rate - self.slack(part))
+
+    def through(self, before: Predicted, part: Part, own: float, since: float = 0.0) -> Predicted:
+        """Return the prediction for the pairs of a part that is slow since some time.
+
+        The loss of the part is divided among its pairs, or taken from one that had more than the others.
+        """
+        level, (alone, in_scan, bound) = self.levels(part, own), before
+        left = np.log(np.maximum(np.exp(in_scan) - (1 - np.exp(level)), 1e-6))
+        late = np.minimum(in_scan, np.maximum(level - part.sharing, left))
+        if since:
+            late = np.where(self.evidence.when[part.pairs] >= since, late, in_scan)
+            bound = np.where(level < alone, self.evidence.series.bound_since(part.pairs, since), bound)
+        return np.array([np.minimum(alone, level), late, bound])
+
+    def began(self, part: Part, loss: float, slow: NDArray[np.bool_]) -> float:
+        """Return since when a part is slow; 0 if always, or if that explains too little.
+
+        It is the time that explains most of what was measured while others ran: before it no pair is slow, and after it
+        none is fast (a change point by likelihood: Hinkley, Biometrika 57, 1970). That a pair was low before it counts
+        only at the level of the part, and of those that are slow alone: others may have shared a cable. It is within a
+        measurement if the slowest test of that is at the level: then the best one is from before.
+
+        :param slow: which of its pairs are slow alone.
+        """
+        series = self.evidence.series
+        at, own = series.of(part.pairs)
+        there = ~series.alone[own] & ~np.isnan(series.rate[own])
+        at, own = at[there], own[there]
+        order = np.argsort(series.when[own], kind="stable")
+        at, own = at[order], own[order]
+        rate, when, was_slow = series.rate[own], series.when[own], slow[at]
+        level = self.levels(part, loss)[at]
+        above = np.maximum(np.where(level < 0, rate - level, 0) / self.of_bound - BY_CHANCE, 0)
+        after = np.minimum(above**2, MOST_WEIGHT)
+        low = was_slow & (np.abs(rate - level) < CONTRADICTION * self.of_bound)
+        before = np.where(low, np.minimum((rate / self.of_bound) ** 2, MOST_SCAN_WEIGHT), 0.0)
+        # Of a change before each measurement, or after the last.
+        cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
+        times, first = np.unique(when, return_index=True)
+        begins = np.append(first, len(rate))
+        best = int(np.argmin(cost[begins]))
+        # Where pairs were slow before, too, it is only some of them that are slow, not the part.
+        if not best or low[: begins[best]].sum() > max(1, MOST_SLOW_BEFORE * slow.sum()):
+            return 0.0
+        if best < len(times) and times[best] < self.evidence.rounds[0]:
+            return float(times[best])
+        # What begins after the scan may be traffic of others, unless the last measurement before shows it.
+        last = begins[best] - 1
+        lowest = rate[last] + series.dip[own[last]]
+        is_within = was_slow[last] and abs(lowest - level[last]) < CONTRADICTION * self.of_bound
+        return float(when[last]) + 0.5 if is_within else 0.0
+
+    def fitted(self, part: Part, level: Predicted) -> Choice | None:
+        """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
+        pairs = part.pairs
+        before = level[:, pairs]
+        low = self.alone[pairs] < before[0] - self.floor
+        below = self.scan[pairs] < before[1] - max(self.floor, 2 * self.of_scan)
+        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
+            return None
+        # In the scan a pair has the share of the part over the number of pairs in it.
+        shown = self.own(part)
+        shares = np.concatenate((shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low]))
+        cost = self.cost(pairs, before).sum()
+        # The quartiles of the shares, and for each the median of those near it.
+        quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
+        near = ((share, np.median(shares[np.abs(shares - share) < 0.1])) for share in quartiles)
+        best = None
+        for own in dict.fromkeys(float(share) for both in near for share in both):
+            gain = cost - self.cost(pairs, self.through(before, part, own)).sum() - part.price
+            if best is None or gain > best.gain:
+                best = Choice(part, own, float(gain))
+        if best is None or not self.contradicted(best):
+            return best
+        if part.kind == "pair" or np.count_nonzero(low) < FEWEST_LATE:
+            return None
+        own = float(np.median(shown[low]))
+        since = self.began(part, own, shown < own / 2)
+        # One more parameter, of as many values as there are rounds.
+        price = part.price + 2 * float(np.log(self.evidence.rounds[1]))
+        gain = cost - self.cost(pairs, self.through(before, part, own, since)).sum() - price
+        late = Choice(part, own, float(gain), since=since)
+        return late if since and not self.contradicted(late) else None
+
+    def contradicted(self, choice: Choice) -> bool:
+        """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could give."""
+        pairs = choice.part.pairs
+        bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
+        level = self.levels(choice.part, choice.level)
+        fast = bound > level + CONTRADICTION * self.of_bound
+        # Pairs are measured alone at the end, when what became slow during the run is slow to all of them.
+        fast |= self.alone[pairs] > (level / 2 if choice.since else level + CONTRADICTION * self.of_alone[pairs])
+        return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
+
+    def next(self, chosen: Sequence[Choice]) -> Choice | None:
+        """Return the part that gains most on top of the chosen ones, with those that gain as much."""
+        level = self.predicted(chosen)
+        fits = [fit for part in self.parts if (fit := self.fitted(part, level)) is not None and fit.gain > 0]
+        if not fits:
+            return None
+        best, *others = sorted(fits, key=lambda fit: -fit.gain)
+        near = [fit.part for fit in others if fit.gain > best.gain - AS_GOOD]
+        near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
+        return replace(best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any()))
+
+    def best(self) -> list[Choice]:
+        """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
+        chosen: list[Choice] = []
+        while len(chosen) < MOST_PARTS and (choice := self.next(chosen)) is not None:
+            chosen.append(choice)
+        for _ in range(3 if len(chosen) > 1 else 0):
+            before = [id(each.part) for each in chosen]
+            for number in reversed(range(len(chosen))):
+                again = self.next(chosen[:number] + chosen[number + 1 :])
+                chosen[number : number + 1] = [again] if again else []
+            if [id(each.part) for each in chosen] == before:
+                break
+        return chosen

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Put what was decided about a run into findings: the sentence, the details below it, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fabric_checks.core.finding import Severity
+from fabric_checks.core.text import count_text, names_text
+from fabric_checks.diagnosis.cross_section import words
+from fabric_checks.diagnosis.cross_section.changes import Change
+from fabric_checks.diagnosis.cross_section.inference import Culprit
+from fabric_checks.diagnosis.cross_section.kinds import Kind
+from fabric_checks.diagnosis.cross_section.matrix import name_of
+from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, NEIGHBOURS, OF_DEVICES, OF_NODES, MappedEvidence
+from fabric_checks.diagnosis.fabric_map.model import NONE
+from fabric_checks.diagnosis.finding import RankFinding, note
+
+#: The kinds of findings about parts whose kinds have other names.
+_KINDS = {
+    "arc": "cable",
+    "leaf out": "uplinks",
+    "leaf in": "uplinks",
+    "leaf": "uplinks",
+    "downlink": "uplink",
+    "link": "uplink",
+    "leaf pair": "uplink",
+    "above": "switch",
+    "host": "node",
+    "adapter": "node",
+}
+#: The most pairs that are listed in one finding, and the most nodes.
+MOST_LISTED, MOST_NODES = 8, 3
+_TYPICAL = "of the typical rate"
+_ONCE = "measured once: chance, or traffic of others, could explain this"
+_LATE = "traffic of others that began meanwhile looks the same: measure again"
+_CHANCE = "chance, or the differences between healthy ones, could explain this"
+_NO_NEIGHBOUR = "no pair with its neighbours was measured: its path to all other nodes may be the cause instead"
+_ONE_WAY = "the other direction was not measured often enough to tell"
+
+
+def slow(mapped: MappedEvidence, hosts: tuple[str, ...], culprit: Culprit) -> RankFinding:
+    """Return the finding of a slow part: a fault if it is sure, else a suspect."""
+    part = culprit.part
+    named = words.of_part(mapped, hosts, part)
+    others = [words.of_part(mapped, hosts, each) for each in culprit.others]
+    names = tuple(dict.fromkeys(each.name for each in others if each.name != named.name))
+    # A cable that is slow one way may be slow both ways if the other direction was not measured.
+    is_one_way = any(each.name == named.name and each.side != named.side for each in others)
+    details = [
+        f"{names_text(names, words.MOST_NAMES)} would explain it too" if names else "",
+        _path_doubt(mapped, culprit) or (_ONE_WAY if is_one_way else ""),
+        _doubt(mapped, culprit),
+        named.look,
+    ]
+    # Bundles that have no host in common may be of several cables as well as of one switch.
+    is_group = part.kind == "above" and part.key[0] == NONE
+    return RankFinding(
+        kind="group" if is_group else _KINDS.get(part.kind, part.kind),
+        severity=Severity.FAULT if culprit.sure else Severity.SUSPECT,
+        text=_slow_text(mapped, culprit, named),
+        part=named.name,
+        hosts=tuple(hosts[rank] for rank in named.ranks),
+        size=1 - culprit.share,
+        advice=named.look,
+        details=tuple(line for line in details if line),
+        data={
+            "ranks": list(named.ranks),
+            "side": named.side,
+            "slow": len(culprit.slow),
+            "slow_in_scan": len(np.setdiff1d(culprit.slow_in_scan, culprit.slow)),
+            "others": list(names),
+            "since": culprit.since / mapped.evidence.rounds[1],
+        },
+    )
+
+
+def _slow_text(mapped: MappedEvidence, culprit: Culprit, named: words.Words) -> str:
+    evidence, kind = mapped.evidence, culprit.part.kind
+    side = f" {named.side}" if named.side and kind not in (*OF_NODES, "pair", *OF_DEVICES) else ""
+    typical = "of the rate of its class" if kind in OF_NODES and len(evidence.kinds) > 1 else _TYPICAL
+    text = f"{named.name} {named.verb}{side} at {_percent(culprit.share)} {typical}"
+    if culprit.since == evidence.rounds[0]:
+        text += " since late in the scan or after it"
+    elif culprit.since:
+        text += f" since about {_percent(culprit.since / evidence.rounds[0])} of the scan (round {int(culprit.since)})"
+    return f"{text} ({_measured(mapped, culprit)})"
+
+
+def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
+    """Return how often, and how, a culprit was measured."""
+    how = "other pairs may have run at the same time" if mapped.evidence.at_once else "measured alone"
+    if culprit.part.kind == "pair" and len(culprit.slow):
+        return how
+    if len(culprit.slow) < FEWEST_PAIRS:
+        pairs = count_text(len(culprit.slow_in_scan), "pair")
+        return f"{pairs} of the scan, corrected for sharing, not measured alone"
+    alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
+    directions = 1 + mapped.evidence.both_ways  # a value of both is there for each
+    return f"{len(culprit.slow) // directions} of {count_text(alone // directions, 'pair')}, {how}"
+
+
+def _path_doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
+    """Return that only the path of a node may be slow, if no pair with its neighbours was measured."""
+    evidence, pairs = mapped.evidence, culprit.part.pairs
+    if culprit.part.kind not in OF_NODES:
+        return ""
+    near = np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS * evidence.rails
+    if mapped.known.hosts:
+        near = mapped.within[pairs] | (not mapped.within.any())
+    return "" if near.any() else _NO_NEIGHBOUR
+
+
+def _doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
+    """Return what else could explain a suspect; empty for a fault."""
+    if not culprit.sure and len(culprit.slow) and not mapped.evidence.is_repeated(culprit.slow):
+        return _ONCE
+    if culprit.since == mapped.evidence.rounds[0]:
+        return _LATE
+    return "" if culprit.sure else _CHANCE
+
+
+def changed(mapped: MappedEvidence, hosts: tuple[str, ...], change: Change) -> RankFinding:
+    """Return the suspicion of what was slow for a part of the run: a node, a cable or traffic may do that."""
+    named = words.of_changed(mapped, hosts, change.number)
+    span = f"from round {change.begin} to {change.end} of {mapped.evidence.rounds[1]}"
+    lows = f"{change.low} of {change.of} measurements"
+    if change.usual is None:
+        text = f"{named.name} was slow for part of the run only, at {_percent(change.share)} {_TYPICAL}"
+        when = f"{span}: {lows}"
+    else:
+        text = f"{named.name} is intermittent: at {_percent(change.share)} of its own rate in {lows}"
+        when = f"{span}; others vary so much in at most {_percent(change.usual)} of their measurements"
+    side = {"sending": "only while it sent", "receiving": "only while it received"}.get(change.side, "")
+    details = [when, side if named.ranks else "", named.look]
+    return RankFinding(
+        kind="past",
+        severity=Severity.SUSPECT,
+        text=text,
+        part=named.name,
+        hosts=tuple(hosts[rank] for rank in named.ranks),
+        size=1 - change.share,
+        advice=named.look,
+        details=tuple(line for line in details if line),
+        data={"ranks": list(named.ranks), "side": change.side, "slow_in_scan": change.low},
+    )
+
+
+def node_classes(mapped: MappedEvidence, hosts: tuple[str, ...]) -> RankFinding:
+    """Return the observation that nodes are of several classes, which blames nobody."""
+    evidence = mapped.evidence
+    fastest, *slower = evidence.kinds
+    units = "nodes" if evidence.rails == 1 else "GPUs"
+    first = f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
+    listed = [_node_class(hosts, each, evidence.reference_MBps) for each in slower]
+    details = ["alike among themselves: no fault unless all should be equal; each is compared with its own class"]
+    for each in slower:
+        leaves = np.unique(mapped.leaf[list(each.ranks)])
+        if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == len(each.ranks):
+            names = names_text([mapped.known.switches[int(leaf)] for leaf in leaves], words.MOST_NAMES)
+            details.append(f"the {len(each.ranks)} are all nodes of {names}: look at it, too")
+    text = f"{len(evidence.kinds)} node classes: {', '.join([first, *listed])}"
+    return replace(note("node classes", text), size=1 - slower[-1].share, details=tuple(details))
+
+
+def _node_class(hosts: tuple[str, ...], kind: Kind, fastest_MBps: float) -> str:
+    names = names_text([name_of(hosts, rank) for rank in kind.ranks], MOST_NODES)
+    return f"{len(kind.ranks)} ({names}) reach {_GBps(fastest_MBps * kind.share)}"
+
+
+def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
+    """Return the fault of many slow pairs that no part explains."""
+    senders = sorted({each.ranks[0] for each in pairs})
+    receivers = sorted({each.ranks[1] for each in pairs})
+    share = float(np.median([each.share for each in pairs]))
+    ends, to = (names_text([name_of(hosts, rank) for rank in each], words.MOST_NAMES) for each in (senders, receivers))
+    part = f"{len(pairs)} paths {f'among {ends}' if senders == receivers else f'from {ends} to {to}'}"
+    least: dict[tuple[int, ...], float] = {}
+    for each in sorted(pairs, key=lambda pair: pair.share):
+        least.setdefault(tuple(sorted(each.ranks)), each.share)
+    listed = [f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})" for (a, b), each in least.items()]
+    look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
+    details = (
+        f"between {names_text(listed, MOST_LISTED)}",
+        "none of their nodes is slow with every partner; a cable or a switch may be common to them",
+        look,
+    )
+    return RankFinding(
+        kind="group",
+        severity=Severity.FAULT,
+        text=f"{part} run at {_percent(share)} {_TYPICAL} (measured alone)",
+        part=part,
+        size=1 - share,
+        advice=look,
+        details=details,
+        data={"slow": len(pairs)},
+    )
+
+
+def sharing(healthy: int, suspects: int, least: float) -> RankFinding:
+    """Return the observation that pairs are slow only while others run; :param least: their lowest rate alone."""
+    reach = f"{healthy} of {suspects} suspect pairs reach at least {_percent(least)} {_TYPICAL} when measured alone"
+    return note("sharing", f"{reach}, and are slower only while others run", pairs=healthy)
+
+
+def inconclusive(mapped: MappedEvidence, pairs: int, share: float | None = None) -> RankFinding:
+    """Return the finding of pairs that may be slow by chance; :param share: their rate alone, as a share."""
+    noise = mapped.evidence.noise
+    at = f" (at {_percent(share)} {_TYPICAL})" if share is not None else ""
+    text = f"{count_text(pairs, 'pair')}{at} inconclusive: repeats of one pair vary by {_percent(noise.repeat)}"
+    text += f", healthy pairs by up to {_percent(noise.most)}" if noise.most > 0 else ""
+    # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
+    more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
+    look = f"repeat on idle nodes, one process on each{more}"
+    return RankFinding(
+        kind="noise", severity=Severity.SUSPECT, text=text, advice=look, details=(look,), data={"pairs": pairs}
+    )
+
+
+def below_line_rate(reached_MBps: float, link_MBps: float) -> RankFinding:
+    """Return the fault that even healthy pairs are far below the rate of a link."""
+    share = reached_MBps / link_MBps
+    rates = f"{reached_MBps / 1000:.3g} of {_GBps(link_MBps)} ({_percent(share)} of line rate)"
+    look = "look at what all have in common: driver, speed of the links, settings; one process may not fill a link"
+    return RankFinding(
+        kind="line rate",
+        severity=Severity.FAULT,
+        text=f"all nodes are slow: isolated pairs reach {rates}",
+        size=1 - share,
+        advice=look,
+        details=(look,),
+    )
+
+
+def half_slow(share: float, pairs: int, slow_hosts: Sequence[str]) -> RankFinding:
+    """Return the observation that most pairs have about half of the fastest ones' rate."""
+    text = f"most pairs reach {_percent(share)} of the fastest ones: half of the nodes are slow, or they share cables"
+    others = [f"no pair of {names_text(slow_hosts, MOST_NODES)} is fast"] if slow_hosts else []
+    look = "give the rate of a link (extras['link_MBps'], --link-MBps), which tells"
+    return replace(note("sharing", text, pairs=pairs), advice=look, details=(*others, look))
+
+
+def map_doubt(what: str, count: int) -> RankFinding:
+    """Return the suspicion that the map of the fabric is out of date, so that nothing is named by it."""
+    look = "write the topology, and the forwarding tables, anew"
+    text = (
+        f"the map does not fit what was measured: {what}; is it from before the last change of cables or tables? "
+        f"Nothing is named by it: {look}"
+    )
+    return RankFinding(kind="map", severity=Severity.SUSPECT, text=text, advice=look, data={"pairs": count})
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _GBps(rate_MBps: float) -> str:
+    return f"{rate_MBps / 1000:.3g} GB/s"
