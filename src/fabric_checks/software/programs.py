@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fabric_checks.core.paths import ROOT, home
@@ -46,20 +46,26 @@ def environment(
     :param extras: further ``extras``.
     :raises ValueError: for a reason for an unknown suite.
     """
-    expected = [name for name, suite in SUITES.items() if not suite.only_of_sites]
-    reasons = dict.fromkeys(expected, "the environment does not name it") | dict(why_not or {})
+    reasons = why_not or {}
     if unknown := reasons.keys() - SUITES.keys():
         raise ValueError(f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}")
-    offers = {program.suite: program for program in programs}
-    without = {name: why for program in programs for name, why in program.without.items()}
-    without |= {suite: why for suite, why in reasons.items() if suite not in offers and suite in expected}
     features = [feature for program in programs for feature in program.features]
-    described = {suite: {**program.description, "stack": stack} for suite, program in offers.items()}
+    described = {program.suite: {**program.description, "stack": stack} for program in programs}
     return {
         **base,
         "features": ["mpi", "mpicc", *base.get("features", []), *features],
-        "extras": {"stack": stack, "programs": described, "without": without, **(extras or {})},
+        "extras": {"stack": stack, "programs": described, "without": _without(programs, reasons), **(extras or {})},
     }
+
+
+def _without(programs: Iterable[Program], reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return the reasons for what is not offered: features of the programs' suites, and whole suites."""
+    found = {suite.name: "the environment does not name it" for suite in SUITES.values() if not suite.only_of_sites}
+    found |= {name: why for name, why in reasons.items() if name in found}
+    for program in programs:
+        found.pop(program.suite, None)
+        found |= program.without
+    return found
 
 
 def search_paths(prefix: object) -> list[list[str]]:

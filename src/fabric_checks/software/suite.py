@@ -104,15 +104,15 @@ class Suite:
         :raises ValueError: if the suite declares none of that name, or one is missing.
         """
         names = self.called or (self.name,)
-        unknown = [
-            *(name for name in (*features, *(without or {})) if name not in self.features),
-            *(name for name in (called,) if name and name not in names),
-            *sorted(keys.keys() ^ self.keys.keys()),
-        ]
+        without = without or {}
+        unknown = {*features, *without} - self.features.keys() | {called or names[0]}.difference(names)
+        unknown |= keys.keys() ^ self.keys.keys()
         if unknown:
-            raise ValueError(f"the suite {self.name} and this program of it disagree about {', '.join(unknown)}")
+            raise ValueError(
+                f"the suite {self.name} and this program of it disagree about {', '.join(sorted(unknown))}"
+            )
         description = {"program": called or names[0], "version": version, "command": command, **keys}
-        return Program(self.name, (self.name, *features), description, without or {})
+        return Program(self.name, (self.name, *features), description, without)
 
 
 def folder_of(program: Mapping[str, Any]) -> str:

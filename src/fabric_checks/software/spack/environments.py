@@ -57,15 +57,14 @@ def environments(
 def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
     offered, without = [], {}
     for suite in SUITES.values():
-        if suite.only_of_sites and not (suite.package and scopes.requirement(suite.package.name)):
+        package = suite.package
+        if suite.only_of_sites and not (package and scopes.requirement(package.name)):
             continue
-        if suite.package is None:
-            without[suite.name] = "`spack-envs` has no package for it"
-        elif reason := scopes.why_not(suite.package):
+        if reason := scopes.why_not(package) if package else "`spack-envs` has no package for it":
             without[suite.name] = reason
-        else:
-            asked = scopes.asked(suite.package)
-            offered.append(suite.package.describe(asked.requirement, asked.version))
+        elif package:
+            asked = scopes.asked(package)
+            offered.append(package.describe(asked.requirement, asked.version))
     name, external = _external(scopes)
     wait = stacks.BLOCKING_WAIT.get(name)
     extras: dict[str, Any] = {"spack": {each: str(getattr(scopes, each)) for each in ("environ", "site", "common")}}

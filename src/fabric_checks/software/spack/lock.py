@@ -76,25 +76,7 @@ def read_lock(path: Path, package: str) -> Concrete:
     :raises SpackError: if it is missing, incomplete, of another format, or of another package.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        version = data["_meta"]["lockfile-version"]
-        if version != LOCKFILE_VERSION:
-            raise SpackError(
-                f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); delete it and "
-                "concretize again"
-            )
-        nodes = data["concrete_specs"]
-        roots = [root["hash"] for root in data["roots"]]
-        found = [key for key in roots if nodes[key]["name"] == package]
-        if len(found) != 1:
-            names = ", ".join(nodes[key]["name"] for key in roots) or "nothing"
-            raise SpackError(f"{path}: {package} is {len(found)} times among its roots: {names}; delete it")
-        edges = nodes[found[0]].get("dependencies", [])
-        providers = {
-            virtual: _package(nodes, edge["hash"]) for edge in edges for virtual in edge["parameters"]["virtuals"]
-        }
-        compiler = next((providers[language] for language in LANGUAGES if language in providers), None)
-        return Concrete(_package(nodes, found[0]), compiler, providers.get("mpi"))
+        return _concrete(path, json.loads(path.read_text(encoding="utf-8")), package)
     except FileNotFoundError:
         raise SpackError(f"{path}: there is no such lock, so Spack concretized nothing; see its output") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -102,6 +84,25 @@ def read_lock(path: Path, package: str) -> Concrete:
             f"{path}: not a complete Spack lock ({type(error).__name__}: {quoted(str(error))}); delete it and "
             "concretize again"
         ) from None
+
+
+def _concrete(path: Path, data: dict[str, Any], package: str) -> Concrete:
+    version, nodes = data["_meta"]["lockfile-version"], data["concrete_specs"]
+    if version != LOCKFILE_VERSION:
+        raise SpackError(
+            f"{path}: format {version!r}, written by another Spack (1.1 writes {LOCKFILE_VERSION}); delete it and "
+            "concretize again"
+        )
+    names = [(root["hash"], nodes[root["hash"]]["name"]) for root in data["roots"]]
+    found = [key for key, name in names if name == package]
+    if len(found) != 1:
+        roots = ", ".join(name for _, name in names) or "nothing"
+        raise SpackError(f"{path}: {package} is {len(found)} times among its roots: {roots}; delete it")
+    providers: dict[str, Package] = {}
+    for edge in nodes[found[0]].get("dependencies", []):
+        providers |= dict.fromkeys(edge["parameters"]["virtuals"], _package(nodes, edge["hash"]))
+    compiler = next((providers[language] for language in LANGUAGES if language in providers), None)
+    return Concrete(_package(nodes, found[0]), compiler, providers.get("mpi"))
 
 
 def _package(nodes: dict[str, Any], key: str) -> Package:
