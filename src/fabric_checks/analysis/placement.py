@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from fabric_checks.core.errors import PlacementError
 from fabric_checks.core.layouts import Layout
-from fabric_checks.core.text import count_text, names_text
+from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 
 
@@ -79,7 +79,7 @@ def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
     for node, own in _by_node(ranks).items():
         if all(rank.cpus != "-" for rank in own):
             counts = sorted({len(cpu_numbers(rank.cpus)) for rank in own})
-            found[node] = f"{'|'.join(map(str, counts))} CPU{'s' if counts != [1] else ''} a rank"
+            found[node] = f"{'|'.join(map(str, counts))} {plural_text(counts[-1], 'CPU')} a rank"
     return found
 
 

@@ -102,7 +102,9 @@ def _list(lines: list[Line]) -> None:
     """Print which series there are: too many to plot."""
     for line in lines:
         last = value_text(line.values[-1])
-        console.print(f"{line.title}: {len(line.values)} runs, median {value_text(line.median)}, last {last}")
+        console.print(
+            f"{line.title}: {count_text(len(line.values), 'run')}, median {value_text(line.median)}, last {last}"
+        )
     console.error(
         f"{len(lines)} series are too many to plot; choose at most {MOST}, as in "
         ".fabric/results,system=yours,check=OsuLatency,layout=2x1"

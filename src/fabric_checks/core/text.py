@@ -46,7 +46,16 @@ def count_text(count: int, noun: str, plural: str = "") -> str:
     >>> count_text(1, "host"), count_text(3, "host"), count_text(2, "entry", "entries")
     ('1 host', '3 hosts', '2 entries')
     """
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+    return f"{count} {plural_text(count, noun, plural)}"
+
+
+def plural_text(count: int, noun: str, plural: str = "") -> str:
+    """Return a noun alone, in the number that a count asks for.
+
+    >>> plural_text(1, "node"), plural_text(0, "node")
+    ('node', 'nodes')
+    """
+    return noun if count == 1 else plural or f"{noun}s"
 
 
 def names_text(names: Sequence[str], most: int = 3, separator: str = ", ") -> str:

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from fabric_checks.core.finding import Finding
-from fabric_checks.core.text import first_of, names_text, sentence
+from fabric_checks.core.text import first_of, names_text, plural_text, sentence
 from fabric_checks.core.verdict import Verdict, verdict
 
 #: A finding has grown if its size has risen by more than this: a share of what there should be, or of the size before
@@ -49,7 +49,7 @@ class Entry:
         if len(self.hosts) == 2:
             return f"the path between {self.hosts[0]} and {self.hosts[1]}"
         if self.hosts:
-            return f"node{'' if len(self.hosts) == 1 else 's'} {names_text(self.hosts)}"
+            return f"{plural_text(len(self.hosts), 'node')} {names_text(self.hosts)}"
         return self.findings[0].part or names_text(sorted(self.cases), 1)
 
     @property

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from fabric_checks.core.errors import cut, quoted
-from fabric_checks.core.text import names_text, one_line
+from fabric_checks.core.text import names_text, one_line, plural_text
 
 #: The node that begins a line of Open MPI, UCX or MVAPICH; the pattern of what it printed follows.
 _HERE = r"(?:\[(?P<node>[A-Za-z][\w.-]{0,253}):(?:mpi_rank_)?\d+[^\]\n]{0,40}\][^\n]{0,200}?)?"
@@ -265,7 +265,7 @@ def known(text: str) -> str | None:
     ]
     nodes = list(dict.fromkeys(each["node"] for each in groups if "node" in each))
     cause = re.sub(r"\{(\w+)\}", lambda name: groups[0].get(name[1], "(not named)"), cause)
-    where = f" (node{'s' if len(nodes) > 1 else ''} {names_text(nodes)})" if nodes else ""
+    where = f" ({plural_text(len(nodes), 'node')} {names_text(nodes)})" if nodes else ""
     line = text[begin:].partition("\n")[0].strip()
     return f"{cause}{where}; {remedy}; it printed {quoted(line, 120)}"
 

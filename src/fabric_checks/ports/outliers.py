@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.text import names_text
+from fabric_checks.core.text import names_text, plural_text
 
 Value = TypeVar("Value")
 #: The largest number of names in a message.
@@ -65,4 +65,4 @@ def unlike(hosts: Mapping[str, Mapping[int, Value]]) -> Iterator[tuple[str, dict
 
 def nodes_text(names: Sequence[str]) -> str:
     """Return the subject of a sentence: ``node n1``, ``nodes n1, n2``."""
-    return f"node{'s' if len(names) > 1 else ''} {names_text(names, MOST_SHOWN)}"
+    return f"{plural_text(len(names), 'node')} {names_text(names, MOST_SHOWN)}"

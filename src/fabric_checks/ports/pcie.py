@@ -14,7 +14,7 @@ from operator import eq
 from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.core.text import count_text, names_text
+from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 from fabric_checks.ports.changes import NodeChange
 from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike, usual
@@ -182,7 +182,7 @@ def _elsewhere(near: Nearest) -> list[Finding]:
 
 
 def _gpus_text(numbers: Sequence[int]) -> str:
-    return f"GPU{'s' if len(numbers) > 1 else ''} {names_text([str(number) for number in numbers], MOST_SHOWN)}"
+    return f"{plural_text(len(numbers), 'GPU')} {names_text([str(number) for number in numbers], MOST_SHOWN)}"
 
 
 def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[Finding]:

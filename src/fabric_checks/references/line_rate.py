@@ -21,7 +21,7 @@ from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
-from fabric_checks.core.text import value_text
+from fabric_checks.core.text import count_text, value_text
 from fabric_checks.records.record import limit
 from fabric_checks.references.items import Rule
 
@@ -66,7 +66,7 @@ def references(
                 "extras['link_MBps']; add it to the system's file"
             )
         value = float(f"{match.share_of_line_rate * nics * link_MBps:.6g}")
-        source = f"derived: {match.share_of_line_rate:g} x {nics} NIC{'' if nics == 1 else 's'} x {link_MBps:g} MB/s"
+        source = f"derived: {match.share_of_line_rate:g} x {count_text(nics, 'NIC')} x {link_MBps:g} MB/s"
         found[metric.name] = FromLineRate((value, match.lower, match.upper, UNIT), source)
     return found
 

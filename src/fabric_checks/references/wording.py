@@ -38,7 +38,7 @@ def _nodes(nodes: Sequence[str]) -> str:
         return ""
     many = len(nodes) > _MOST_NODES
     names = f"{nodes[0]} .. {nodes[-1]}" if many else " ".join(nodes)
-    return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} {names}"
+    return f"{count_text(len(nodes), 'node')} {names}"
 
 
 def _latest(name: str, found: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from fabric_checks import __version__
 from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
-from fabric_checks.core.text import clean, printable
+from fabric_checks.core.text import clean, plural_text, printable
 from fabric_checks.records import reading, runs
 from fabric_checks.records.sources import Source
 from fabric_checks.report import nodes
@@ -111,7 +111,7 @@ def _title(results: Results) -> str:
     names = list(dict.fromkeys(name.partition(", ")[0] for name in results.machines))
     if len(names) > 3:
         return f"Interconnects of {len(names)} machines"
-    return f"Interconnect{'s' if len(names) > 1 else ''} of {' and '.join(names)}"
+    return f"{plural_text(len(names), 'Interconnect')} of {' and '.join(names)}"
 
 
 def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
