@@ -167,29 +167,31 @@ def news(entries: Sequence[Night | Acknowledgement], night: Night) -> News:
 
     :param entries: the journal; the night itself and the nights that were judged after it do not count.
     """
-    opened: list[Open] = []
+    now, closed = _now(entries, night)
+    day = (started(night.session) or datetime.now(timezone.utc)).date()
+    known = [each for each in now if each.known and day <= each.known.until]
+    rest = [each for each in now if each not in known]
+    seen = [each for each in rest if each.last == night.session]
+    new = [each for each in seen if each.since == night.session or each.beyond]
+    still = [each for each in seen if each not in new]
+    unseen = [each for each in rest if each not in seen]
+    return News(*map(tuple, (new, still, closed, unseen, known)))
+
+
+def _now(entries: Sequence[Night | Acknowledgement], night: Night) -> tuple[list[Open], list[Open]]:
+    """Return what is open after a night, and what it closes."""
     own = [n for n, each in enumerate(entries) if isinstance(each, Night) and each.session == night.session]
     before = entries[: own[0]] if own else entries
     # Acknowledgements that were given while the night ran, or since it was judged first, count.
     since = [entry for entry in entries[len(before) :] if isinstance(entry, Acknowledgement)]
+    opened: list[Open] = []
     for entry in (*before, *since):
         opened = _after(opened, entry)
     now, closed = _fold(opened, night)
     first = [each for each in now if each.since == night.session]
-    again = [each for each in now if each.since != night.session]
     for entry in since:
         first = _after(first, entry)
-    now = [*first, *again]
-    day = (started(night.session) or datetime.now(timezone.utc)).date()
-    known = tuple(each for each in now if each.known and day <= each.known.until)
-    rest = [each for each in now if each not in known]
-    return News(
-        new=tuple(each for each in rest if each.since == night.session or (each.beyond and each.last == night.session)),
-        still=tuple(each for each in rest if each.last == night.session != each.since and not each.beyond),
-        closed=tuple(closed),
-        unseen=tuple(each for each in rest if each.last != night.session),
-        acknowledged=known,
-    )
+    return [*first, *(each for each in now if each.since != night.session)], closed
 
 
 def _after(opened: Sequence[Open], entry: Night | Acknowledgement) -> list[Open]:
@@ -202,15 +204,17 @@ def _after(opened: Sequence[Open], entry: Night | Acknowledgement) -> list[Open]
 def _fold(opened: Iterable[Open], night: Night) -> tuple[list[Open], list[Open]]:
     """Return what is open after a night, and what is over."""
     left = list(opened)
-    after = []
+    after: list[Open] = []
+    closed: list[Open] = []
     for finding in night.findings:
         # Two of before may turn out to be one.
         same = [each for each in left if each.finding.keys & finding.keys]
         left = [each for each in left if each not in same]
         after.append(_seen_again(same, finding, night.session) if same else _first_seen(finding, night.session))
-    why = [sight.why_open(each.finding, night.measured, night.limits) for each in left]
-    unseen = [replace(each, why_open=reason) for each, reason in zip(left, why, strict=True) if reason]
-    return [*after, *unseen], [each for each, reason in zip(left, why, strict=True) if not reason]
+    for each in left:
+        why = sight.why_open(each.finding, night.measured, night.limits)
+        (after if why else closed).append(replace(each, why_open=why))
+    return after, closed
 
 
 def _first_seen(finding: Entry, session: str) -> Open:

@@ -82,38 +82,68 @@ def collect(frame: pl.DataFrame, faults: Sequence[str] = ()) -> Results:
     latest = frame.group_by(("machine", "test", "environ"), maintain_order=True).agg(
         pl.col(name).last() for name in of_case
     )
-    sessions: dict[str, dict[str, None]] = {machine: {} for machine in machines}
-    for machine, session in frame.select("machine", "session").unique(maintain_order=True).iter_rows():
-        if session:
-            sessions[machine][clean(session)] = None
-    failures: list[Failure] = []
-    cases = dict.fromkeys(machines, (0, 0))
-    findings: dict[str, dict[tuple[str, Severity, str], None]] = {}
-    for row in latest.iter_rows(named=True):
-        machine, case, result = row["machine"], case_text(row), row["case_result"]
-        is_bad = not is_success(result) and result != "skip"
-        ran, failed = cases[machine]
-        cases[machine] = (ran + 1, failed + is_bad)
-        if is_bad or result == "xfail":
-            why = clean(row["fail_reason"] or "the record gives no reason")
-            failures.append(Failure(machine, case, why, row["time"], result == "xfail"))
-        for finding in parsed(json.loads(row["findings"] or "[]")):
-            findings.setdefault(machine, {})[case, finding.severity, clean(finding.text)] = None
-    not_offered: dict[str, dict[str, str]] = {}
-    for machine, text in frame.select("machine", "not_offered").unique(maintain_order=True).iter_rows():
-        suites = json.loads(text or "{}")
-        not_offered.setdefault(machine, {}).update({clean(name): clean(why) for name, why in suites.items()})
+    cases = latest.to_dicts()
     return Results(
         machines,
         values,
-        tuple(failures),
-        cases,
-        {machine: tuple(names) for machine, names in sessions.items()},
-        not_offered,
-        {machine: tuple(listed) for machine, listed in findings.items()},
+        tuple(filter(None, map(_failure, cases))),
+        _counts(machines, cases),
+        _sessions(machines, frame),
+        _not_offered(frame),
+        _findings(cases),
         tuple(map(clean, faults)),
         frame.height,
     )
+
+
+def _is_bad(case: Mapping[str, Any]) -> bool:
+    return not is_success(case["case_result"]) and case["case_result"] != "skip"
+
+
+def _failure(case: Mapping[str, Any]) -> Failure | None:
+    """Return the failure of a case, also an expected one; None if it did not fail."""
+    is_expected = case["case_result"] == "xfail"
+    if not (_is_bad(case) or is_expected):
+        return None
+    why = clean(case["fail_reason"] or "the record gives no reason")
+    return Failure(case["machine"], case_text(case), why, case["time"], is_expected)
+
+
+def _counts(machines: Sequence[str], cases: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """Return how many cases each machine has, and how many of these failed."""
+    found = dict.fromkeys(machines, (0, 0))
+    for case in cases:
+        ran, failed = found[case["machine"]]
+        found[case["machine"]] = (ran + 1, failed + _is_bad(case))
+    return found
+
+
+def _findings(cases: Iterable[Mapping[str, Any]]) -> dict[str, tuple[tuple[str, Severity, str], ...]]:
+    """Return the findings of cases by machine, each once."""
+    found: dict[str, dict[tuple[str, Severity, str], None]] = {}
+    for case in cases:
+        for finding in parsed(json.loads(case["findings"] or "[]")):
+            key = (case_text(case), finding.severity, clean(finding.text))
+            found.setdefault(case["machine"], {})[key] = None
+    return {machine: tuple(listed) for machine, listed in found.items()}
+
+
+def _sessions(machines: Sequence[str], frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return the sessions of each machine."""
+    found: dict[str, dict[str, None]] = {machine: {} for machine in machines}
+    for machine, session in frame.select("machine", "session").unique(maintain_order=True).iter_rows():
+        if session:
+            found[machine][clean(session)] = None
+    return {machine: tuple(names) for machine, names in found.items()}
+
+
+def _not_offered(frame: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """Return by machine the suites that its environment does not have, and why."""
+    found: dict[str, dict[str, str]] = {}
+    for machine, text in frame.select("machine", "not_offered").unique(maintain_order=True).iter_rows():
+        suites = json.loads(text or "{}")
+        found.setdefault(machine, {}).update({clean(name): clean(why) for name, why in suites.items()})
+    return found
 
 
 def _intervals(lists: Sequence[Sequence[float]]) -> list[tuple[float | None, float | None]]:

@@ -68,17 +68,22 @@ def problems(session: Session) -> list[Problem]:
 
 def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
-    records = session.records
-    ran = [case for case in session.cases if not case.fixture and case.result not in ("skip", "abort", "fail_deps")]
-    was_killed = session.report is None and bool(records) and not session.archived
-    has_faults = any(finding.is_fault for record in records for finding in findings_of(record))
+    was_killed = session.report is None and bool(session.records) and not session.archived
     return verdict(
-        failed=not (ran or was_killed) or not any(record["metric"] for record in records),
+        failed=not (was_killed or _has_run(session)) or not any(record["metric"] for record in session.records),
         incomplete=was_killed or any(case.result == "abort" for case in session.cases),
-        findings=has_faults or runs.failed(session) or _misses(session) or runs.other_faults(session),
-        blind=sight.blind(by_case(records))[0],
-        busy=load_text(records)[1],
+        findings=_has_faults(session) or runs.failed(session) or _misses(session) or runs.other_faults(session),
+        blind=sight.blind(by_case(session.records))[0],
+        busy=load_text(session.records)[1],
     )
+
+
+def _has_run(session: Session) -> bool:
+    return any(not case.fixture and case.result not in ("skip", "abort", "fail_deps") for case in session.cases)
+
+
+def _has_faults(session: Session) -> bool:
+    return any(finding.is_fault for record in session.records for finding in findings_of(record))
 
 
 def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
@@ -180,6 +185,20 @@ def _first(kind: str, lines: Sequence[str], most: int = 2) -> list[Problem]:
 
 def not_run(session: Session) -> list[str]:
     """Return the suites and cases that were not run, a line for each reason."""
+    cases = [case for case in session.cases if not case.fixture]
+    counts = Counter(case.result for case in cases)
+    reasons = Counter(case.reason for case in cases if case.result == "skip")
+    lines = _not_offered(session)
+    for reason, count in reasons.items():
+        lines.append(f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}")
+    if counts["abort"]:
+        them = "it" if counts["abort"] == 1 else "them"
+        lines.append(f"{count_text(counts['abort'], 'case')}, because the run ended before {them}")
+    return lines
+
+
+def _not_offered(session: Session) -> list[str]:
+    """Return the suites that environments lack, a line for each reason and its environments."""
     environs: dict[tuple[str, str], dict[str, None]] = {}
     for record in session.records:
         for suite, why in (record["not_offered"] or {}).items():
@@ -187,15 +206,7 @@ def not_run(session: Session) -> list[str]:
     suites: dict[tuple[str, str], list[str]] = {}
     for (suite, why), names in environs.items():
         suites.setdefault((", ".join(names), why), []).append(suite)
-    lines = [f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()]
-    counts = Counter(case.result for case in session.cases if not case.fixture)
-    reasons = Counter(case.reason for case in session.cases if not case.fixture and case.result == "skip")
-    for reason, count in reasons.items():
-        lines.append(f"{count_text(count, 'case')} skipped{f': {one_line(reason)}' if reason else ''}")
-    if counts["abort"]:
-        them = "it" if counts["abort"] == 1 else "them"
-        lines.append(f"{count_text(counts['abort'], 'case')}, because the run ended before {them}")
-    return lines
+    return [f"{', '.join(names)} ({where}): {why}" for (where, why), names in suites.items()]
 
 
 def short_name(name: str) -> str:

@@ -179,20 +179,27 @@ def cell(points: Points, point: str) -> Cell:
     curve = tuple(values) if len(values) > 2 else ()
     if point in ("ends", "both") and len(sizes) > 1:
         wanted = (8, MiB) if point == "ends" else (sizes[0], sizes[-1])
-        shown = [min(sizes, key=lambda size, near=near: abs(size - near)) for near in wanted]  # type: ignore[misc]
-        texts = [
-            f"{value_text(float(points[size]['value']))}{'' if point == 'ends' and size == near else _at(size)}"
-            for size, near in zip(shown, wanted, strict=True)
-        ]
-        return Cell(texts[0], curve, texts[1], missed, points[shown[0]])
-    size = sizes[0]
-    if point == "peak":
-        best = min if points[size]["better"] == "smaller" else max
-        size = best(sizes, key=lambda each: float(points[each]["value"]))
-    elif point == "last":
-        size = sizes[-1]
+        first, last = (_nearest(sizes, near) for near in wanted)
+        before, after = (_end(points, size, is_told=point == "both" or size not in wanted) for size in (first, last))
+        return Cell(before, curve, after, missed, points[first])
+    size = {"last": sizes[-1], "peak": _best(points)}.get(point, sizes[0])
     after = _at(size) if point == "last" and len(sizes) > 1 else ""
     return Cell(value_text(float(points[size]["value"])), curve, after, missed, points[size])
+
+
+def _nearest(sizes: Iterable[int], near: int) -> int:
+    return min(sizes, key=lambda size: abs(size - near))
+
+
+def _end(points: Points, size: int, *, is_told: bool) -> str:
+    """Return a value of a curve; :param is_told: whether its size is."""
+    return f"{value_text(float(points[size]['value']))}{_at(size) if is_told else ''}"
+
+
+def _best(points: Points) -> int:
+    """Return the size with the best value."""
+    best = min if next(iter(points.values()))["better"] == "smaller" else max
+    return best(sorted(points), key=lambda size: float(points[size]["value"]))
 
 
 def _at(size_B: int) -> str:

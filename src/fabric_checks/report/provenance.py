@@ -83,30 +83,34 @@ class Provenance:
 
 
 def _value_facts(value: Value) -> Facts:
-    record = value.record
-    unit = f" {value.unit}" if value.unit != "1" else ""
-    values = [value_of_run for _, _, value_of_run in value.runs]
-    runs = count_text(len(values), "run") + (", median" if len(values) > 1 else "")
-    spread = ""
-    if value.low is not None and value.high is not None:
-        spread = f"{value_text(value.low)} to {value_text(value.high)}{unit}"
-    elif len(values) > 1:
-        spread = f"too few runs; {value_text(min(values))} to {value_text(max(values))}{unit} seen"
+    count = len(value.runs)
     reference = bounds_text(value)
     if not reference and not value.derived:
-        reference = f"none: {record['no_reference']}" if record["no_reference"] else "none"
+        why = value.record["no_reference"]
+        reference = f"none: {why}" if why else "none"
     facts = (
-        ("runs", runs),
+        ("runs", count_text(count, "run") + (", median" if count > 1 else "")),
         ("date (UTC)", _dates(time for time, _, _ in value.runs)),
         ("session", _sessions(session for _, session, _ in value.runs)),
-        ("95 % interval", spread),
+        ("95 % interval", _spread(value)),
         ("computed", value.derived),
         ("kind", f"{value.evidence}, not measured on a machine" if value.evidence else ""),
         ("reference", reference),
         ("verdict", value.verdict),
-        ("source", record["reference_source"] or ""),
+        ("source", value.record["reference_source"] or ""),
     )
     return tuple((label, clean(text)) for label, text in facts if text)
+
+
+def _spread(value: Value) -> str:
+    """Return the interval of a value, or the range of its runs where these are too few; empty for one run."""
+    unit = f" {value.unit}" if value.unit != "1" else ""
+    if value.low is not None and value.high is not None:
+        return f"{value_text(value.low)} to {value_text(value.high)}{unit}"
+    values = [of_run for _, _, of_run in value.runs]
+    if len(values) < 2:
+        return ""
+    return f"too few runs; {value_text(min(values))} to {value_text(max(values))}{unit} seen"
 
 
 def _dates(times: Iterable[datetime | None]) -> str:
@@ -124,21 +128,20 @@ def _sessions(names: Iterable[str]) -> str:
 
 
 def _case_facts(value: Value) -> Facts:
-    record = value.record
+    record = {name: text or "" for name, text in value.record.items()}
+    program = (record["program"] or "not known", record["program_version"])
+    image = (record[name] for name in ("container", "image", "image_digest"))
     facts = (
         ("machine", value.machine),
-        ("test", case_text(record)),
-        (
-            "program",
-            f"{record['program'] or 'not known'} {record['program_version'] or ''}, {record['stack'] or 'unknown'}",
-        ),
-        ("MPI", record["mpi"] or ""),
-        ("compiler", record["compiler"] or ""),
+        ("test", case_text(value.record)),
+        ("program", f"{' '.join(program)}, {record['stack'] or 'unknown'}"),
+        ("MPI", record["mpi"]),
+        ("compiler", record["compiler"]),
         ("environment", record["environ"]),
-        ("Spack", record["spec_hash"] or ""),
-        ("image", " ".join(record[name] or "" for name in ("container", "image", "image_digest")).strip()),
+        ("Spack", record["spec_hash"]),
+        ("image", " ".join(image).strip()),
         ("layout", f"{value.layout}, {record['tasks']} processes, binding {record['binding'] or 'not known'}"),
         ("nodes", names_text(record["nodelist"] or [], _MOST_NODES)),
-        ("collection", f"{record['collection'] or ''}, ReFrame {record['reframe'] or ''}"),
+        ("collection", f"{record['collection']}, ReFrame {record['reframe']}"),
     )
     return tuple((label, clean(text)) for label, text in facts if text)

@@ -28,7 +28,7 @@ def limits(by_case: Mapping[str, Sequence[Record]]) -> Mapping[str, Limits]:
 
 
 def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]]:
-    """Return why a night is blind, a line for each partition, and notes on single cases that are.
+    """Return why a run is blind, a line for each partition, and notes on single cases that are.
 
     A partition is blind if none of its cases of enough nodes would have named a node slower by a quarter. Cases are in
     the order of their names, so that a note is the same on the next night.
@@ -39,32 +39,33 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
     unseeing: dict[tuple[str, str], list[tuple[str, float | None]]] = {}
     for name, known in sorted(limits(by_case).items()):
         record = by_case[name][0]
-        what = "node far away" if "node_us" in known else "slow node"
-        least = known.get("node_us" if "node_us" in known else "node")
+        in_us = "node_us" in known
+        where = (record["partition"], "node far away" if in_us else "slow node")
+        least = known.get("node_us" if in_us else "node")
         if record["nodes"] < FEWEST_NODES:
             few.append(name)
-        elif least is None or ("node" in known and least > BLIND_FROM):
-            unseeing.setdefault((record["partition"], what), []).append((name, least))
+        elif least is None or (not in_us and least > BLIND_FROM):
+            unseeing.setdefault(where, []).append((name, least))
         else:
-            seeing.add((record["partition"], what))
-            dim += [name] if "node" in known and least > NOTED_FROM else []
-    lines = []
-    for (partition, what), cases in unseeing.items():
-        names = [name for name, _ in cases]
-        if (partition, what) in seeing:
-            dim += names
-            continue
-        losses = [loss for _, loss in cases if loss is not None]
-        smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
-        missed = f"no {what}{smallest} would have been named"
-        lines.append(f"values of {_cases(names)} vary too much on {partition}: {missed}; {_REMEDY}")
+            seeing.add(where)
+            dim += [name] if not in_us and least > NOTED_FROM else []
+    for where in seeing & unseeing.keys():
+        dim += [name for name, _ in unseeing.pop(where)]
     notes = []
     if few:
         remedy = "take a level with more nodes"
         notes.append(f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}")
     if dim:
         notes.append(f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}")
-    return lines, notes
+    return [_too_much(*where, cases) for where, cases in unseeing.items()], notes
+
+
+def _too_much(partition: str, what: str, cases: Sequence[tuple[str, float | None]]) -> str:
+    """Return that values vary too much on a partition; :param cases: with the losses that each would have named."""
+    losses = [loss for _, loss in cases if loss is not None]
+    smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
+    names = _cases([name for name, _ in cases])
+    return f"values of {names} vary too much on {partition}: no {what}{smallest} would have been named; {_REMEDY}"
 
 
 def topology_notes(by_case: Mapping[str, Sequence[Record]]) -> Iterable[str]:

@@ -78,9 +78,7 @@ def spend_as_free(
     until, due = time.monotonic() + 60 * wait_minutes, list(found.nodes)
     now: Machine | None = found
     while True:
-        free = [node for node in now.nodes if node not in now.busy] if now else []
-        group = [node for node in due if node in free]
-        group += [node for node in verdicts.of(Word.GOOD) if node in free][:PARTNERS] if group else []
+        group = _free_group(due, verdicts, now)
         if len(group) > 1:
             part, spent = spend(group, run, budget, step_minutes, spent)
             verdicts.add(part)
@@ -90,7 +88,20 @@ def spend_as_free(
         time.sleep(min(LOOK_S, max(0.0, until - time.monotonic())))
         now = look()
     for node in due:
-        gone = now.away.get(node) if now else None
-        why = gone or verdicts.reasons.get(node, "other jobs have it; --wait MINUTES goes on when it is free")
-        verdicts.note(node, Word.FAULTY if now and node in now.lost else Word.NOT_SEEN, why)
+        _note_unseen(node, verdicts, now)
     return verdicts, spent
+
+
+def _free_group(due: Sequence[str], verdicts: Verdicts, now: Machine | None) -> tuple[str, ...]:
+    """Return the nodes that are due and free, and some good ones that are free with them."""
+    free = {node for node in now.nodes if node not in now.busy} if now else set()
+    group = [node for node in due if node in free]
+    partners = [node for node in verdicts.of(Word.GOOD) if node in free][:PARTNERS] if group else []
+    return (*group, *partners)
+
+
+def _note_unseen(node: str, verdicts: Verdicts, now: Machine | None) -> None:
+    """Note why a node was not seen: it is away or lost, or other jobs have it."""
+    gone = now.away.get(node) if now else None
+    why = gone or verdicts.reasons.get(node, "other jobs have it; --wait MINUTES goes on when it is free")
+    verdicts.note(node, Word.FAULTY if now and node in now.lost else Word.NOT_SEEN, why)

@@ -85,23 +85,28 @@ def outcome_of(session: runs.Session, last: str) -> Outcome:
     :param last: the last line that ReFrame printed.
     :raises VetError: if no case ran, or what it needs could not be built.
     """
-    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
-    if len(cases) != 1 or cases[0].result == "fail_deps":
-        broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
-        why = one_line(broken[0]) if broken else f"{count_text(len(cases), 'case')} ran instead of one: {last}"
-        raise VetError(f"{session.name}: {why}")
-    case = cases[0]
+    case = _only_case(session, last)
     passed = is_success(case.result) or case.phase == "performance"
     reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
     outcome = Outcome(passed, why=one_line(reason[0]) if reason else case.result)
     if not session.records:
         return outcome
     record = session.records[0]
-    faulty = {} if passed else {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
-    waited = not passed and not faulty and never_began(record)
-    blamed = _blamed(replace(outcome, faulty=faulty, unsure=_unsure(record), waited=waited), findings_of(record))
+    if not passed:
+        faulty = {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
+        outcome = replace(outcome, faulty=faulty, waited=not faulty and never_began(record))
+    blamed = _blamed(replace(outcome, unsure=_unsure(record)), findings_of(record))
     seen = [limits.text(known)] if (known := record.get("limits")) else []
     return replace(blamed, notes=(*blamed.notes, *seen))
+
+
+def _only_case(session: runs.Session, last: str) -> runs.Case:
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
+    if len(cases) == 1 and cases[0].result != "fail_deps":
+        return cases[0]
+    broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
+    why = one_line(broken[0]) if broken else f"{count_text(len(cases), 'case')} ran instead of one: {last}"
+    raise VetError(f"{session.name}: {why}")
 
 
 #: A job has to be able to name a node that has lost so much of its rate.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fabric_checks.core import families
 from fabric_checks.core.families import tag
@@ -23,27 +23,26 @@ _COMPARISON = "one process a node against more: `ci/run --tag ppn-ratio`"
 
 def section(results: Results) -> Section:
     """Return the families, layouts and suites that a machine lacks; those that no machine has are listed once."""
-    lacking: dict[str, list[str]] = {}
-    for line, is_of in _LAYOUTS.items():
-        having = {value.machine for value in results.values if is_of(value)}
-        lacking[line] = [machine for machine in results.machines if machine not in having]
-    having = {value.machine for value in results.values if value.record["compared"]}
-    several = {value.machine for value in results.values if (value.record["nodes"] or 0) > 1}
-    lacking[_COMPARISON] = [machine for machine in results.machines if machine in several - having]
+    wanted = dict(_LAYOUTS)
     for family in families.KNOWN:
-        having = {value.machine for value in results.values if value.family == family}
         line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"
-        lacking[line] = [machine for machine in results.machines if machine not in having]
+        wanted[line] = lambda value, family=family: value.family == family  # type: ignore[misc]
+    lacking = {line: _lacking(results, results.machines, is_of) for line, is_of in wanted.items()}
+    several = {value.machine for value in results.values if (value.record["nodes"] or 0) > 1}
+    lacking[_COMPARISON] = _lacking(results, sorted(several), lambda value: bool(value.record["compared"]))
     for machine in results.machines:
         for suite, why in results.not_offered.get(machine, {}).items():
             lacking.setdefault(f"{suite}: {why}", []).append(machine)
-    everywhere = len(results.machines)
+    everywhere = list(results.machines)
     listed = grouped(
-        ("" if len(machines) == everywhere else ", ".join(machines), line)
-        for line, machines in lacking.items()
-        if machines
+        ("" if machines == everywhere else ", ".join(machines), line) for line, machines in lacking.items() if machines
     )
     title = "What was not measured, and how to measure it"
-    return Section(
-        "not-measured", "Not measured", (Lines("not-measured-list", title, tuple(sorted(listed)), "Nothing."),)
-    )
+    lines = Lines("not-measured-list", title, tuple(sorted(listed)), "Nothing.")
+    return Section("not-measured", "Not measured", (lines,))
+
+
+def _lacking(results: Results, machines: Iterable[str], is_of: Callable[[Value], bool]) -> list[str]:
+    """Return those of some machines that have no value of a kind."""
+    having = {value.machine for value in results.values if is_of(value)}
+    return [machine for machine in machines if machine not in having]

@@ -102,25 +102,24 @@ def _title(session: Session, info: RunInfo) -> str:
     """Return how many cases ran, and how they ended."""
     cases = [case for case in session.cases if not case.fixture]
     counts = Counter(case.result for case in cases)
-    passed = sum(is_success(case.result) for case in cases)
     ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
-    failed = ran - passed + counts["fail_deps"]
+    passed = sum(is_success(case.result) for case in cases)
     took = f" in {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
     if session.report is None and session.records and not session.archived:
         ended = len({case_text(record) for record in session.records})
-        title = f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
-    elif not cases:
-        title = "no case ran"
-    elif counts["abort"]:
-        title = f"{ran} of {count_text(len(cases), 'case')} ran{took}, {passed} passed"
-    elif failed:
-        title = f"{failed} of {count_text(len(cases), 'case')} failed{took}"
-    elif len(cases) == 1:
-        title = f"1 case passed{took}" if ran else f"1 case was skipped{took}"
-    else:
-        title = f"all {count_text(ran, 'case')} passed{took}"
-    faults = len(runs.other_faults(session)) if cases and ran == passed else 0
-    return f"{title}, with {count_text(faults, 'error')}" if faults else title
+        return f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
+    if not cases:
+        return "no case ran"
+    of_all = count_text(len(cases), "case")
+    if counts["abort"]:
+        return f"{ran} of {of_all} ran{took}, {passed} passed"
+    if failed := ran - passed + counts["fail_deps"]:
+        return f"{failed} of {of_all} failed{took}"
+    faults = len(runs.other_faults(session))
+    errors = f", with {count_text(faults, 'error')}" if faults else ""
+    if not ran:
+        return f"{of_all} skipped{took}{errors}"
+    return f"{'all ' if ran > 1 else ''}{count_text(ran, 'case')} passed{took}{errors}"
 
 
 def _where(of: Sequence[Record], machines: Sequence[str]) -> str:
@@ -138,14 +137,16 @@ def _references(measured: Sequence[Record]) -> str:
     """Return how many values there are, of which programs, and how many met their references."""
     programs = Counter(program_text(record) for record in {case_text(r): r for r in measured}.values())
     cases = ", ".join(f"{name} {count}" for name, count in programs.most_common(6))
+    return f"{count_text(len(measured), 'value')} (cases: {cases}); {_met(measured)}"
+
+
+def _met(measured: Sequence[Record]) -> str:
     held = [record for record in measured if record["reference"] is not None and not record["no_reference"]]
-    missed = sum(not is_success(record["result"]) for record in held)
     if held:
-        references = f"{len(held)} held to references, {missed or 'none'} missed"
-    else:
-        reasons = list(dict.fromkeys(str(record["no_reference"]) for record in measured if record["no_reference"]))
-        references = "no references" + (f" ({reasons[0]})" if len(reasons) == 1 else "")
-    return f"{count_text(len(measured), 'value')} (cases: {cases}); {references}"
+        missed = sum(not is_success(record["result"]) for record in held)
+        return f"{len(held)} held to references, {missed or 'none'} missed"
+    reasons = {str(record["no_reference"]) for record in measured if record["no_reference"]}
+    return "no references" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")
 
 
 # The table
@@ -246,23 +247,31 @@ def _by_machine(
     values: Values, rows: Sequence[Row], names: Sequence[str], room: int, width: int
 ) -> tuple[Table | None, int]:
     """Return the table that has a row for each machine."""
-    within = [row for row in rows if row.short and row.section == WITHIN]
-    columns = [(row.short, row) for row in rows if row.short and row.section != WITHIN]
-    # The first value of all has a column for within a node, too.
-    if within and columns and within[0].title == columns[0][1].title:
-        columns.insert(0, (f"{within[0].short} within", within[0]))
-    shown = columns[: max(1, (width - 22) // 16)]
+    shown = _columns(rows, max(1, (width - 22) // 16))
     out = _empty()
     out.add_column("", width=22, no_wrap=True, overflow="ellipsis")
     for heading, row in shown:
         out.add_column(plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True)
     fits = max(1, room - 5)
     for machine, name in list(zip(values.machines, _cut(names, 22), strict=True))[:fits]:
-        cells = (row.cells.get(machine) for _, row in shown)
-        out.add_row(plain(name), *(plain(f"{c.before}{'!' if c.missed else ''}" if c else "-") for c in cells))
+        out.add_row(plain(name), *(_short_cell(row.cells.get(machine)) for _, row in shown))
     if len(names) > fits:
         out.add_row(plain(f"and {len(names) - fits} more"))
     return out, 4 + out.row_count
+
+
+def _columns(rows: Sequence[Row], most: int) -> list[tuple[str, Row]]:
+    """Return the rows that are columns of a table of machines, at most so many, each with its heading."""
+    within = [row for row in rows if row.short and row.section == WITHIN]
+    columns = [(row.short, row) for row in rows if row.short and row.section != WITHIN]
+    # The first value of all has a column for within a node, too.
+    if within and columns and within[0].title == columns[0][1].title:
+        columns.insert(0, (f"{within[0].short} within", within[0]))
+    return columns[:most]
+
+
+def _short_cell(cell: Cell | None) -> Text:
+    return plain(f"{cell.before}{'!' if cell.missed else ''}" if cell else "-")
 
 
 # Findings
@@ -279,29 +288,33 @@ def _findings(found: Sequence[Problem], room: int, width: int, session: Session,
     if not found and not messages:
         measured = any(record["metric"] for record in session.records)
         return [plain("Nothing to look at." if measured else "Nothing was measured.")]
-    lines = [Text("What to look at", style="bold")]
-    left = room - 1 - len(messages[:8])
-    blocks = [_finding(finding, width) for finding in found]
-    failures = sum(len(block) for f, block in zip(found, blocks, strict=True) if f.failed)
-    if failures > left:  # a line for each of them rather than a few in full
-        blocks = [
-            _wrapped(f"- {f.text}: {'; '.join(f.details)}", width, 4, 1) if f.failed else block
-            for f, block in zip(found, blocks, strict=True)
-        ]
-    kept = sum(len(block) for f, block in zip(found, blocks, strict=True) if f.failed)
-    more = 0
-    for finding, block in zip(found, blocks, strict=True):
-        kept -= len(block) * finding.failed
-        if len(block) + (0 if finding.failed else kept) + 1 > left:
-            more += 1
-            continue
-        lines += map(plain, block)
-        left -= len(block)
-    if more:
-        lines.append(plain(f"  and {count_text(more, 'more finding')}: fabric-checks show has all"))
+    shown, left_out = _fitting(found, room - 1 - len(messages[:8]), width)
+    lines = [Text("What to look at", style="bold"), *map(plain, shown)]
+    if left_out:
+        lines.append(plain(f"  and {count_text(left_out, 'more finding')}: fabric-checks show has all"))
     if messages:
         lines += [plain("  messages of ReFrame:"), *map(plain, messages[:7])]
     return lines
+
+
+def _fitting(found: Sequence[Problem], room: int, width: int) -> tuple[list[str], int]:
+    """Return the lines of the problems that fit, failed cases in any case, and how many do not fit."""
+    blocks = [_finding(problem, width) for problem in found]
+    kept = sum(len(block) for each, block in zip(found, blocks, strict=True) if each.failed)
+    if kept > room:  # a line for each of them rather than a few in full
+        short = [_wrapped(f"- {each.text}: {'; '.join(each.details)}", width, 4, 1) for each in found]
+        blocks = [short[at] if each.failed else blocks[at] for at, each in enumerate(found)]
+        kept = sum(each.failed for each in found)
+    lines: list[str] = []
+    left_out = 0
+    for each, block in zip(found, blocks, strict=True):
+        kept -= len(block) * each.failed
+        needed = len(block) + (0 if each.failed else kept) + 1
+        if len(lines) + needed > room:
+            left_out += 1
+        else:
+            lines += block
+    return lines, left_out
 
 
 def _wrapped(text: str, width: int, indent: int, most: int | None = None) -> list[str]:

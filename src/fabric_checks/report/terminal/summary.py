@@ -90,28 +90,33 @@ def render(session: Session) -> list[Table | Text]:
     if measured:
         parts.append(table(measured, notes))
     parts += map(plain, notes.lines())
-    for title, lines in (("Findings", _findings(session.records)), ("Not run", not_run(session))):
+    lists = {"Findings": _findings(session.records), "Not run": not_run(session), "Failed": _failed(session)}
+    for title, lines in lists.items():
         if lines:
             parts += [plain(), plain(f"{title}:"), *(plain(f"  {line}") for line in lines)]
-    failed = runs.failed(session)
-    if failed:
-        parts += [plain(), plain("Failed:")]
-        for case in failed:
-            why = f"in {case.phase}: {case.reason}"
-            if case.result == "fail_deps":
-                why = "was not run: something it depends on failed; see there"
-            parts += [plain(f"  {case.name}"), *(plain(f"    {line}") for line in why.split("\n"))]
+    return [*parts, plain(), *map(plain, _counts(session))]
+
+
+def _failed(session: Session) -> list[str]:
+    """Return the cases that failed, each with why below it."""
+    lines = []
+    for case in runs.failed(session):
+        why = f"in {case.phase}: {case.reason}"
+        if case.result == "fail_deps":
+            why = "was not run: something it depends on failed; see there"
+        lines += [case.name, *(f"  {line}" for line in why.split("\n"))]
+    return lines
+
+
+def _counts(session: Session) -> list[str]:
+    """Return how many cases ran, and what is wrong besides failed cases."""
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     passed = sum(is_success(case.result) for case in cases)
-    parts += [
-        plain(),
-        plain(f"{count_text(len(cases), 'case')} ran, {passed} passed; {count_text(len(session.records), 'record')}."),
+    failed = runs.failed(session)
+    again = [case.name for case in session.cases if case.failed_before and case not in failed]
+    return [
+        f"{count_text(len(cases), 'case')} ran, {passed} passed; {count_text(len(session.records), 'record')}.",
+        *(f"warning: passed only when rerun: {name}" for name in again),
+        *(f"warning: {line}" for line in session.unreadable),
+        *(f"error: {fault}" for fault in runs.other_faults(session)),
     ]
-    parts += [
-        plain(f"warning: passed only when rerun: {case.name}")
-        for case in session.cases
-        if case.failed_before and case not in failed
-    ]
-    parts += [plain(f"warning: {line}") for line in session.unreadable]
-    parts += [plain(f"error: {fault}") for fault in runs.other_faults(session)]
-    return parts
