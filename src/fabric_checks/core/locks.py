@@ -3,7 +3,8 @@
 
 Every process that can open a file can hold its lock for ever, so a lock is a file of mode 600 of its own, never a
 folder of the system or a file that other users read. The kernel releases it when the last process that has it open
-ends. Needs the standard library only: ``ci/setup.py`` locks before anything is installed.
+ends; children inherit it, and it holds the name of who took it. Needs the standard library only: ``ci/setup.py`` locks
+before anything is installed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
-import re
 import shlex
 import socket
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -51,14 +52,15 @@ def exclusive(path: Path, wait_s: float, on_wait: Callable[[str], object] = lamb
     """
     descriptor = _taken(path, wait_s, on_wait)
     try:
-        _note(descriptor)
+        _note(descriptor, _this_process())
         yield descriptor
     finally:
+        _note(descriptor, "")
         os.close(descriptor)
 
 
 def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
-    deadline = time.monotonic() + wait_s if wait_s else None
+    deadline = time.monotonic() + wait_s
     waited = False
     while True:
         # A link of this name could lead to a file of another user.
@@ -67,77 +69,43 @@ def _taken(path: Path, wait_s: float, on_wait: Callable[[str], object]) -> int:
             os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The file may have been deleted before its lock was taken.
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), path.stat()):
-                    return descriptor
-        except BlockingIOError:
-            if deadline is None or time.monotonic() >= deadline:
-                error = LockedError(f"{path}: locked {f'after {wait_s:.0f} s ' if wait_s else ''}by {holder(path)}")
-                os.close(descriptor)
-                raise error from None
-            if not waited:
-                on_wait(holder(path))
-                waited = True
-            time.sleep(_PAUSE_S)
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+            os.close(descriptor)
+            continue
         except OSError as error:
             os.close(descriptor)
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        os.close(descriptor)
+            if not isinstance(error, BlockingIOError | FileNotFoundError):
+                raise OSError(error.errno, error.strerror, str(path)) from None
+        if time.monotonic() >= deadline:
+            raise LockedError(f"{path}: locked {f'after {wait_s:.0f} s ' if wait_s else ''}by {holder(path)}")
+        if not waited:
+            on_wait(holder(path))
+            waited = True
+        time.sleep(_PAUSE_S)
 
 
-def _note(descriptor: int) -> None:
-    """Write the holder into the lock, for other hosts and containers, which cannot see the process."""
+def _note(descriptor: int, holder: str) -> None:
+    """Write the holder into the lock, where those who wait read it, on other hosts and in containers too."""
     # On a full disk there is no note; the work under the lock reports the full disk itself.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, _described(Path("/proc", str(os.getpid()))).encode(), 0)
+        os.pwrite(descriptor, holder.encode(), 0)
 
 
 def holder(path: Path) -> str:
-    """Return the holder of the lock of a file, as far as it can be known: a process with user, command and start."""
-    if found := holders(path):
-        return found[0] + (f" and {len(found) - 1} that it started or that share it" if len(found) > 1 else "")
+    """Return who took a lock, as it stands there: a process with user, host, time and command."""
     with suppress(OSError):
-        note = path.read_text(errors="replace")[:400]
-        if re.match(r"process \d+ of ", note) and note.isprintable():
+        note = path.read_text(errors="replace")[:400].rstrip("\n")
+        if note.startswith("process ") and note.isprintable():
             return note
-    return "a process that cannot be seen from here, of another user, container or host"
+    return "a process that has left no name"
 
 
-def holders(path: Path) -> list[str]:
-    """Return the processes of this host that hold the lock of a file, the oldest first.
-
-    One that only waits for it, or has the file open, does not hold it.
-    """
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if any(_holds(process, descriptor, path) for descriptor in (process / "fd").iterdir()):
-                found.append((_started_s(process), int(process.name), _described(process)))
-        except OSError:
-            continue  # it has ended, or belongs to another user
-    return [text for _, _, text in sorted(found)]
-
-
-def _holds(process: Path, descriptor: Path, path: Path) -> bool:
-    try:
-        return descriptor.samefile(path) and "FLOCK" in (process / "fdinfo" / descriptor.name).read_text()
-    except OSError:
-        return False
-
-
-def _described(process: Path) -> str:
-    words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-    began = datetime.fromtimestamp(_started_s(process), timezone.utc).isoformat(timespec="seconds")
-    who = f"{_user(process.stat().st_uid)} on {socket.gethostname()}"
-    return f"process {process.name} of {who} since {began}: {quoted(' '.join(words).strip(), 100)}"
-
-
-def _started_s(process: Path) -> float:
-    """Return the start of a process in seconds since the epoch; proc(5)."""
-    ticks = int((process / "stat").read_text().rpartition(")")[2].split()[19])
-    booted = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.MULTILINE)
-    return (float(booted[1]) if booted else 0.0) + ticks / os.sysconf("SC_CLK_TCK")
+def _this_process() -> str:
+    since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    who = f"{_user(os.geteuid())} on {socket.gethostname()}"
+    return f"process {os.getpid()} of {who} since {since}: {quoted(' '.join(sys.argv), 100)}"
 
 
 def _user(number: int) -> str:
@@ -174,9 +142,11 @@ def lock_in_job(path: Path) -> str:
     It goes on with a warning if the folder of the lock is another user's, who must not be able to stop it.
     """
     folder, file = shlex.quote(str(path.parent)), shlex.quote(str(path))
+    note = f'"process $$ of $(id -un) on $(uname -n) since $(date -Is): a job" > {file}'
     return (
         f"mkdir -pm 700 {folder} 2> /dev/null; if [ -L {folder} ] || {{ [ -e {folder} ] && [ ! -O {folder} ]; }}; then "
         f'echo "warning: "{folder}" is not yours: other jobs of yours may run on this host at the same time" >&2; '
         f"elif ! {{ exec 9>> {file} && flock -w {HOST_WAIT_S:.0f} 9; }}; then "
-        f'echo "error: cannot lock "{file}", or another job held it for too long: fuser -v names it" >&2; exit 1; fi'
+        f'echo "error: cannot lock "{file}", or another job held it for too long: $(cat {file})" >&2; exit 1; '
+        f"else echo {note}; fi"
     )
