@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builders for all tests: records as a perflog has them, tables of them, and cases and sessions of run reports."""
 
+import itertools
 import json
 from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.records import reading, series, sources
+from fabric_checks.records import lines, reading, series, sources
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS, NESTED
 
@@ -21,7 +22,9 @@ OSU_LATENCY = {
     "placement": ["n1:0", "n2:0"], "binding": "core",
 }  # fmt: skip
 #: What a record lacks whose case failed before it had values.
-NOTHING = dict.fromkeys(("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "result"))
+NOTHING = dict.fromkeys(
+    ("metric", "quantity", "size_B", "value", "unit", "better", "can_be_zero", "no_reference", "result")
+)
 
 
 def parameters_of(test):
@@ -34,7 +37,7 @@ def record(run=0, **changes):
     """Return a valid record of a metric, as many days after :data:`START` as ``run`` says."""
     time = START + timedelta(days=run)
     values = {
-        "format": 2, "session": f"{time:%Y%m%dT%H%M%SZ}-abcd", "time": time.isoformat(), "collection": "0.1.0+gabc",
+        "format": 3, "session": f"{time:%Y%m%dT%H%M%SZ}-abcd", "time": time.isoformat(), "collection": "0.1.0+gabc",
         "reframe": "4.10.4", "system": "s", "partition": "p", "environ": "e", "check": "A", "test": "A %layout=1x2",
         "layout": "1x2", "nodes": 1, "ppn": 2, "tasks": 2, "metric": "latency_8B", "quantity": "latency", "size_B": 8,
         "value": 1.5 + run, "unit": "us", "better": "smaller", "can_be_zero": False, "no_reference": "why",
@@ -72,11 +75,17 @@ def runs(side, values, **changes):
     return made
 
 
+def text_of(*records):
+    """Return the lines of records as a perflog has them; the values of a case follow its line."""
+    found = lines.lines_of({**each, "case": None} for each in records)
+    return "".join(json.dumps(line) + "\n" for line in found).encode()
+
+
 def write(path, records):
-    """Write a file of JSON lines; bytes are a line as they stand."""
+    """Write a perflog; bytes are lines as they stand."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [entry if isinstance(entry, bytes) else json.dumps(entry).encode() + b"\n" for entry in records]
-    path.write_bytes(b"".join(lines))
+    groups = itertools.groupby(records, key=lambda entry: isinstance(entry, bytes))
+    path.write_bytes(b"".join(b"".join(of) if as_they_stand else text_of(*of) for as_they_stand, of in groups))
     return path
 
 

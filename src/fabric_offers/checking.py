@@ -54,7 +54,7 @@ UNPROVED = {
     "that digest, that a launcher named without its folder is the MPI's own, and that nothing slowed what it is "
     "compared with": (*("rfm_build.out", "rfm_build.err", "rfm_build.sh", "container", "image", "image_digest"),),
     "when it ran, in which queue, and what else was on the fabric: times, job numbers, nodes are the vendor's word": (
-        *("time", "job_began", "job_state", "node_faults"),
+        *("case", "time", "job_began", "job_state", "node_faults"),
     ),
     "by which ReFrame it ran, what Spack built, which suites were asked for and are not there, why a run failed, and "
     "what a run that did not fail printed as errors": (

@@ -26,7 +26,7 @@ from fabric_offers.runs import OUTPUT, Run
 FACTS = (
     *("format", "system", "partition", "environ", "test", "check", "family", "parameters", "about", "link_MBps"),
     *("layout", "nodes", "ppn", "tasks", "sizes_B", "program", "program_version", "stack", "mpi", "compiler"),
-    *("nodelist", "placement", "binding", "ports", "findings", "elapsed_s", "host_cores"),
+    *("nodelist", "placement", "binding", "ports", "findings", "limits", "elapsed_s", "host_cores"),
     *("load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after"),
 )
 OF_METRIC = (
@@ -34,7 +34,7 @@ OF_METRIC = (
     *("can_be_zero", "compared", "no_reference", "evidence", "reference_source"),
 )
 #: Those of them that change from release to release, so that only the same collection can be asked for them.
-OF_RELEASE = ("about", "family", "findings", "headline")
+OF_RELEASE = ("about", "family", "findings", "limits", "headline")
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
 _SAME = 1e-9
 #: The longest that the recomputation may take for a run.

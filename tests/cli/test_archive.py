@@ -46,7 +46,7 @@ def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
     found = json.loads(done.stdout)
     assert (found["added"], found["known"], len(found["files"])) == (4, 0, 2)
     (fault,) = found["faults"]
-    assert fault.startswith(f"{bad}:2: not a JSON object") and done.stderr == f"warning: {fault}\n"
+    assert fault.startswith(f"{bad}:3: not a JSON object") and done.stderr == f"warning: {fault}\n"
     assert "\x1b" not in done.stdout + done.stderr
 
 

@@ -10,7 +10,7 @@ import pytest
 from fabric_checks.cli import references
 from fabric_checks.core.errors import FabricError
 from fabric_checks.references import cases, reference_file
-from tests import calling
+from tests import builders, calling
 from tests.conftest import GOLDEN, TESTS
 from tests.references.records import STANDING, record, write
 from tests.sessions import Run
@@ -75,11 +75,13 @@ def test_proposed_references_judge_the_next_run(folder, tmp_path):
     results = tmp_path / "results"
     status, first = _played(results, 1, LATENCY, folder)
     assert status == 0 and {each["reference"] for each in first.records} == {None}
-    with (results / "perflogs/local/node/OsuLatency.jsonl").open("a") as out:
-        for run in range(4):
-            for each in first.records:
-                changed = {"session": f"again-{run}", "value": each["value"] * (1 + run / 1000)}
-                out.write(json.dumps(dict(each) | changed) + "\n")
+    again = [
+        each | {"session": f"again-{run}", "value": each["value"] * (1 + run / 1000)}
+        for run in range(4)
+        for each in first.records
+    ]
+    with (results / "perflogs/local/node/OsuLatency.jsonl").open("ab") as out:
+        out.write(builders.text_of(*again))
 
     done = invoke("propose", results, "--system", "local")
     assert done.exit_code == 0, done.output

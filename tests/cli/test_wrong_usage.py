@@ -29,7 +29,7 @@ WRONG = [
     ("history a{99999999999999}", 2, "is not a regular expression for a metric: the repetition number is too large"),
     ("history nosuch", 1, "no record there has a metric 'nosuch'; `fabric-checks show` lists them"),
     ("history latency_8B results,systm=x", 2, "'systm=x' is not FIELD=VALUE; did you mean system=VALUE?"),
-    ("history latency_8B results,4", 2, "'4' is not FIELD=VALUE; FIELD is one of format, reframe, system"),
+    ("history latency_8B results,4", 2, "'4' is not FIELD=VALUE; FIELD is one of format, case, reframe, system"),
     ("history latency_8B results@tomorrow..", 2, "'tomorrow' is not a date; write 2026-11-01"),
     ("history latency_8B nothere", 1, "there is no file or folder 'nothere'"),
     ("show --results nothere", 1, "nothere: there is no such file or folder"),

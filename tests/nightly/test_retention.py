@@ -76,4 +76,4 @@ def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
     retention.write_report(folder, "s", tmp_path / "one.html")
     retention.write_report(folder, "s", tmp_path / "two.html", archive=tmp_path / "archive", left_out=left_out)
     one, two = (re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text()) for name in ("one.html", "two.html"))
-    assert "A.jsonl:3" in one and one == two
+    assert "A.jsonl:5" in one and one == two

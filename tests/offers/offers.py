@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
+from fabric_checks.records import lines
 from fabric_offers import bundle_file, checking, recomputation, recomputing
-from tests import loading
+from tests import builders, loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"
 
@@ -28,17 +29,18 @@ def parts():
 
 def records(files):
     """Return the records of each perflog, by its name."""
-    return {
-        name: [json.loads(line) for line in text.splitlines()]
-        for name, text in files.items()
-        if name.startswith("perflogs/")
-    }
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.jsonl")
+        for name in (name for name in files if name.startswith("perflogs/")):
+            path.write_bytes(files[name])
+            found[name] = list(lines.records_of(path, mock.Mock(side_effect=AssertionError)))
+    return found
 
 
 def with_records(files, changed):
     """Return files with other records in the perflogs."""
-    texts = {name: "".join(json.dumps(each) + "\n" for each in lines).encode() for name, lines in changed.items()}
-    return {**files, **texts}
+    return {**files, **{name: builders.text_of(*of) for name, of in changed.items()}}
 
 
 def in_process(what, commit):

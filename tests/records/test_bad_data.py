@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Results with faults: what is good is used, what is not is named."""
 
-import json
 import os
 import shutil
 import time
@@ -11,7 +10,7 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import archiving, jsonlines
-from tests.builders import failed, load, record, write
+from tests.builders import failed, load, record, text_of, write
 from tests.records.bad_lines import LINES
 
 
@@ -21,9 +20,11 @@ def test_a_bad_line_is_named_and_the_others_are_used(name, tmp_path):
     path = write(tmp_path / "a.jsonl", [record(0), bad, record(1), failed(2)])
     loaded = load(path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, None]
-    (fault,) = loaded.faults
-    assert fault.startswith(f"{path}:2: ") and cause in fault and fault.isprintable()
+    fault, *others = loaded.faults
+    # The record before has lines 1 and 2. The values of a case whose line is bad are of no case.
+    assert fault.startswith((f"{path}:3: ", f"{path}:4: ")) and cause in fault and fault.isprintable()
     assert fault.endswith("; the line is left out: fix or delete it")
+    assert [other.split(": this value is of a case")[0] for other in others] == [f"{path}:4"][: len(others)]
 
 
 def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
@@ -32,35 +33,52 @@ def test_a_load_of_one_column_still_checks_the_required_fields(tmp_path):
     assert load(path, ["value"]).faults == load(path).faults
 
 
-@pytest.mark.parametrize("end", [1, 10, 500, -20, -2])
+@pytest.mark.parametrize("end", [1, 10, 500, -200, -20, -2])
 def test_a_line_that_a_crash_left_unfinished(end, tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(0), json.dumps(record(1)).encode()[:end]])
+    text = text_of(record(1))[:end]
+    path = write(tmp_path / "a.jsonl", [record(0), text])
     loaded = load(path)
     assert loaded.frame.height == 1
-    assert f"{path}:2: half-written, as after a crash: " in loaded.faults[0]
+    assert f"{path}:{3 + text.count(10)}: half-written, as after a crash: " in loaded.faults[0]
 
 
 def test_a_last_line_without_its_end_is_whole(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(0), json.dumps(record(1)).encode()])
+    path = write(tmp_path / "a.jsonl", [record(0), text_of(record(1))[:-1]])
     assert (load(path).frame.height, load(path).faults) == (2, ())
 
 
 def test_byte_order_marks_and_line_ends_of_editors_do_no_harm(tmp_path):
     """A byte order mark, Windows' line ends, empty lines."""
-    text = b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(record(n)).encode() for n in range(3)) + b"\r\n \n"
+    text = b"\xef\xbb\xbf" + text_of(*map(record, range(3))).replace(b"\n", b"\r\n\r\n") + b" \n"
     path = write(tmp_path / "a.jsonl", [text])
     assert (load(path).frame.height, load(path).faults) == (3, ())
 
 
+def test_lines_in_any_order_are_joined(tmp_path):
+    """Of a file that somebody has sorted, values come before their cases."""
+    lines = text_of(*(record(run, metric=name) for run in range(3) for name in "ab"), failed(9)).splitlines(
+        keepends=True
+    )
+    loaded = load(write(tmp_path / "a.jsonl", sorted(lines)))
+    assert loaded.frame["value"].to_list() == [1.5, 1.5, 2.5, 2.5, 3.5, 3.5, None] and loaded.faults == ()
+
+
+def test_a_case_that_was_logged_with_values_is_not_taken_for_one_that_failed(tmp_path):
+    """Whose values are lost, as after a crash, has no record that says that it had none."""
+    head, _ = text_of(record(1)).splitlines(keepends=True)
+    loaded = load(write(tmp_path / "a.jsonl", [record(0), head]))
+    assert loaded.frame["value"].to_list() == [1.5]
+
+
 def test_records_that_were_written_twice(tmp_path):
     write(tmp_path / "a.jsonl", [record(0), record(1), record(0), record(2), record(1), record(1)])
-    write(tmp_path / "b.jsonl", [record(2), record(3), failed(3), failed(3)])
+    write(tmp_path / "b.jsonl", [record(2), record(3), text_of(failed(3)) * 2])
     loaded = load(tmp_path)
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5, None]
     duplicates = [fault for fault in loaded.faults if "each is used once" in fault]
     assert [fault.split(" already in")[0] for fault in duplicates] == [
         f"{tmp_path}/a.jsonl:3: 3 records from here on are",
-        f"{tmp_path}/b.jsonl:1: 2 records from here on are",
+        f"{tmp_path}/b.jsonl:1: 3 records from here on are",
     ]
 
 
@@ -116,7 +134,7 @@ def test_a_line_without_end(tmp_path, monkeypatch):
     path = write(tmp_path / "a.jsonl", [record(0), b'{"a": "' + b"x" * 3 * 2**20 + b'"}\n', record(1)])
     loaded = load(path)
     assert loaded.frame.height == 2
-    assert loaded.faults[0].startswith(f'{path}:2: a line of more than 1 MiB: \'{{"a": "xxx')
+    assert loaded.faults[0].startswith(f'{path}:3: a line of more than 1 MiB: \'{{"a": "xxx')
 
 
 def test_links_to_nothing_and_pipes_are_named(tmp_path):

@@ -90,7 +90,7 @@ def test_a_home_folder_may_follow_a_label(tmp_path, monkeypatch):
         ("results@2026-13-01..", "'2026-13-01' is not a date"),
         ("results@2026-11-02..2026-11-01", "2026-11-02 is not before 2026-11-01"),
         ("results@9999-12-31..9999-12-31", "is not a date"),
-        ("results,cluster=x", "'cluster=x' is not FIELD=VALUE; FIELD is one of format, reframe"),
+        ("results,cluster=x", "'cluster=x' is not FIELD=VALUE; FIELD is one of format, case, reframe"),
         ("results,", "'' is not FIELD=VALUE"),
         ("results,system", "'system' is not FIELD=VALUE"),
         ("results,system=a,system=b", "system is given twice"),

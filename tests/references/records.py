@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records as a run leaves them, proposals from them, and reference files."""
 
-import json
 from datetime import datetime, timedelta, timezone
 
 from fabric_checks.references import reference_file
@@ -15,7 +14,7 @@ def record(day=0, value=1.3, **changes):
     """Return the record of one metric of the run of a day, counted from 0."""
     time = FIRST + timedelta(days=day)
     values = {
-        "format": 2, "session": f"{time:%Y%m%dT%H%M%SZ}-{day % 65536:04x}", "time": time.isoformat(),
+        "format": 3, "session": f"{time:%Y%m%dT%H%M%SZ}-{day % 65536:04x}", "time": time.isoformat(),
         "collection": "0.1.0+gabc", "reframe": "4.10.4",
         "system": "yours", "partition": "compute", "environ": "mpich-cray",
         "check": "OsuLatency", "test": "OsuLatency %layout=2x1", "layout": "2x1", "nodes": 2, "ppn": 1, "tasks": 2,
@@ -45,8 +44,8 @@ def write(folder, records):
     for each in sorted(records, key=lambda record: record["time"]):
         path = folder / "perflogs" / each["system"] / each["partition"] / f"{each['check']}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as out:
-            out.write(json.dumps(each) + "\n")
+        with path.open("ab") as out:
+            out.write(builders.text_of(each))
     return folder
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records made up for the tests of the report: a machine on which everything was measured."""
 
-import json
 import re
 from datetime import datetime, timedelta, timezone
 
@@ -24,7 +23,7 @@ def record(metric="latency", value=1.0, **fields):
     parameters = fields.pop("parameters", {})
     axes = "".join(f" %{name}={text}" for name, text in parameters.items())
     found = dict.fromkeys(FIELDS) | {
-        "format": 2, "session": "20261101T120000Z-0001", "time": NOON, "collection": "0.1.0+g123456789abc",
+        "format": 3, "session": "20261101T120000Z-0001", "time": NOON, "collection": "0.1.0+g123456789abc",
         "reframe": "4.10.4", "system": "oak", "partition": "compute", "environ": "mpich", "check": check,
         "test": f"{check}{axes} %layout={layout}", "parameters": parameters, "layout": layout, "nodes": nodes,
         "ppn": ppn, "tasks": nodes * ppn, "metric": metric, "quantity": quantity if point else metric,
@@ -39,7 +38,7 @@ def record(metric="latency", value=1.0, **fields):
 def failure(**fields):
     """Return the record of a case that failed before it had values."""
     failed = {"case_result": "fail", "fail_reason": "node oak03 was lost"} | fields
-    return record(**failed) | builders.NOTHING | {"no_reference": None}
+    return record(**failed) | builders.NOTHING
 
 
 def curve(quantity, values, **fields):
@@ -54,10 +53,7 @@ def frame(records):
 
 def lines(records):
     """Return records as the lines of a perflog."""
-    return "".join(
-        json.dumps({name: record[name] for name in FIELDS} | {"time": record["time"].isoformat()}) + "\n"
-        for record in records
-    )
+    return builders.text_of(*(record | {"time": record["time"].isoformat()} for record in records)).decode()
 
 
 TIMES_US = (1.0, 1.1, 1.2, 1.5, 5.0, 50.0, 700.0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 Better = Literal["smaller", "larger"]
 
 #: The units of the collection. MB/s is 10^6 bytes a second, Mmsg/s is 10^6 messages a second.
-UNITS = ("us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s")
+Unit = Literal["us", "s", "MB/s", "Mmsg/s", "B", "%", "1", "1/s", "Matom-step/s"]
+UNITS: tuple[str, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True)

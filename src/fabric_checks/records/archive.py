@@ -50,10 +50,10 @@ def read(path: Path, columns: Sequence[str], report: Report, condition: pl.Expr 
     :raises FileError: if it is broken, or no file of an archive.
     """
     frame = read_unchecked(path, columns, condition)
-    if validation.is_sound(frame):
+    if validation.is_sound(frame, validation.REQUIRED):
         return frame
     # Numbers of rows are only read where one is to be named.
-    good, causes = validation.checked_rows(read_unchecked(path, columns, condition, numbered=True))
+    good, causes = validation.checked(read_unchecked(path, columns, condition, numbered=True), validation.REQUIRED)
     for number, cause in causes:
         report(number, cause)
     return good.drop("line")

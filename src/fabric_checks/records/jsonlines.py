@@ -1,39 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read files of JSON lines: fast where they are sound, line by line where they are not.
-
-A file is read in blocks of whole lines. Polars parses a block at once, or refuses it; a refused one is taken apart with
-Python's parser, which finds the lines to blame. So a bad line costs the time of its block, and memory is bounded.
-"""
+"""Read files of JSON lines in blocks of whole lines, so that memory is bounded."""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import io
-import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from fabric_checks.core.errors import quoted
-from fabric_checks.records.table import NESTED, Report, frame_of
+from fabric_checks.records.table import Report
 
 #: The size of a block in bytes; a longer line is a block of its own, and a line of four blocks is no record.
 BLOCK_B = 16 * 2**20
 LONGEST_LINE_B = 4 * BLOCK_B
 _PIECE_B = 2**16
-_BYTE_ORDER_MARK = b"\xef"  # its first byte
-# Polars' parser calls itself for each level of nesting, and ends the process at some 3000. A shorter line has less.
-_HARMLESS_B = 4000
-_DEEPEST = 200
+#: What comes before the cause of a line without its end.
+CUT = "half-written, as after a crash: "
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -126,84 +118,16 @@ def _settled_size(descriptor: int) -> int:
     return os.fstat(descriptor).st_size
 
 
-def parse(block: Block, schema: Mapping[str, pl.DataType], report: Report) -> pl.DataFrame:
-    """Read the records of a block.
-
-    :param schema: which columns, of which types.
-    :param report: is called with number and cause of each line that is no record.
-    :returns: a row a record, with a column ``line`` more; what a record does not have is null.
-    """
-    data = block.data
-    count, longest = _measure(block)
-    if longest <= _HARMLESS_B or not _is_deep(data):
-        with contextlib.suppress(pl.exceptions.PolarsError):
-            frame = pl.read_ndjson(io.BytesIO(data), schema=dict(schema))
-            numbers: Sequence[int] | npt.NDArray[np.int64] = np.arange(frame.height) + block.first_line
-            if frame.height != count:
-                lines = enumerate(data.split(b"\n"), block.first_line)
-                numbers = [number for number, line in lines if line.strip()]
-            if len(numbers) == frame.height and _is_json(frame):
-                return _alike(frame).with_columns(pl.Series("line", numbers, dtype=pl.Int64))
-    return frame_of(records(block, report), schema, report)
+def lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a block that are not empty, with their numbers."""
+    for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+        if line.strip():
+            yield number, line
 
 
-def _measure(block: Block) -> tuple[int, int]:
-    """Return how many lines there are, and the length of the longest, with its end."""
-    size, ends = len(block.data), block.ends + 1
-    if not len(ends) or ends[-1] < size:
-        ends = np.append(ends, size)
-    return len(ends), int(np.diff(ends, prepend=0).max())
-
-
-def _is_deep(data: bytes) -> bool:
-    """Tell whether a line has many brackets open at once; those in texts count too."""
-    whole = np.frombuffer(data, np.uint8)
-    # [ and { differ in one bit, and so do ] and }.
-    folded = whole | 0x20
-    at = np.flatnonzero((folded == ord("{")) | (folded == ord("}")) | (whole == ord("\n")))
-    signs = folded[at]
-    depth = np.cumsum((signs == ord("{")).astype(np.int64) - (signs == ord("}")))
-    # Every line begins anew.
-    ends = np.flatnonzero(whole[at] == ord("\n"))
-    before = np.repeat(np.concatenate([[0], depth[ends]]), np.diff(np.concatenate([[0], ends + 1, [len(at)]])))
-    return bool((depth - before).max(initial=0) > _DEEPEST)
-
-
-def _is_json(frame: pl.DataFrame) -> bool:
-    """Tell whether Polars wrote all nested values as JSON: it does not escape every character that has to be."""
-    for name in (name for name in NESTED if name in frame.columns):
-        for text in frame[name].unique().drop_nulls():
-            try:
-                json.loads(text)
-            except (ValueError, RecursionError):
-                return False
-    return True
-
-
-def _alike(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write parameters, by which tests are grouped, as Python's JSON does: Polars leaves out the blanks."""
-    if "parameters" not in frame.columns:
-        return frame
-    found = frame["parameters"].unique().drop_nulls().to_list()
-    same = [json.dumps(json.loads(text), ensure_ascii=False) for text in found]
-    return frame.with_columns(pl.col("parameters").replace(found, same))
-
-
-def records(block: Block, report: Report, about: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a block line by line; ``report`` gets number and cause of each line that is no JSON object.
-
-    :param about: a text; whole lines without it are passed over unread.
-    """
-    wanted = json.dumps(about)[1:-1].encode() if about else b""
-    lines = block.data.split(b"\n")
-    last = block.first_line + len(lines) - 1  # empty, but for a file whose last line has no end
-    for number, line in enumerate(lines, block.first_line):
-        if not line.strip() or (wanted not in line and line.startswith(b"{") and line.endswith(b"}")):
-            continue
-        try:
-            yield number, parsed(line)
-        except ValueError as error:
-            report(number, f"{'half-written, as after a crash: ' if number == last else ''}{error}")
+def is_cut(block: Block, number: int) -> bool:
+    """Tell whether a line lacks its end, as after a crash."""
+    return number == block.first_line + len(block.ends)
 
 
 def parsed(line: bytes) -> dict[str, Any]:
@@ -211,26 +135,15 @@ def parsed(line: bytes) -> dict[str, Any]:
 
     :raises ValueError: with the cause, if it is no JSON object.
     """
-    if line.lstrip()[:1] not in (b"{", _BYTE_ORDER_MARK):
-        raise ValueError(f"not a JSON object: {_start(line)}")
     try:
-        record = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse)
-    except UnicodeDecodeError:
-        raise ValueError(f"not UTF-8 text: {_start(line)}") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not a JSON object ({error.msg}): {_start(line)}") from None
-    except ValueError as error:
-        why = "a number with thousands of digits" if "digits" in str(error) else str(error)
-        raise ValueError(f"{why}: {_start(line)}") from None
+        record = msgspec.json.decode(line.removeprefix(BYTE_ORDER_MARK))
     except RecursionError:
         raise ValueError(f"not a JSON object (nested too deeply): {_start(line)}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a JSON object ({error}): {_start(line)}") from None
     if not isinstance(record, dict):
         raise ValueError(f"not a JSON object: {_start(line)}")
     return record
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _start(line: bytes) -> str:

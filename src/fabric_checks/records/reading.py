@@ -6,11 +6,10 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,14 +18,27 @@ import polars as pl
 
 from fabric_checks.core.errors import FileError, RecordError
 from fabric_checks.core.text import one_line
-from fabric_checks.records import archive, jsonlines, validation
+from fabric_checks.records import archive, join, jsonlines, lines, validation
+from fabric_checks.records.join import Declarations, Part, Perflog
 from fabric_checks.records.record import FIELDS, MEASUREMENT
-from fabric_checks.records.series import aggregated
-from fabric_checks.records.sources import LEFT_OUT, Faults, Files, Source, condition, files_of, limits_text
+from fabric_checks.records.series import aggregated, by_time
+from fabric_checks.records.sources import (
+    LEFT_OUT,
+    Faults,
+    Files,
+    Source,
+    condition,
+    conditions,
+    files_of,
+    limits_text,
+)
 from fabric_checks.records.table import COLUMNS, REPEATED
 
 #: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)
+
+#: How many records a part has at most.
+_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compac
     faults: list[str] = []
     for source in sources:
         noted = Faults()
-        frame = _by_time(pl.concat(_records(source, columns, noted)))
+        frame = by_time(pl.concat(_records(source, columns, noted)))
         frames.append(_side(frame, source.label, wanted, compact=compact))
         faults += noted.lines()
     return Loaded(pl.concat(frames), tuple(dict.fromkeys(faults)))
@@ -80,8 +92,8 @@ def load_aggregated(
     wanted = _in_order(columns)
     for source in sources:
         noted = Faults()
-        for frame in _records(source, columns, noted):
-            yield source.label, aggregated(frame.select(wanted))
+        for frame in _folded(source, wanted, noted):
+            yield source.label, frame
         faults += [line for line in noted.lines() if line not in faults]
 
 
@@ -93,11 +105,12 @@ def parts(files: Files, faults: Faults) -> Iterator[pl.DataFrame]:
     :param faults: gets the records and files that are left out.
     """
     everything = Source("", Path())
-    frames = chain(
-        _json_lines(files.json_lines, FIELDS, everything, faults),
-        (_parquet([path], FIELDS, everything, faults) for path in files.parquet),
-    )
-    for frame in frames:
+    for path in files.json_lines:
+        yield from (
+            frame.select(FIELDS) for frame in _perflog([path], FIELDS, everything, faults).slices(FIELDS, _ROWS)
+        )
+    for path in files.parquet:
+        frame = _parquet([path], FIELDS, everything, faults)
         if frame.height:
             yield frame.select(FIELDS)
 
@@ -119,23 +132,10 @@ def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -
     for path in paths:
         try:
             if path.stat().st_mtime >= earliest_s:
-                found += _of_session(path, session, faults)
+                found += lines.records_of(path, faults.reporter(path), session)
         except OSError as error:
             faults.add(path, 0, f"{error.strerror}; the file is left out")
     return found
-
-
-def _of_session(path: Path, session: str, faults: Faults) -> Iterator[dict[str, Any]]:
-    report = faults.reporter(path)
-    for block in jsonlines.blocks(path, report):
-        records = jsonlines.records(block, report, about=session)
-        # A line whose session is no text is checked, so that it is named.
-        ours = [
-            each for each in records if each[1].get("session") == session or not isinstance(each[1].get("session"), str)
-        ]
-        for record in validation.checked_records(ours, report):
-            if record["session"] == session:
-                yield record
 
 
 def _in_order(columns: Collection[str]) -> list[str]:
@@ -145,24 +145,24 @@ def _in_order(columns: Collection[str]) -> list[str]:
     return [name for name in FIELDS if name in columns]
 
 
-def _records(source: Source, columns: Collection[str], faults: Faults) -> Iterator[pl.DataFrame]:
+def _records(
+    source: Source, columns: Collection[str], faults: Faults, files: Files | None = None
+) -> Iterator[pl.DataFrame]:
     """Yield the records of a source: an archive month by month, anything else as a whole.
 
     :param columns: those that are wanted; the frames may have more.
     :returns: frames in the order of time, with repeated text in categories; at least one, and none is empty.
     :raises RecordError: if the source does not exist or has no records.
     """
-    if not source.path.exists():
-        raise RecordError(f"{source.path}: there is no such file or folder")
-    files = files_of(source.path, faults)
+    files = files or _files(source, faults)
     # The records of an archive were checked, and freed of duplicates, when it was written.
     always = validation.ALWAYS if files.json_lines else ()
     needed = [name for name in FIELDS if name in {"time", *columns, *source.where, *always}]
     parts: Iterable[pl.DataFrame]
     parts = (_parquet(month, needed, source, faults) for month in _months(files.parquet, source))
     if files.json_lines:
-        lines = _json_lines(files.json_lines, needed, source, faults)
-        parts = [_merged([*lines, *parts], files.json_lines, faults)]
+        of_lines = _perflog(files.json_lines, needed, source, faults).slices(needed)
+        parts = [_merged([*of_lines, *parts], files.json_lines, faults)]
     nothing = True
     for part in parts:
         if part.height:
@@ -172,15 +172,38 @@ def _records(source: Source, columns: Collection[str], faults: Faults) -> Iterat
         raise RecordError(_nothing(source, list(faults.lines())))
 
 
+def _folded(source: Source, columns: Sequence[str], faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield the records of a source as :func:`series.aggregated` returns them."""
+    files = _files(source, faults)
+    if files.parquet or not files.json_lines:
+        yield from (aggregated(frame.select(columns)) for frame in _records(source, columns, faults, files))
+        return
+    needed = [name for name in FIELDS if name in {*columns, *source.where, *validation.ALWAYS}]
+    found = _perflog(files.json_lines, needed, source, faults)
+    if not found.values.height:
+        raise RecordError(_nothing(source, list(faults.lines())))
+    yield found.aggregated(columns)
+
+
+def _files(source: Source, faults: Faults) -> Files:
+    if not source.path.exists():
+        raise RecordError(f"{source.path}: there is no such file or folder")
+    return files_of(source.path, faults)
+
+
 def _merged(frames: Iterable[pl.DataFrame], logs: Sequence[Path], faults: Faults) -> pl.DataFrame:
-    """Return the records of several frames, each once, in the order of time.
+    """Return the records of perflogs and of an archive, each once, in the order of time.
 
     :param logs: the files of JSON lines, which the column ``file`` counts.
     """
     frame = pl.concat([frame for frame in frames if frame.height] or [pl.DataFrame()], how="diagonal")
     if not frame.height:
         return frame
-    return _by_time(_without_duplicates(frame, logs, faults))
+    rows = frame.with_row_index("row")
+    again = join.repeated(rows, MEASUREMENT)
+    for file, line, count in join.counted(again.drop_nulls("file")):
+        faults.add(logs[file], line, validation.duplicates(count))
+    return by_time(rows.join(again, on="row", how="anti", maintain_order="left").drop("row"))
 
 
 def _side(frame: pl.DataFrame, label: str, wanted: Sequence[str], *, compact: bool) -> pl.DataFrame:
@@ -199,65 +222,46 @@ def _nothing(source: Source, faults: Sequence[str]) -> str:
     return one_line(f"{source.path}: no sound record{which}{cause}")
 
 
-def _compact(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
-    wanted = condition(source)
-    if wanted is not None:
-        frame = frame.filter(wanted)
-    return frame.with_columns(pl.col(name).cast(pl.Categorical()) for name in REPEATED if name in frame.columns)
+def _perflog(paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults) -> Perflog:
+    """Read files of JSON lines, several blocks at once, and join them."""
+    declarations = Declarations()
+    waiting: deque[tuple[int, Future[Part]]] = deque()
+    parts: list[tuple[int, Part]] = []
+    before = [0] * len(paths)
 
-
-@dataclass(frozen=True)
-class _Part:
-    """The records of a block, its number of lines, and the bad ones; their numbers are from 1."""
-
-    frame: pl.DataFrame
-    lines: int
-    causes: list[tuple[int, str]]
-
-
-def _json_lines(
-    paths: Sequence[Path], columns: Sequence[str], source: Source, faults: Faults
-) -> Iterator[pl.DataFrame]:
-    """Read files of JSON lines, several blocks at once; at most a few blocks are in memory."""
-    schema = validation.raw_schema(columns)
-    waiting: deque[tuple[int, Future[_Part]]] = deque()
-    lines = [0] * len(paths)
-
-    def finished() -> pl.DataFrame:
+    def finish() -> None:
         number, future = waiting.popleft()
         try:
             part = future.result()
         except OSError as error:
-            faults.add(paths[number], 0, f"{error.strerror}; the file is left out from line {lines[number] + 1} on")
-            return pl.DataFrame()
+            faults.add(paths[number], 0, f"{error.strerror}; the file is left out from line {before[number] + 1} on")
+            return
         for line, cause in sorted(part.causes):
-            faults.add(paths[number], lines[number] + line, cause + LEFT_OUT)
-        frame = part.frame.with_columns(pl.col("line") + lines[number], pl.lit(number, pl.Int32).alias("file"))
-        lines[number] += part.lines
-        return frame
+            faults.add(paths[number], before[number] + line, cause + LEFT_OUT)
+        parts.append((number, part.behind(before[number])))
+        before[number] += part.lines
 
     with ThreadPoolExecutor(_THREADS) as pool:
         for number, path in enumerate(paths):
             try:
                 for span in jsonlines.spans(path):
-                    waiting.append((number, pool.submit(_part, path, span, schema, source)))
+                    waiting.append((number, pool.submit(_part, path, span, columns, declarations)))
                     if len(waiting) > _THREADS + 1:
-                        yield finished()
+                        finish()
             except OSError as error:
                 faults.add(path, 0, f"{error.strerror}; the file is left out")
         while waiting:
-            yield finished()
+            finish()
+    found = join.joined(parts, columns, declarations, lambda file, line, cause: faults.add(paths[file], line, cause))
+    return found.filtered(conditions(source))
 
 
-def _part(path: Path, span: tuple[int, int], schema: Mapping[str, pl.DataType], source: Source) -> _Part:
-    causes: list[tuple[int, str]] = []
-
-    def report(line: int, cause: str) -> None:
-        causes.append((line, cause))
-
-    block = jsonlines.read(path, span, report)
-    good, unsound = validation.checked(jsonlines.parse(block, schema, report))
-    return _Part(_compact(good, source), len(block.ends), causes + unsound)
+def _part(path: Path, span: tuple[int, int], columns: Sequence[str], declarations: Declarations) -> Part:
+    too_long: list[tuple[int, str]] = []
+    block = jsonlines.read(path, span, lambda line, cause: too_long.append((line, cause)))
+    part = join.part_of(block, columns, declarations)
+    part.causes.extend(too_long)
+    return part
 
 
 def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
@@ -292,31 +296,4 @@ def _parquet(paths: Sequence[Path], columns: Sequence[str], source: Source, faul
             frames.append(archive.read(path, columns, report, condition(source)))
         except FileError as error:
             faults.add(error.path, 0, error.cause)
-    return _by_time(pl.concat(frames)) if frames else pl.DataFrame()
-
-
-def _without_duplicates(frame: pl.DataFrame, files: Sequence[Path], faults: Faults) -> pl.DataFrame:
-    """Return each measurement once; the others of each file are counted, the first named.
-
-    :param frame: rows with ``file``, an index into ``files`` or null, and ``line``, its number there.
-    """
-    hashes = frame.select(MEASUREMENT).hash_rows()
-    again = ~hashes.is_first_distinct()
-    if not again.any():
-        return frame
-    # Hashes may collide; the rows that share one are few, and are compared themselves.
-    shared = frame.with_row_index("row").filter(hashes.is_in(hashes.filter(again).unique().implode()))
-    repeated = shared.filter(~pl.struct(MEASUREMENT).is_first_distinct())
-    counted = repeated.drop_nulls("file").group_by("file").agg(pl.col("line").min(), pl.len()).sort("file")
-    for file, line, count in counted.iter_rows():
-        what = "this record is" if count == 1 else f"{count} records from here on are"
-        faults.add(
-            files[file], line, f"{what} already in this file or in another; each is used once: delete the duplicates"
-        )
-    rows = frame.with_row_index("row").join(repeated.select("row"), on="row", how="anti", maintain_order="left")
-    return rows.drop("row")
-
-
-def _by_time(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return rows in the order of ``time``; those of one time keep theirs."""
-    return frame if frame["time"].is_sorted() else frame.sort("time", maintain_order=True)
+    return by_time(pl.concat(frames)) if frames else pl.DataFrame()

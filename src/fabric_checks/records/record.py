@@ -1,22 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Define the record: its fields, the parts of a check that fill them, and helpers that every reader needs.
 
-A perflog has a record for each metric of a case, and one for a case that failed before it had values; then all of
-:class:`MetricFacts` and :class:`Judgement` is null. :data:`FIELDS` are the keys of a record: ``format``, and the
-members of the four classes here except ``metrics``, which :func:`fabric_checks.records.perflog.records_of` turns into
-fields. The annotations are also the types of the columns of tables (:mod:`fabric_checks.records.table`).
+A record is the whole of one value: :data:`FIELDS` are its keys, ``format``, ``case``, and the members of the four
+classes here except ``metrics``. A perflog has the facts of a case once and its values apart, and readers join them
+(:mod:`fabric_checks.records.lines`); a case that failed before it had values is a record whose :class:`MetricFacts` and
+:class:`Judgement` are null. The annotations are the types that are validated, and those of the columns of tables
+(:mod:`fabric_checks.records.table`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from msgspec import Meta
+
+#: The joined view of one value.
 Record = Mapping[str, Any]
 
 #: The version of this format.
-FORMAT = 2
+FORMAT = 3
+#: The name of something.
+Name = Annotated[str, Meta(max_length=1000)]
+Text = Annotated[str, Meta(max_length=2**20)]
+#: No value is larger: sums and squares of larger ones overflow.
+Number = Annotated[float, Meta(ge=-1e30, le=1e30)]
+#: A duration or a rate, which is never below zero.
+Amount = Annotated[float, Meta(ge=0, le=1e30)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
 #: The feature of a partition whose jobs are simulations: its nodes are simulated, and the host runs them.
 SIMULATED = "simulated"
 
@@ -25,27 +37,27 @@ SIMULATED = "simulated"
 class Case:
     """Identify a case and its result, from ReFrame."""
 
-    reframe: str  # version of ReFrame
-    system: str
-    partition: str
-    environ: str
-    test: str  # the class with its parameters, as ReFrame writes them
-    case_result: str  # of the whole case; see `is_success`
-    fail_reason: str | None
-    jobid: str | None
+    reframe: Text | None  # version of ReFrame
+    system: Annotated[str, Meta(max_length=80)]
+    partition: Name
+    environ: Name
+    test: Name  # the class with its parameters, as ReFrame writes them
+    case_result: Name | None  # of the whole case; see `is_success`
+    fail_reason: Text | None
+    jobid: Text | int | None
 
 
 @dataclass(slots=True)
 class Judgement:
     """Hold a value and what ReFrame compared it with."""
 
-    metric: str
-    value: float
-    unit: str
-    reference: float | None
-    lower: float | None  # allowed relative deviation below the reference, e.g. -0.05; see `bounds`
-    upper: float | None
-    result: str | None  # of this metric: pass, fail, xfail, xpass
+    metric: Name
+    value: Number
+    unit: Name
+    reference: Number | None
+    lower: Number | None  # allowed relative deviation below the reference, e.g. -0.05; see `bounds`
+    upper: Number | None
+    result: Name | None  # of this metric: pass, fail, xfail, xpass
 
 
 @dataclass(slots=True)
@@ -53,9 +65,9 @@ class MetricFacts:
     """Describe a metric: what its check declares of it, and its reference."""
 
     # Declared by the check: RecordMixin.
-    quantity: str  # the curve a metric is a point of
-    size_B: int | None = None  # message size of that point
-    better: str | None = None  # smaller or larger
+    quantity: Name | None  # the curve a metric is a point of
+    size_B: Count | None = None  # message size of that point
+    better: Text | None = None  # smaller or larger
     one_way: bool | None = None  # whether a rate counts one direction only, so that the link's rate bounds it
     headline: dict[str, Any] | None = None  # whether and how it is shown among the headline values: metrics.Headline
     can_be_zero: bool | None = None  # whether 0 or less is valid, so that two values are compared by their difference
@@ -63,9 +75,9 @@ class MetricFacts:
     # LammpsPpnSeries.
     compared: dict[str, Any] | None = None
     # Its reference: ReferencesMixin.
-    no_reference: str | None = None  # why it has none
-    evidence: str | None = None  # of a simulation: fitted, predicted, said or simulated
-    reference_source: str | None = None  # the document, and where in it the reference stands
+    no_reference: Text | None = None  # why it has none
+    evidence: Text | None = None  # of a simulation: fitted, predicted, said or simulated
+    reference_source: Text | None = None  # the document, and where in it the reference stands
 
     def as_data(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
@@ -77,56 +89,55 @@ class Facts:
     """Collect the facts of a run of a check. The mixins that are named fill them; ReFrame logs them as plain data."""
 
     # RecordMixin, when the case is set up.
-    session: str  # the run of ReFrame
-    check: str  # the class
-    family: str | None = None  # the section of a report: core.families
+    session: Name  # the run of ReFrame
+    check: Name  # the class
+    family: Text | None = None  # the section of a report: core.families
     parameters: dict[str, Any] | None = None  # of the test but its layout, by name
-    collection: str | None = None  # version and commit of the collection
-    about: str | None = None  # the description of the partition, or else of the system
-    link_MBps: float | None = None  # the rate of a link, from the partition's extras
-    layout: str | None = None  # nodes x processes a node
-    nodes: int | None = None
-    ppn: int | None = None
-    tasks: int | None = None
-    sizes_B: list[int] | None = None  # all message sizes that were requested
+    collection: Text | None = None  # version and commit of the collection
+    about: Text | None = None  # the description of the partition, or else of the system
+    link_MBps: Amount | None = None  # the rate of a link, from the partition's extras
+    layout: Text | None = None  # nodes x processes a node
+    nodes: Count | None = None
+    ppn: Count | None = None
+    tasks: Count | None = None
+    sizes_B: list[Count] | None = None  # all message sizes that were requested
     not_offered: dict[str, str] | None = None  # suites that were asked for and that the environment lacks, and why
     # Where the case's files are, relative to the folder of results: output/SESSION/..., or stage/SESSION/... of a case
     # that failed. Null in a dry run, and where a site keeps them elsewhere.
-    output: str | None = None
+    output: Text | None = None
     metrics: dict[str, MetricFacts] = field(default_factory=dict)  # by metric
     # RecordMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
-    time: str | None = None
-    job_state: str | None = None  # in the words of the scheduler
-    job_began: str | None = None  # ISO 8601 with time zone; null if it never began, or if that is unknown
+    time: Text | None = None
+    job_state: Text | None = None  # in the words of the scheduler
+    job_began: Text | None = None  # ISO 8601 with time zone; null if it never began, or if that is unknown
     node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, are out of service
-    elapsed_s: float | None = None  # how long the job ran on its nodes, without the queue
+    elapsed_s: Amount | None = None  # how long the job ran on its nodes, without the queue
     # The first node when the job's script began and ended: load average of the last minute, and runnable processes, of
     # which one reads them. Null for a simulation, whose values do not depend on it.
-    host_cores: int | None = None
-    load_1min_before: float | None = None
-    load_1min_after: float | None = None
-    runnable_processes_before: int | None = None
-    runnable_processes_after: int | None = None
+    host_cores: Count | None = None
+    load_1min_before: Amount | None = None
+    load_1min_after: Amount | None = None
+    runnable_processes_before: Count | None = None
+    runnable_processes_after: Count | None = None
     # ProgramMixin, or OwnProgram of checks/fabric.
-    program: str | None = None
-    program_version: str | None = None
-    stack: str | None = None  # where the program came from: wheels, spack, modules, simgrid, or built here
+    program: Text | None = None
+    program_version: Text | None = None
+    stack: Text | None = None  # where the program came from: wheels, spack, modules, simgrid, or built here
     # ProgramMixin, of what Spack built: the concretized spec, its hash, and the release of Spack.
-    spec: str | None = None
-    spec_hash: str | None = None
-    spack: str | None = None
+    spec: Text | None = None
+    spec_hash: Text | None = None
+    spack: Text | None = None
     # ContainerMixin, of programs inside an image: the platform, the image as it is named, and its digest.
-    container: str | None = None
-    image: str | None = None
-    image_digest: str | None = None
+    container: Text | None = None
+    image: Text | None = None
+    image_digest: Text | None = None
     # EvidenceMixin.
-    mpi: str | None = None  # as the library itself reports it
-    compiler: str | None = None
-    nodelist: list[str] | None = (
-        None  # where the ranks ran; if the case failed before that, the nodes that the scheduler names
-    )
+    mpi: Text | None = None  # as the library itself reports it
+    compiler: Text | None = None
+    # Where the ranks ran; if the case failed before that, the nodes that the scheduler names.
+    nodelist: list[str] | None = None
     placement: list[str] | None = None  # node and allowed CPUs of each rank
-    binding: str | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
+    binding: Text | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
     # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
     # The checks themselves and EvidenceMixin: what an analysis found, as `core.finding.Finding.as_dict` gives it.
@@ -194,20 +205,29 @@ def bounds(record: Record) -> tuple[float | None, float | None]:
     return limit(reference, record["lower"]), limit(reference, record["upper"])
 
 
-#: The keys of a record, in their order, and the type of each, besides null: bool, int, float, str, list or dict.
-TYPES: dict[str, type] = {"format": int} | {
+#: The type of each key of a record, in their order, as it is validated.
+HINTS: dict[str, Any] = {"format": int, "case": Name} | {
+    name: hint
+    for part in (Case, Facts, Judgement, MetricFacts)
+    for name, hint in get_type_hints(part, include_extras=True).items()
+    if name != "metrics"
+}
+FIELDS = tuple(HINTS)
+#: The plain type of each: bool, int, float, str, list or dict.
+TYPES: dict[str, type] = {"format": int, "case": str} | {
     name: get_origin(kind := next(iter(get_args(hint)), hint)) or kind
     for part in (Case, Facts, Judgement, MetricFacts)
     for name, hint in get_type_hints(part).items()
-    if name != "metrics"
+    if name in HINTS
 }
-FIELDS = tuple(TYPES)
+#: The fields of a value that its own line has, and those that the line of its case has of it.
+OF_VALUE = ("case", *Judgement.__slots__)
+OF_METRIC = MetricFacts.__slots__
+#: The fields that all values of a case share.
+OF_CASE = tuple(name for name in FIELDS if name not in (*Judgement.__slots__, *OF_METRIC))
 
 #: Records that agree in these are of one series: the same metric, measured again.
 SERIES = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit")
 
 #: Two records that agree in these are one measurement that was written twice.
-MEASUREMENT = (
-    *("session", "time", "system", "partition", "environ", "check", "test", "metric", "value", "unit"),
-    *("jobid", "result", "case_result"),
-)
+MEASUREMENT = ("case", "metric", "value")

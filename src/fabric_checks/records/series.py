@@ -29,6 +29,8 @@ LATEST = ("parameters", "quantity", "size_B", "better", "can_be_zero", "evidence
 OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
 _EXPECTED_ONE = ("unit", "better", "program", "program_version", "evidence", "image_digest")
 _KIND = tuple(dict.fromkeys((*SERIES, *OF_LATEST, *_EXPECTED_ONE, "fail_reason")))
+#: What is known of records that were folded into one row.
+FOLDED = ("values", "n", "first_time", "last_time", "last")
 #: The columns of records that :func:`gather` needs.
 COMPARED = (*_KIND, "time", "value")
 
@@ -95,7 +97,12 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
         row, from 0. Categories become text.
     """
     kind = [name for name in frame.columns if name not in ("time", "value")]
-    found = (
+    return folded(frame, kind).with_columns(cs.categorical().cast(pl.String))
+
+
+def folded(frame: pl.DataFrame, kind: Sequence[str]) -> pl.DataFrame:
+    """Return one row for records that agree in some columns: these and :data:`FOLDED`; see :func:`aggregated`."""
+    return (
         frame.with_row_index("_row")
         .group_by(kind, maintain_order=True)
         .agg(
@@ -106,7 +113,6 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
             pl.col("_row").last().cast(pl.Int64).alias("last"),
         )
     )
-    return found.with_columns(cs.categorical().cast(pl.String))
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,11 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     machines = rows.sort("rank").select("side", *MACHINE).unique(maintain_order=True)
     text = cs.categorical().cast(pl.String)
     return Gathered(series.with_columns(text), failed.with_columns(text), machines.with_columns(text))
+
+
+def by_time(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in the order of ``time``; those of one time keep theirs."""
+    return frame if frame["time"].is_sorted() else frame.sort("time", maintain_order=True)
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:

@@ -140,13 +140,19 @@ def _moment(text: str, given: str, *, end: bool) -> datetime | None:
         ) from None
 
 
-def condition(source: Source) -> pl.Expr | None:
-    """Return the condition that the records of a source fulfil, or None if all records do."""
-    rules = [_has(name, value) for name, value in source.where.items()]
+def conditions(source: Source) -> dict[str, list[pl.Expr]]:
+    """Return the conditions that the records of a source fulfil, by the field that they are about."""
+    rules = {name: [_has(name, value)] for name, value in source.where.items()}
     if source.since:
-        rules.append(pl.col("time") >= source.since)
+        rules.setdefault("time", []).append(pl.col("time") >= source.since)
     if source.until:
-        rules.append(pl.col("time") < source.until)
+        rules.setdefault("time", []).append(pl.col("time") < source.until)
+    return rules
+
+
+def condition(source: Source) -> pl.Expr | None:
+    """Return all conditions of a source as one, or None if it has none."""
+    rules = [rule for of in conditions(source).values() for rule in of]
     return pl.all_horizontal(rules) if rules else None
 
 

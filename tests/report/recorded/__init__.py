@@ -28,7 +28,7 @@ OWN = ("metric", "value", "size_B", "reference", "lower", "upper", "compared", "
 def records_of(name):
     """Return the records of a recorded run, with their times as in the perflog."""
     content = json.loads((HERE / f"{name}.json").read_text())
-    of_all = dict.fromkeys(FIELDS) | {"format": 2, "session": content["session"]}
+    of_all = dict.fromkeys(FIELDS) | {"format": 3, "session": content["session"]}
     return [
         of_all | case | dict(zip(SHARED, content["shared"][number], strict=True)) | dict(zip(OWN, own, strict=True))
         for case, values in content["records"]

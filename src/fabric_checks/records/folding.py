@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fold the names of nodes, and the CPUs of ranks, as the lines of cases have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Annotated, Any
+
+import msgspec
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+
+#: No job has more nodes, or more ranks on one.
+_MOST = 2**20
+_RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+class Ranks(msgspec.Struct, array_like=True):
+    """The ranks of some nodes, of which each has the same.
+
+    :param nodes: their names, folded or not; :param cpus: the CPUs of each rank, or those that all have.
+    :param count: how many ranks have these.
+    """
+
+    nodes: str | list[str]
+    cpus: str | list[str]
+    count: Annotated[int, msgspec.Meta(ge=1, le=_MOST)] = 1
+
+
+def folded(nodes: Any) -> Any:
+    """Return names of nodes as ``n[1-8]``; as they are, if they are not folded without loss."""
+    try:
+        text = str(NodeSet.fromlist(nodes, resolver=RESOLVER_NOGROUP))
+        return text if len(nodes) > 1 and unfolded(text) == nodes else nodes
+    except (NodeSetException, ValueError, TypeError, AttributeError):
+        return nodes
+
+
+def unfolded(nodes: str | list[str]) -> list[str]:
+    """Return names of nodes, each for itself.
+
+    :raises ValueError: if that is no list of nodes.
+    """
+    if not isinstance(nodes, str):
+        return nodes
+    if any(len(last) > 9 or int(last) - int(first) > _MOST for first, last in _RANGE.findall(nodes)):
+        raise ValueError("a range of nodes that no machine has")
+    try:
+        found = NodeSet(nodes, resolver=RESOLVER_NOGROUP)
+    except NodeSetException as error:
+        raise ValueError(f"not a list of nodes: {error}") from None
+    return list(found)
+
+
+def folded_ranks(ranks: Any) -> Any:
+    """Return node and CPUs of ranks, each ``node:cpus``, with equal ones of nodes in turn once."""
+    if not isinstance(ranks, list) or not all(isinstance(rank, str) and ":" in rank for rank in ranks):
+        return ranks
+    pairs = [rank.rpartition(":")[::2] for rank in ranks]
+    nodes = [(node, [cpus for _, cpus in of]) for node, of in groupby(pairs, key=lambda pair: pair[0])]
+    rows = []
+    for cpus, of in groupby(nodes, key=lambda node: node[1]):
+        names = folded([node for node, _ in of])
+        is_same = len(cpus) > 1 and len(set(cpus)) == 1
+        rows.append([names, cpus[0], len(cpus)] if is_same else [names, cpus])
+    return rows
+
+
+def unfolded_ranks(rows: Sequence[str | Ranks]) -> list[str]:
+    """Return node and CPUs of each rank.
+
+    :raises ValueError: if that is no placement.
+    """
+    ranks: list[str] = []
+    for row in rows:
+        if isinstance(row, str):
+            ranks.append(row)
+            continue
+        cpus = [row.cpus] * row.count if isinstance(row.cpus, str) else row.cpus
+        ranks += [f"{node}:{each}" for node in unfolded(row.nodes) for each in cpus]
+    return ranks
