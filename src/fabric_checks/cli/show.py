@@ -96,8 +96,10 @@ def _status(found: runs.Session, *, gate: bool) -> int:
 
     A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
     """
+    if gate and runs.other_faults(found):
+        return FAILED
     if gate:
-        return FOUND if runs.verdict(found) else DONE
+        return FOUND if runs.failed(found) else DONE
     return FAILED if found.unreadable or found.report_faults else DONE
 
 
