@@ -166,7 +166,7 @@ def simulated(nodes: int) -> tuple[float, float, float]:
                 peak = max(peak, proportional_MiB(process.pid))
                 time.sleep(0.05)
         elapsed = time.perf_counter() - start
-        if not re.search(r"\n# complete: \d+ rows\n$", output.read_text()):
+        if not re.search(r"\n# complete: \d+ rows, crc32 \w+\n$", output.read_text()):
             sys.exit(f"error: rotate on {nodes} simulated nodes did not finish")
     return elapsed, children_s() - used, peak
 

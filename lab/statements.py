@@ -53,11 +53,11 @@ class Twins:
 
     def send_overhead_us(self, name):
         """Return the effective latency of MPI_Isend at 8 B (SAND section 5; OSU03, host overhead)."""
-        return overlap.parse(self.at_size(name, "overlap", 8), [8]).by_size("isend_overhead_us")[8]
+        return overlap.parse(self.at_size(name, "overlap", 8), [8]).values("isend_overhead_us")[8]
 
     def availability_percent(self, name):
         """Return the availability of the host while MPI_Isend moves 64 KiB."""
-        return overlap.parse(self.at_size(name, "overlap", 65536), [65536]).by_size("isend_availability_percent")[65536]
+        return overlap.parse(self.at_size(name, "overlap", 65536), [65536]).values("isend_availability_percent")[65536]
 
     def polling_us(self, name):
         """Return the ping-pong latency at 8 B of a host that polls (OSU03, notification)."""

@@ -55,8 +55,8 @@ class OverlapCheck(Sweep):
     def quantities(self, output, transfer):
         """Return the curves of one transfer by name."""
         return {
-            f"{transfer}_overhead": output.by_size(f"{transfer}_overhead_us"),
-            f"{transfer}_availability": output.by_size(f"{transfer}_availability_percent"),
+            f"{transfer}_overhead": output.values(f"{transfer}_overhead_us"),
+            f"{transfer}_availability": output.values(f"{transfer}_availability_percent"),
         }
 
 
@@ -137,5 +137,5 @@ class CollectiveOverlap(OverlapCheck):
         return overlap.parse_collectives(text, self.sizes_B)
 
     def quantities(self, output, transfer):
-        osu_overlap = output.by_size(f"{transfer}_osu_overlap_percent")
+        osu_overlap = output.values(f"{transfer}_osu_overlap_percent")
         return super().quantities(output, transfer) | {f"{transfer}_osu_overlap": osu_overlap}

@@ -75,7 +75,7 @@ class LatencyRow:
                     rows.append(f"{turn} {number} {one} {other} {middle:.6g} {min(least, middle):.6g}")
         count = len(program.rounds_of(nodes, 0))
         options = f"size 8 samples 30 repetitions 4 warmup 10 passes {_PASSES} shifts 0"
-        return "\n".join(
+        return program.whole(
             [
                 *program.head("latency_map", at.fabric.names, options),
                 f"# shifts: {count} of {count}",
@@ -85,9 +85,8 @@ class LatencyRow:
                 "# columns: pass round starter other latency_us least_us",
                 *rows,
                 "# elapsed: 0.1 s",
-                f"# complete: {len(rows)} rows",
-                "",
-            ]
+            ],
+            len(rows),
         )
 
 

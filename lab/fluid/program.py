@@ -6,6 +6,7 @@ Rules, names and numbers are those of ``checks/fabric/src/rotate.c`` and ``cross
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -440,7 +441,7 @@ class Run:
         few = ", evenly spread" if len(self.numbers) < 2 * turns else ""
         measured = sum(len({to for to, _ in met}) for met in self.lines[0].values())
         never = [_ranges([rank for rank in range(ranks) if rank not in line]) for line in self.lines]
-        return "\n".join([
+        return whole([
             *head("rotate", hosts,
                    f"size {SIZE_B} messages {MESSAGES} tests {TESTS} pattern round-robin shifts {self.shifts} seed 1 "
                    f"rails {self.rails} adapters {self.rails // self.share} memory {memory} "
@@ -448,7 +449,7 @@ class Run:
                    "confirm-pause 3"),
             f"# memory: {memory}", *([f"# devices: {' '.join(devices)}"] if self.rails > 1 else []),
             f"# nodes: {nodes}", "# left out: none",
-            *([f"# groups: {' '.join(map(str, self.groups))}"] if self.groups else []), "# pattern: round-robin",
+            f"# groups: {' '.join(map(str, self.groups)) if self.groups else 'none'}", "# pattern: round-robin",
             f"# shifts: {len(self.numbers)} of {2 * turns}{few}",
             "# method: after a barrier all pairs of a round stream messages MPI_Isend of size bytes at once; MBps is "
             "messages * size / (time to the acknowledgement of all), best of tests, and slowest_MBps that of the "
@@ -457,8 +458,7 @@ class Run:
             f"# ordered pairs: {measured} of {ranks * (nodes - 1)}", f"# never sender: {never[0]}",
             f"# never receiver: {never[1]}", f"# suspects: {self.suspects}", f"# transfers: {transfers_s:.6g} s",
             f"# elapsed: {elapsed_s:.6g} s", f"# elapsed over transfers: {elapsed_s / transfers_s:.3f}",
-            f"# complete: {len(self.rows)} rows", "",
-        ])  # fmt: skip
+        ], len(self.rows))  # fmt: skip
 
 
 def head(program: str, hosts: Sequence[str], options: str) -> list[str]:
@@ -469,6 +469,12 @@ def head(program: str, hosts: Sequence[str], options: str) -> list[str]:
         f"# ranks: {len(hosts)}", *(f"# rank {rank}: host {host}" for rank, host in enumerate(hosts)),
         f"# options: {options}",
     ]  # fmt: skip
+
+
+def whole(lines: Sequence[str], rows: int) -> str:
+    """Return an output with its last line, which has the check sum of the others."""
+    text = "".join(f"{line}\n" for line in lines)
+    return f"{text}# complete: {rows} rows, crc32 {zlib.crc32(text.encode()):08x}\n"
 
 
 def _ranges(ranks: list[int]) -> str:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.table import number, require_keys, whole
 
-#: Both times are printed to nine decimals.
-_DECIMALS = 9
+TABLE = fabric.Table(
+    "replay-series",
+    {"nodes": fabric.COUNT, "ppn": fabric.COUNT, "run_s": fabric.POSITIVE, "compute_s": fabric.POSITIVE},
+    keys=("nodes", "ppn"),
+)
 
 
 @dataclass(frozen=True)
@@ -37,22 +39,9 @@ def parse(text: str, layouts: Sequence[Layout]) -> dict[Layout, Replayed]:
     :param layouts: the layouts that were asked for, in order.
     :raises OutputError: if it is not whole or its values are not believable.
     """
-    _, rows = fabric.parse(text, "replay-series", ("nodes", "ppn", "run_s", "compute_s"))
-    found: list[tuple[int, tuple[int, int]]] = []
-    times = {}
-    for line, cells in rows:
-        nodes, ppn = (whole(cells[key], line, "a number of nodes and of processes") for key in ("nodes", "ppn"))
-        run_s, compute_s = (_seconds(cells[key], line) for key in ("run_s", "compute_s"))
+    columns = fabric.read(text, TABLE, [(each.nodes, each.ppn) for each in layouts]).columns
+    for run_s, compute_s in zip(columns["run_s"], columns["compute_s"], strict=True):
         if compute_s > run_s * (1 + 1e-6):
-            raise OutputError(f"{compute_s} s of computation is more than the run time of {run_s} s", line)
-        found.append((line, (nodes, ppn)))
-        times[Layout(nodes, ppn)] = Replayed(run_s, compute_s)
-    require_keys(found, [(each.nodes, each.ppn) for each in layouts], ("nodes", "ppn"))
-    return times
-
-
-def _seconds(text: str, line: int) -> float:
-    value = number(text, line)
-    if value <= 0 or len(text.partition(".")[2]) != _DECIMALS:
-        raise OutputError(f"a time above zero with {_DECIMALS} decimals was expected, found {text[:40]!r}", line)
-    return value
+            raise OutputError(f"{compute_s} s of computation is more than the run time of {run_s} s")
+    times = zip(columns["run_s"], columns["compute_s"], strict=True)
+    return {layout: Replayed(*each) for layout, each in zip(layouts, times, strict=True)}

@@ -21,7 +21,7 @@ from fabric_twins.smpirun import failure
 SOURCE = ROOT / "checks" / "fabric" / "src"
 
 #: The last line of the output of our programs.
-LAST_LINE = r"# complete: \d+ \w+"
+LAST_LINE = r"# complete: \d+ rows, crc32 [0-9a-f]{8}"
 
 #: The address space of the libraries, and of each rank's stack, which a rank hardly touches.
 _BASE_MiB, _STACK_MiB = 1024, 9

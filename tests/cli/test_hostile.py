@@ -18,6 +18,7 @@ from fabric_twins import published_table, replay
 from tests.builders import case, write_session
 from tests.conftest import GOLDEN
 from tests.diagnosis.cross_section.model import Fabric, run, text_of
+from tests.own_outputs import summed
 from tests.references.records import record, write
 from tests.twins.conftest import SMALL
 
@@ -64,7 +65,8 @@ def place(tmp_path, monkeypatch):
     write(folder / "sound", [odd(day) for day in range(9)])
     lines = text_of(run(Fabric(8, 0.01, 1, receivers={6: 0.4})))
     # The program prints no other characters, and an output that has them is refused.
-    (folder / "rotate.txt").write_text(re.sub(r"host (n\d+)", rf"host \1{re.sub('[^!-~]', '', WORD)}", lines))
+    odd_hosts = re.sub(r"host (n\d+)", rf"host \1{re.sub('[^!-~]', '', WORD)}", lines)
+    (folder / "rotate.txt").write_text(summed(odd_hosts))
     profile = (GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
     profile = re.sub(r"# mpi: .*", f"# mpi: {WORD} {WORD}", re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile))
     (folder / "profile.txt").write_text(profile)

@@ -135,8 +135,8 @@ def test_every_sleep_is_counted(waiting, way, verdict):
     """As the wait itself counts them: between looks, after 40 of 50 ms of polling, or in every fifth wait."""
     output, slept = waiting(way)
     assert output.blocking_wait == verdict, output.reason
-    assert output.sleeps["wait"].count == pytest.approx(slept, rel=0.1)
-    assert output.sleeps["test"].count < 0.1 * slept
+    assert output.sleeps["wait"] == pytest.approx(slept, rel=0.1)
+    assert output.sleeps["test"] < 0.1 * slept
 
 
 @pytest.mark.parametrize("way", ["poll", "yield", "beside"])

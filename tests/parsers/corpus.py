@@ -28,10 +28,11 @@ from fabric_checks.parsers import (
 from tests import breakages
 from tests.conftest import GOLDEN
 from tests.matrices import samples
+from tests.own_outputs import summed
 from tests.parsers import dyna
 
 MiB = 1024**2
-PLACEMENT = """\
+PLACEMENT = summed("""\
 # fabric-checks placement 1
 # mpi: MPICH Version:      5.0.2
 # compiler: gcc 12.2.0
@@ -40,8 +41,8 @@ PLACEMENT = """\
 0 hosta - 0 0-1 0:0,0:1 0-3,8
 1 hosta n2 1 1 - -
 2 hostb n3 4 4-5,7 1:2,1:3 0-7
-# complete: 3 ranks
-"""
+# complete: 3 rows
+""")
 
 
 @dataclass(frozen=True)

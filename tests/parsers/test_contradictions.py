@@ -10,57 +10,6 @@ from tests.parsers import corpus
 
 #: For each output, by parser and name, its damages as pattern and replacement, each with the message.
 CONTRADICTIONS = {
-    ("buffer_reuse", "buffer_reuse"): [
-        (r"((?: latency_\S+){5})((?: stream_\S+){5})", r"\2\1", "the table has 'stream_us' where 'latency_us' was"),
-        ("68 ci", "16800 ci", "16800 samples of latency_us take longer than"),
-    ],
-    ("hot_spot", "mpich-5.0.2"): [
-        ("2.78045 2.90385 129 ci", "2.78045 29.0385 129 ci", "129 samples with an interval within 928.858 % of it"),
-        ("2.90615 6.37016", "-0 6.37016", "'-0' is not a number of six digits"),
-        ("min-size 8 ", "min-size 8000 ", "ask for sizes from 8000 to 65536 B, but the rows have 8 to 32768 B"),
-        ("min-size 8 ", "min-size 1 ", "ask for sizes from 1 to 65536 B, but"),
-        ("max-size 65536", "max-size 655360", "ask for sizes from 8 to 655360 B, but"),
-        ("# rank [01].*\n", "", "does not name the hosts of 2 ranks in order"),
-        ("ci-share 0.05", "ci-share", "the header's options are not names and values: 'min-size 8"),
-        ("min-samples", "ci-share", "the header's options are not names and values: 'min-size 8"),
-        ("warmup 10", "10 warmup", "the header's options are not names and values: 'min-size 8"),
-        ("max-size 65536", "max-size 41943.04", "'max-size' was expected, found '41943.04'"),
-        ("ci-share 0.05", "ci-share x", "'x' is not a number"),
-        (r"(# rank 0.*)\n(# rank 1.*)", r"\2\n\1", "not name the hosts of 2 ranks in order"),
-        ("max-seconds-per-point 0.25", "max-seconds-per-point 0", "'max-seconds-per-point' is 0"),
-    ],
-    ("streaming", "streaming/mpich-5.0.2"): [
-        ("window 64", "window 6400000", "samples of streaming_us take longer than"),
-    ],
-    ("notification", "notification"): [
-        (r"0\.470938 0\.467936", "00.470938 0.467936", "'00.470938' is not a number of six"),
-    ],
-    ("overlap", "overlap"): [
-        ("57.1401", "57.1411", "isend at 0 B has an availability of 57.1411 %, but"),
-        ("1.45736 9 knee", "0.45736 9 knee", "isend at 0 B stopped with 'knee', which does not fit 0.45736 us of work"),
-        ("max-steps 40", "max-steps 8", "irecv at 8 B took 15 steps, but the options allow 8"),
-    ],
-    ("collective_overlap", "collective_overlap"): [
-        ("operation all", "operation xll", "the option 'operation' is 'xll', but the table has iallreduce, ialltoall"),
-        ("9 knee 1.91436", "83 knee 1.91436", "ialltoall at 8 B took 83 steps, but the options allow 40"),
-    ],
-    ("latency_map", "mpich-5.0.2"): [
-        ("0.9225 0.85625", "09225 0.85625", "a row of the columns .* expected, found .*09225"),
-        (r"\n# complete:.*", r"\g<0>\g<0>", "several lines '# complete: ...'"),
-    ],
-    ("placement", "placement"): [
-        ("0 0-1 0:0", "0 0-4 0:0", "CPUs '0-4' are not all in service: '0-3,8'"),
-        ("0 0-1 0:0,0:1", "0 0 0:0,0:1", "'0:0,0:1' are not the cores, in order, of 1 CPUs"),
-        ("4 4-5,7", "6 4-5,7", "the rank ran on CPU 6, which is none of its own: '4-5,7'"),
-        ("4 4-5,7", "x 4-5,7", "the number of a CPU was expected, found 'x'"),
-        ("4-5,7", "4-5,5", "a list of CPUs in order was expected, found '4-5,5'"),
-        ("1:2,1:3", "1:3,1:2", "'1:3,1:2' are not the cores, in order, of 3 CPUs"),
-        ("hostb", "host\x07b", r"'\\x07' is no character of this program"),
-        ("hostb", "host\u2028b", "is no character of this program"),
-        ("2 hostb n3 4 4-5,7 1:2,1:3 0-7", "2 hosta n3 4 4-5,7 1:2,1:3 0-7", "'hosta' has other CPUs in service"),
-        ("n3", "1:2,1:3", "the name of a node was expected, found '1:2,1:3'"),
-        ("rank host node", "rank node host", "the table has 'node' where 'host' was expected"),
-    ],
     ("imb", "imb/2021.11/PingPong-2-None"): [
         ("(131072 +)320", r"\g<1>640", "640 repetitions at 131072 B are more than"),
     ],

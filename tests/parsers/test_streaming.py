@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parser of our program streaming, and with it the form that all our programs share."""
+"""The parser of our program streaming."""
 
 import pytest
 
 from fabric_checks.analysis import curves
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.metrics import half_octaves
-from fabric_checks.parsers import fabric, streaming
+from fabric_checks.parsers import streaming
 from tests import breakages
+from tests.own_outputs import changed, summed
 
 SIZES = half_octaves(0, 4 * 1024**2)
 GOLDEN = "streaming/mpich-5.0.2.txt"
@@ -22,7 +23,7 @@ def one_way(text):
     """Return the output without --directions both: the columns up to those of streaming."""
     lines = text.replace("directions both", "directions one").splitlines(keepends=True)
     titles = "# columns: "
-    return "".join(
+    text = "".join(
         titles + " ".join(line.removeprefix(titles).split()[:11]) + "\n"
         if line.startswith(titles)
         else " ".join(line.split()[:11]) + "\n"
@@ -30,22 +31,23 @@ def one_way(text):
         else line
         for line in lines
     )
+    return summed(text)
 
 
 def test_one_direction_is_the_default(golden):
     output = streaming.parse(one_way(golden(GOLDEN)), SIZES)
-    assert list(output.rows[0].points) == ["ping_pong", "streaming"]
+    assert [name for name in output.columns if name.endswith("_stop")] == ["ping_pong_stop", "streaming_stop"]
     assert output.times_us("streaming") == parse(golden(GOLDEN)).times_us("streaming")
 
 
 @pytest.mark.parametrize("queue_depth", [8, 16, 32])
 def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
     text = golden(f"streaming/mpich-5.0.2.queue-{queue_depth}.txt")
-    assert list(parse(text, queue_depth).rows[0].points) == list(COLUMNS)
+    assert list(parse(text, queue_depth).columns)[1::5] == [f"{mode}_us" for mode in COLUMNS]
     with pytest.raises(OutputError, match=f"--queue-depth 0 was asked for, but .* it ran with '{queue_depth}'"):
         parse(text)
     with pytest.raises(OutputError, match="--queue-depth 8 was asked for, but .* it ran with no such option"):
-        parse(text.replace("queue-depth", "depth"), 8)
+        parse(changed(text, "queue-depth", "depth"), 8)
 
 
 def test_the_other_direction_has_to_be_there_when_asked_for(golden):
@@ -55,27 +57,9 @@ def test_the_other_direction_has_to_be_there_when_asked_for(golden):
     with pytest.raises(
         OutputError, match="--directions both was asked for, but the program says that it ran with 'one'"
     ):
-        parse(text.replace("directions both", "directions one"))
+        parse(changed(text, "directions both", "directions one"))
     with pytest.raises(OutputError, match="the table has 'bidirectional_ping_pong_us' where 'no column' was expected"):
         streaming.parse(text, SIZES)
-
-
-def test_the_last_line_is_required_and_counts(golden):
-    text = golden(GOLDEN)
-    with pytest.raises(OutputError, match="the last line '# complete: ...' is missing"):
-        parse(text[: text.index("# complete")])
-    with pytest.raises(OutputError, match="the last line counts 23 rows, found 45"):
-        parse(text.replace("# complete: 45", "# complete: 23"))
-
-
-def test_another_program_or_format(golden):
-    text = golden(GOLDEN)
-    with pytest.raises(OutputError, match="did not start, or this is the output of another program"):
-        parse(golden("imb/2021.11/PingPong.txt"))
-    with pytest.raises(OutputError, match="expected the output of placement, found that of 'streaming'"):
-        fabric.parse(text, "placement", [])
-    with pytest.raises(OutputError, match="format 2 of streaming is unknown"):
-        parse(text.replace("streaming 1\n", "streaming 2\n", 1))
 
 
 @pytest.mark.parametrize("mode", COLUMNS)

@@ -159,7 +159,7 @@ def calling(small):
 def test_the_share_of_time_left_for_work(simulator, calling, transfer, part, poll, size, least, most):
     arguments = ("--min-size", str(size), "--max-size", str(size), *(["--poll"] if poll else []), *FEWEST)
     found = overlap.parse(simulator.output(calling(part), 2, 1, SOURCES / "overlap.c", *arguments), [size])
-    assert least <= found.by_size(f"{transfer}_availability_percent")[size] <= most
+    assert least <= found.values(f"{transfer}_availability_percent")[size] <= most
 
 
 @pytest.mark.parametrize("mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"])

@@ -215,14 +215,15 @@ static struct spot make_spot(const struct fc_world *world, size_t max_size)
     return spot;
 }
 
-static void print_slaves(int all)
+static void print_slaves(const struct fc_world *world)
 {
-    printf("# slaves:");
+    const int all = world->size - 1;
+    fc_print(world, "# slaves:");
     for (int slaves = 0; slaves < all;) {
         slaves = next_slaves(slaves, all);
-        printf(" %d", slaves);
+        fc_print(world, " %d", slaves);
     }
-    printf("\n");
+    fc_print(world, "\n");
 }
 
 int main(int argc, char **argv)
@@ -239,7 +240,7 @@ int main(int argc, char **argv)
     struct spot spot = make_spot(&world, sweep.max_size);
     struct fc_rows rows = fc_begin_rows(&world, &sweep, options);
     if (world.rank == 0) {
-        print_slaves(world.size - 1);
+        print_slaves(&world);
     }
     fc_end_head(&world, method_line, columns);
     measure_all(&rows, &spot, &sweep);

@@ -137,7 +137,7 @@ static size_t print_round(const struct node *node, size_t pass, int round, const
                 "--repetitions",
                 node->plan->repetitions, node->plan->size);
         }
-        printf("%zu %d %d %d %.6g %.6g\n", pass, round, starter, other, found[starter][0], found[starter][1]);
+        fc_print(node->world, "%zu %d %d %d %.6g %.6g\n", pass, round, starter, other, found[starter][0], found[starter][1]);
         rows++;
     }
     return rows;
@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     const bool leads = world.rank == 0;
     fc_begin_head(&world, leads ? fc_clock_resolution() : 0.0, options);
     if (leads) {
-        printf("# shifts: %d of %d\n", node.layout.rounds, node.layout.total);
+        fc_print(&world, "# shifts: %d of %d\n", node.layout.rounds, node.layout.total);
     }
     fc_end_head(&world, method_line, columns);
     const double begin = MPI_Wtime();
@@ -222,8 +222,8 @@ int main(int argc, char **argv)
     const double elapsed = MPI_Wtime() - begin;
     const size_t rows = print_all(&node);
     if (leads) {
-        printf("# elapsed: %.6g s\n", elapsed);
+        fc_print(&world, "# elapsed: %.6g s\n", elapsed);
     }
     free_node(&node);
-    return fc_finish(&world, rows, "rows");
+    return fc_finish(&world, rows);
 }

@@ -198,7 +198,7 @@ static double percent_used(const struct usage *usage)
 }
 
 /* Settings by which MPI libraries let a wait yield, sleep or block. */
-static void print_settings(void)
+static void print_settings(const struct fc_world *world)
 {
     static const char *const names[] = {"MPIR_CVAR_POLLS_BEFORE_YIELD",
                                         "MPIR_CVAR_ENABLE_HEAVY_YIELD",
@@ -215,14 +215,15 @@ static void print_settings(void)
                                         "MV2_USE_BLOCKING",
                                         "MV2_SPIN_COUNT",
                                         NULL};
-    fc_print_settings("wait settings", names, " none");
+    fc_print_settings(world, "wait settings", names, " none");
 }
 
 /* Whether MPI_Wait blocks, in the words of the method. */
-static void print_blocking_wait(const struct usage *wait, size_t waits)
+static void print_blocking_wait(const struct fc_world *world, const struct usage *wait, size_t waits)
 {
     const char *const verdict = wait->slept == 0 ? "absent" : (2 * wait->slept >= waits ? "offered" : "unknown");
-    printf(
+    fc_print(
+        world,
         "# blocking wait: %s: MPI_Wait slept in %zu of %zu waits of %.3g ms, %.3g times a wait, "
         "and used %.0f %% of a CPU\n",
         verdict, wait->slept, waits, 1e3 * wait->machine / (double)waits, (double)wait->sleeps / (double)waits,
@@ -230,21 +231,23 @@ static void print_blocking_wait(const struct usage *wait, size_t waits)
 }
 
 /* Rank 0 only: the lines about the CPU and sleep. */
-static void print_usage(const struct usage *test, const struct usage *wait, size_t waits)
+static void print_usage(const struct fc_world *world, const struct usage *test, const struct usage *wait, size_t waits)
 {
-    print_settings();
+    print_settings(world);
     if (!is_real(test) || !is_real(wait)) {
-        printf(
-            "# cpu while waiting: unknown\n"
-            "# sleeps while waiting: unknown\n"
-            "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
+        fc_print(world,
+                 "# cpu percent while waiting: unknown\n"
+                 "# sleeps while waiting: unknown\n"
+                 "# waits with sleep: unknown\n"
+                 "# blocking wait: unknown: MPI_Wtime does not tell the time of this machine\n");
         return;
     }
-    printf(
-        "# cpu while waiting: test %.0f %% wait %.0f %%\n"
-        "# sleeps while waiting: test %ld in %zu of %zu waits, wait %ld in %zu of %zu waits\n",
-        percent_used(test), percent_used(wait), test->sleeps, test->slept, waits, wait->sleeps, wait->slept, waits);
-    print_blocking_wait(wait, waits);
+    fc_print(world,
+             "# cpu percent while waiting: test %.0f wait %.0f\n"
+             "# sleeps while waiting: test %ld wait %ld\n"
+             "# waits with sleep: test %zu wait %zu\n",
+             percent_used(test), percent_used(wait), test->sleeps, wait->sleeps, test->slept, wait->slept);
+    print_blocking_wait(world, wait, waits);
 }
 
 int main(int argc, char **argv)
@@ -265,7 +268,7 @@ int main(int argc, char **argv)
     const struct usage test = use_while_waiting(&side, &plan, true);
     const struct usage wait = use_while_waiting(&side, &plan, false);
     if (world.rank == 0) {
-        print_usage(&test, &wait, plan.waits);
+        print_usage(&world, &test, &wait, plan.waits);
     }
     fc_end_head(&world, method_line, columns);
     const struct fc_mode modes[] = {{"test", ping_pong_test, 2.0, 1, side.partner, 2},

@@ -280,13 +280,15 @@ static void print_rows(const struct fc_world *world, const char *row, struct spr
         fc_await(world, 0, tag_request);
         FC_MPI(MPI_Send(row, length, MPI_CHAR, 0, tag_row, world->comm));
     } else {
-        printf("%s\n", row);
+        fc_print_text(world, row);
+        fc_print(world, "\n");
         note_row(spread, 0, row);
     }
     for (int rank = 1; world->rank == 0 && rank < world->size; rank++) {
         fc_signal(world, rank, tag_request);
         FC_MPI(MPI_Recv(other, longest, MPI_CHAR, rank, tag_row, world->comm, MPI_STATUS_IGNORE));
-        printf("%s\n", other);
+        fc_print_text(world, other);
+        fc_print(world, "\n");
         note_row(spread, rank, other);
     }
     free(other);
@@ -306,14 +308,14 @@ int main(int argc, char **argv)
     spread.node = fc_allocate_all(&world, (size_t)world.size, sizeof *spread.node);
     spread.core = fc_allocate_all(&world, (size_t)world.size, sizeof *spread.core);
     if (world.rank == 0) {
-        fc_print_header();
-        printf("# ranks: %d\n# columns: rank host node cpu cpus cores online\n", world.size);
+        fc_print_header(&world);
+        fc_print(&world, "# ranks: %d\n# columns: rank host node cpu cpus cores online\n", world.size);
     }
     print_rows(&world, row, &spread);
     free(row);
     const bool is_wrong = world.rank == 0 && spread.nodes > 0 && !is_as_asked(&spread, (size_t)world.size);
     free(spread.node);
     free(spread.core);
-    const int status = fc_finish(&world, (size_t)world.size, "ranks");
+    const int status = fc_finish(&world, (size_t)world.size);
     return is_wrong ? wrongly_spread : status;
 }

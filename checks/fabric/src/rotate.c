@@ -158,24 +158,25 @@ static void scan(struct node *node)
 static void print_head(const struct node *node, const struct fc_option *options)
 {
     const struct fc_layout *const layout = &node->layout;
-    const bool leads = node->world->rank == 0;
-    const int last = node->world->size - 1;
+    const struct fc_world *const world = node->world;
+    const bool leads = world->rank == 0;
+    const int last = world->size - 1;
     char host[MPI_MAX_PROCESSOR_NAME + 1]; /* of the last node, which may be left out */
     fc_begin_head(node->world, leads ? fc_clock_resolution() : 0.0, options);
     fc_host(host);
     FC_MPI(MPI_Bcast(host, (int)sizeof host, MPI_CHAR, last, node->world->comm));
     fc_print_memory(&node->transfers.memory);
     if (leads) {
-        printf("# nodes: %d\n# left out: ", layout->nodes);
+        fc_print(world, "# nodes: %d\n# left out: ", layout->nodes);
         if (layout->active == layout->nodes) {
-            printf("none\n");
+            fc_print(world, "none\n");
         } else if (layout->rails == 1) {
-            printf("rank %d host %s\n", last, host);
+            fc_print(world, "rank %d host %s\n", last, host);
         } else {
-            printf("ranks %d-%d host %s\n", last - layout->rails + 1, last, host);
+            fc_print(world, "ranks %d-%d host %s\n", last - layout->rails + 1, last, host);
         }
-        fc_print_leaves(&node->leaves, node->world->size);
-        printf("# pattern: %s\n# shifts: %d of %d%s\n", fc_pattern_names[layout->pattern], layout->rounds,
+        fc_print_leaves(world, &node->leaves);
+        fc_print(world, "# pattern: %s\n# shifts: %d of %d%s\n", fc_pattern_names[layout->pattern], layout->rounds,
                layout->total, layout->rounds < layout->total ? ", evenly spread" : "");
     }
     fc_end_head(node->world, method_line, columns);
@@ -194,10 +195,10 @@ static int count_partners(const struct line *row, bool *met, int nodes)
 }
 
 /* Rank 0: the line of the ranks that never sent, or never received, from pairs of both counts. */
-static void print_never(const char *what, const int (*counts)[2], int side, int nodes)
+static void print_never(const struct fc_world *world, const char *what, const int (*counts)[2], int side, int nodes)
 {
     const char *before = "ranks ";
-    printf("# never %s: ", what);
+    fc_print(world, "# never %s: ", what);
     for (int rank = 0; rank < nodes; rank++) {
         int last = rank;
         if (counts[rank][side] > 0) {
@@ -206,11 +207,11 @@ static void print_never(const char *what, const int (*counts)[2], int side, int 
         while (last + 1 < nodes && counts[last + 1][side] == 0) {
             last++;
         }
-        printf(last > rank ? "%s%d-%d" : "%s%d", before, rank, last);
+        fc_print(world, last > rank ? "%s%d-%d" : "%s%d", before, rank, last);
         before = ",";
         rank = last;
     }
-    printf("%s\n", before[0] == ',' ? "" : "none");
+    fc_print(world, "%s\n", before[0] == ',' ? "" : "none");
 }
 
 /* Collective, prints on rank 0: how much of all there is was measured, and who had no part in it. */
@@ -227,9 +228,9 @@ static void print_measured(const struct node *node)
         for (int rank = 0; rank < nodes; rank++) {
             pairs += counts[rank][0];
         }
-        printf("# ordered pairs: %lld of %lld\n", pairs, (long long)nodes * (node->layout.nodes - 1));
-        print_never("sender", (const int (*)[2])counts, 0, nodes);
-        print_never("receiver", (const int (*)[2])counts, 1, nodes);
+        fc_print(world, "# ordered pairs: %lld of %lld\n", pairs, (long long)nodes * (node->layout.nodes - 1));
+        print_never(world, "sender", (const int (*)[2])counts, 0, nodes);
+        print_never(world, "receiver", (const int (*)[2])counts, 1, nodes);
     }
     free(met);
     free(counts);
@@ -238,18 +239,19 @@ static void print_measured(const struct node *node)
 /* Rank 0: the lines between the last row and the last line. */
 static void print_foot(const struct node *node, const struct verdict *verdict, double elapsed)
 {
+    const struct fc_world *const world = node->world;
     const double transfers = node->ledger.transfers;
-    printf("# suspects: ");
+    fc_print(world, "# suspects: ");
     if (!node->plan->confirm) {
-        printf("not measured again\n");
+        fc_print(world, "not measured again\n");
     } else if (verdict->count == 0) {
-        printf("none\n");
+        fc_print(world, "none\n");
     } else {
-        printf("%zu pairs of %lld, %d senders, %d receivers; %zu measured again, %zu alone\n", verdict->count,
-               (long long)node->world->size * (node->layout.nodes - 1), verdict->senders, verdict->receivers,
+        fc_print(world, "%zu pairs of %lld, %d senders, %d receivers; %zu measured again, %zu alone\n", verdict->count,
+               (long long)world->size * (node->layout.nodes - 1), verdict->senders, verdict->receivers,
                verdict->again, verdict->alone);
     }
-    printf("# transfers: %.6g s\n# elapsed: %.6g s\n# elapsed over transfers: %.3f\n", transfers, elapsed,
+    fc_print(world, "# transfers: %.6g s\n# elapsed: %.6g s\n# elapsed over transfers: %.3f\n", transfers, elapsed,
            elapsed / transfers);
 }
 
@@ -411,5 +413,5 @@ int main(int argc, char **argv)
     fc_close_raw(&world, node.ledger.raw);
     const size_t rows = node.ledger.rows;
     free_node(&node);
-    return fc_finish(&world, rows, "rows");
+    return fc_finish(&world, rows);
 }

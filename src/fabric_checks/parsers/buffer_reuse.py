@@ -6,31 +6,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from fabric_checks.parsers.points import PointOutput, PointTable, multiples
+from fabric_checks.parsers import fabric
 
 #: Half of a round trip, and the time per message with many in flight.
 MODES = ("latency", "stream")
 #: The shares of iterations that use one buffer again, in percent; the others use new ones.
 PERCENTS = (0, 25, 50, 75, 100)
-
-_TABLE = PointTable(
-    "buffer_reuse",
-    MODES,
-    {"size_B": "a message size", "reuse_percent": "a share of reused buffers"},
-    {"latency": (2, "iterations"), "stream": (1, "iterations")},
-)
+TABLE = fabric.of_points("buffer_reuse", MODES, ("size_B", "reuse_percent"))
 
 
 def message_sizes(min_size_B: int = 1024, max_size_B: int = 4194304) -> list[int]:
     """Return the message sizes that the program measures between these, in bytes: each is 4 times the one before."""
-    return multiples(min_size_B, max_size_B, 4)
+    return fabric.multiples(min_size_B, max_size_B, 4)
 
 
-def parse(text: str, sizes_B: Sequence[int], percents: Sequence[int] = PERCENTS) -> PointOutput:
+def parse(text: str, sizes_B: Sequence[int], percents: Sequence[int] = PERCENTS) -> fabric.Output:
     """Read the output of ``buffer_reuse``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :param percents: the shares of reused buffers that are expected for each of them.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    return _TABLE.parse(text, list(product(sizes_B, percents)))
+    return fabric.read(text, TABLE, list(product(sizes_B, percents)))

@@ -1,183 +1,329 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of the collection's own MPI programs (``checks/fabric/src``): a header, rows, and a last line.
+"""Output of the collection's own MPI programs (``checks/fabric/src``): one form, and one reader of declared tables.
 
-All of them print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# columns: ...``, the rows, perhaps
-``# key: value`` lines about the whole run, and ``# complete: N ...``, which only a run that came to its end prints.
+They print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# columns: ...``, the rows, perhaps more ``# key:
+value`` lines about the whole run, and ``# complete: N rows, crc32 X``: the check sum of all bytes above. It refuses a
+text that is cut, torn or changed; what remains to be asked is whether the values can be, and are what was asked for.
 """
 
 from __future__ import annotations
 
+import io
 import itertools
-import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
-from fabric_checks.parsers.table import cells_of, number, whole
+from fabric_checks.parsers.table import number, require_keys, whole
 
-_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})[ \t]*$", re.MULTILINE)
-_KEY = re.compile(r"# (?P<key>[a-z][a-z0-9 -]*): (?P<value>.*)")
-_TITLES = re.compile(r"^# columns: (?P<names>.*\S.*)$", re.MULTILINE)
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "1"
+_FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})$", re.MULTILINE)
+_TITLES = re.compile(r"^# columns: (?P<names>.+)\n", re.MULTILINE)
+_LAST_LINE = re.compile(r"^# complete: (?P<rows>[0-9]{1,12}) rows, crc32 (?P<crc32>[0-9a-f]{8})$", re.MULTILINE)
 #: The programs replace these in the names that they print.
-_NOT_PRINTED = re.compile(r"[^\n\t -~]")
-_LAST_LINE = re.compile(r"^# complete: (?P<count>[0-9]{1,9}) (?P<of>ranks|rows)$", re.MULTILINE)
-_OPTION = re.compile(r"[a-z][a-z-]*")
+_NOT_PRINTED = re.compile(r"[^\n -~]")
+_CUT = "the last line '# complete: ...' is missing: the program did not finish"
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The output of one of our programs, its table not yet split.
+class Column:
+    """What the cells of a column can be.
 
-    :param header: the ``# key: value`` lines, such as ``mpi``, ``compiler``, ``ranks``; those after the table too.
-    :param body: the lines of the table.
-    :param first_line: the number of the first of them in the output, counted from 1.
-    :param count: the number of rows that the last line states. :param columns: the titles.
+    :param kind: ``int``, ``float`` or ``str``.
+    :param low: the least number; :param high: the greatest one.
+    :param words: the texts that there are; empty for any.
+    """
+
+    kind: Callable[[str], Any]
+    low: float = 0
+    high: float = sys.float_info.max
+    words: tuple[str, ...] = ()
+
+    def read(self, text: str) -> Any:
+        """Return the value of a cell; raise ValueError if it cannot be."""
+        value = self.kind(text)
+        if self.kind is str:
+            if self.words and value not in self.words:
+                raise ValueError
+        elif not self.low <= value <= self.high:
+            raise ValueError
+        return value
+
+    @property
+    def rule(self) -> str:
+        """What is expected, in words."""
+        if self.kind is str:
+            return f"one of {', '.join(self.words)}"
+        noun = "a whole number" if self.kind is int else "a number"
+        if self.low > 0 and self.kind is float:
+            return f"{noun} above 0"
+        return f"{noun} from {self.low:g}" + (f" to {self.high:g}" if self.high < sys.float_info.max else "")
+
+
+COUNT = Column(int)
+POSITIVE = Column(float, low=sys.float_info.min)
+PERCENT = Column(float, high=100)
+TEXT = Column(str)
+#: The columns of a point behind its name, as ``fc_print_result`` prints them: the median of samples, its 95 %
+#: confidence interval, their number, and why sampling ended (the interval was narrow, or the time was up).
+POINT = {
+    "us": POSITIVE,
+    "ci_low_us": POSITIVE,
+    "ci_high_us": POSITIVE,
+    "samples": Column(int, low=8),
+    "stop": Column(str, words=("ci", "cap")),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a program.
+
+    :param program: the name in the first line of the output.
+    :param columns: the columns in order.
+    :param keys: those that identify a row; they come first.
+    :param ascending: columns of which none is greater than the next, in every row.
+    """
+
+    program: str
+    columns: Mapping[str, Column]
+    keys: tuple[str, ...] = ("size_B",)
+    ascending: tuple[tuple[str, ...], ...] = field(default=())
+
+
+def of_points(program: str, points: Iterable[str], keys: tuple[str, ...] = ("size_B",)) -> Table:
+    """Return the table of a program that prints points, each with the columns of :data:`POINT`."""
+    points = tuple(points)
+    columns = dict.fromkeys(keys, COUNT)
+    for point in points:
+        columns |= {f"{point}_{ending}": column for ending, column in POINT.items()}
+    ascending = tuple((f"{point}_ci_low_us", f"{point}_us", f"{point}_ci_high_us") for point in points)
+    return Table(program, columns, keys, ascending)
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output that is whole.
+
+    :param header: the ``# key: value`` lines, those after the rows too.
+    :param keys: the columns that identify a row. :param columns: the values by column, in the order of the rows.
     """
 
     header: Mapping[str, str]
-    body: str
-    first_line: int
-    count: int
-    columns: Sequence[str]
+    keys: tuple[str, ...]
+    columns: Mapping[str, Sequence[Any]]
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield the rows of the table with their line numbers in the output."""
-        for line_number, line in enumerate(self.body.splitlines(), self.first_line):
-            if line.strip():
-                yield line_number, line
+    def values(self, column: str, **fixed: int) -> dict[int, Any]:
+        """Return the values of a column by the key column that is not fixed.
 
-    def require_count(self, rows: int) -> None:
-        """Raise :class:`OutputError` unless the last line counts the rows there are."""
-        if self.count != rows:
-            raise OutputError(f"the last line counts {self.count} rows, found {rows}")
+        With the columns ``size_B`` and ``slaves``, ``values("send_us", size_B=8)`` is by number of slaves.
+        """
+        (key,) = (name for name in self.keys if name not in fixed)
+        found = {}
+        for row, value in enumerate(self.columns[column]):
+            if all(self.columns[name][row] == wanted for name, wanted in fixed.items()):
+                found[self.columns[key][row]] = value
+        return found
+
+    def times_us(self, point: str, **fixed: int) -> dict[int, float]:
+        """Return the medians of a point in us, as :meth:`values`."""
+        return self.values(f"{point}_us", **fixed)
+
+    def intervals_us(self, point: str, **fixed: int) -> dict[int, tuple[float, float]]:
+        """Return the ends of the medians' 95 % confidence intervals in us, as :meth:`values`."""
+        high = self.values(f"{point}_ci_high_us", **fixed)
+        return {key: (low, high[key]) for key, low in self.values(f"{point}_ci_low_us", **fixed).items()}
 
 
-#: A row: its line number in the output, counted from 1, and its cells by column.
-Rows = tuple[tuple[int, Mapping[str, str]], ...]
+def read(
+    text: str, table: Table, wanted: Sequence[tuple[int, ...]] | None = None, asked: Mapping[str, str] | None = None
+) -> Output:
+    """Return the output of one of our programs.
 
-
-def parse(text: str, program: str, columns: Sequence[str]) -> tuple[Mapping[str, str], Rows]:
-    """Return the header and the rows of the output of one of our programs.
-
-    :param text: the standard output of the program; lines before its first are skipped, and those about its progress if
-        the launcher merged its standard error.
-    :param program: the name in its first line, such as ``streaming``.
-    :param columns: the names of the columns, in the program's order.
-    :raises OutputError: if the output is another program's, of a format this version does not know, damaged or cut.
+    :param text: its standard output; what a launcher puts around it, and progress that it mixes in, is passed over.
+    :param wanted: the keys of the rows that were asked for, in order; None for any.
+    :param asked: the options that the program has to have run with.
+    :raises OutputError: if it is not whole, not of this program, not what was asked for, or has an impossible value.
     """
-    frame = split(text, program, columns)
-    rows = tuple((line_number, cells_of(line, columns, line_number)) for line_number, line in frame.lines())
-    frame.require_count(len(rows))
-    return frame.header, rows
+    part = _split(text, table)
+    columns: dict[str, list[Any]] = {name: [] for name in table.columns}
+    lines = part.rows.splitlines()
+    for line_number, line in enumerate(lines, part.first_line):
+        cells = line.split(" ")
+        if len(cells) != len(columns):
+            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
+        for (name, column), cell in zip(table.columns.items(), cells, strict=True):
+            try:
+                columns[name].append(column.read(cell))
+            except ValueError:
+                raise OutputError(f"{name} is {quoted(cell)}, not {column.rule}", line_number) from None
+        for names in table.ascending:
+            values = [columns[name][-1] for name in names]
+            if values != sorted(values):
+                raise OutputError(f"{' <= '.join(names)} was expected, found {values}", line_number)
+    part.require_rows(len(lines))
+    if wanted is not None:
+        keys = zip(*(columns[name] for name in table.keys), strict=True)
+        require_keys(list(enumerate(keys, part.first_line)), wanted, table.keys)
+    _require_options(options(part.header), asked or {})
+    return Output(part.header, table.keys, columns)
+
+
+def read_frame(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame]:
+    """Return the header and the rows of a table with a row for each pair: on a thousand nodes these are a million."""
+    import polars as pl  # noqa: PLC0415  (may be missing where checks are only listed)
+
+    part = _split(text, table)
+    types = {int: pl.Int32, float: pl.Float64, str: pl.String}
+    schema = {name: types[column.kind] for name, column in table.columns.items()}  # type: ignore[index]
+    try:
+        frame = pl.read_csv(
+            io.BytesIO(part.rows.encode()), separator=" ", has_header=False, quote_char=None, schema=schema
+        )
+    except pl.exceptions.PolarsError as error:
+        raise OutputError(f"a row is not of the columns {' '.join(schema)}: {quoted(str(error))}") from None
+    part.require_rows(frame.height)
+    for name, column in table.columns.items():
+        cell = pl.col(name)
+        possible = cell.is_in(column.words) if column.kind is str else cell.is_between(column.low, column.high)
+        _require_all(frame, possible, f"{name}: {column.rule}", part.first_line)
+    for names in table.ascending:
+        for low, high in itertools.pairwise(names):
+            _require_all(frame, pl.col(low) <= pl.col(high), f"{low} <= {high}", part.first_line)
+    return part.header, frame
+
+
+def _require_all(frame: pl.DataFrame, possible: pl.Expr, rule: str, first_line: int) -> None:
+    wrong = frame.select(possible.fill_null(value=False).not_().arg_true()).to_series()
+    if len(wrong):
+        row = " ".join(map(str, frame.row(wrong[0])))
+        raise OutputError(f"{rule} was expected, found {quoted(row)}", first_line + wrong[0])
+
+
+def multiples(first_B: int, last_B: int, factor: int) -> list[int]:
+    """Return the message sizes from ``first_B`` to at most ``last_B`` bytes, each ``factor`` times the one before."""
+    sizes_B = []
+    while first_B <= last_B:
+        sizes_B.append(first_B)
+        first_B *= factor
+    return sizes_B
+
+
+def last_line(text: str, rows: int) -> str:
+    """Return the last line of an output, as ``common/output.c`` prints it below such a text."""
+    return f"# complete: {rows} rows, crc32 {zlib.crc32(text.encode()):08x}\n"
+
+
+# ---------------------------------------------------------------------------------------------------------- the header
 
 
 def options(header: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that the program ran with, as its header's line ``options`` lists them.
+    """Return the options that the program ran with."""
+    return pairs(header.get("options", ""))
 
-    :raises OutputError: unless it has a value for each.
-    """
-    text = header.get("options", "")
+
+def pairs(text: str) -> dict[str, str]:
+    """Return the values of ``name value name value ...``; raise :class:`OutputError` unless each name has one."""
     words = text.split()
-    names = words[::2]
-    if len(words) % 2 or len(set(names)) < len(names) or not all(map(_OPTION.fullmatch, names)):
-        raise OutputError(f"the header's options are not names and values: {quoted(text)}")
-    return dict(zip(names, words[1::2], strict=True))
+    if len(words) % 2:
+        raise OutputError(f"names and values were expected in the header, found {quoted(text)}")
+    return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def hosts(header: Mapping[str, str], ranks: int) -> tuple[str, ...]:
-    """Return the host of each rank; raise :class:`OutputError` unless the header names them all, in order."""
-    named = {key: value.split() for key, value in header.items() if key.startswith("rank ")}
-    if list(named) != [f"rank {rank}" for rank in range(ranks)] or any(len(words) != 2 for words in named.values()):
-        raise OutputError(f"the header does not name the hosts of {ranks} ranks in order")
-    return tuple(host for _, host in named.values())
+def _require_options(found: Mapping[str, str], asked: Mapping[str, str]) -> None:
+    for name, value in asked.items():
+        if found.get(name) != value:
+            ran = quoted(found[name]) if name in found else "no such option"
+            raise OutputError(f"--{name} {value} was asked for, but the program says that it ran with {ran}")
 
 
 def number_of(values: Mapping[str, str], key: str, *, at_least: int) -> int:
     """Return the whole number of a line of the header, or of an option."""
-    number = whole(values.get(key, ""), None, f"the header's whole number for {key!r}")
-    if number < at_least:
-        raise OutputError(f"the header has {number} for {key!r}, which must be at least {at_least}")
-    return number
+    found = whole(values.get(key, ""), None, f"the header's whole number for {key!r}")
+    if found < at_least:
+        raise OutputError(f"the header has {found} for {key!r}, which must be at least {at_least}")
+    return found
 
 
-def require_sizes(values: Mapping[str, str], sizes_B: Sequence[int]) -> None:
-    """Raise :class:`OutputError` unless message sizes are those from the option ``min-size`` to ``max-size``.
-
-    Each is a factor above the one before, or two factors take turns: the larger one leads beyond either end.
-    """
-    first_B, last_B = (number_of(values, name, at_least=0) for name in ("min-size", "max-size"))
-    found_B = sorted(set(sizes_B))
-    factors = [larger / smaller if smaller else math.inf for smaller, larger in itertools.pairwise(found_B)]
-    is_cut = len(factors) > 1 and (
-        found_B[0] / max(factors[:2]) >= max(first_B, 0.5) or found_B[-1] * max(factors[-2:]) <= last_B
-    )
-    if is_cut or not all(first_B <= size_B <= last_B for size_B in found_B):
-        raise OutputError(
-            f"the options ask for sizes from {first_B} to {last_B} B, but the rows have {found_B[0]} to {found_B[-1]} B"
-        )
-
-
-def require_elapsed(header: Mapping[str, str], key: str, least_s: float, of: str) -> float:
-    """Return the seconds of a line ``# key: N s``; raise :class:`OutputError` if they are less than they can be.
-
-    :param least_s: the least sum of its parts, each printed with six digits. :param of: the parts, in words.
-    """
-    match = re.fullmatch(r"([0-9.eE+-]+) s", header.get(key, ""))
-    value = number(match[1], None) if match else 0.0
+def seconds(header: Mapping[str, str], key: str) -> float:
+    """Return the seconds of a line ``# key: N s``."""
+    value = number(header.get(key, "").removesuffix(" s"), None)
     if value <= 0:
-        raise OutputError(f"the last lines do not give the seconds of {key!r}: {quoted(header.get(key, ''))}")
-    if value < least_s * (1 - 1e-4):
-        raise OutputError(f"{key!r} is {value:g} s, but {of} alone take {least_s:.6g} s: the output is damaged")
+        raise OutputError(f"the header's time {key!r} is {value:g} s; it must be positive")
     return value
+
+
+def hosts(header: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the host of each rank."""
+    ranks = range(number_of(header, "ranks", at_least=1))
+    missing = [rank for rank in ranks if f"rank {rank}" not in header]
+    if missing:
+        raise OutputError(f"the header does not name the host of rank {missing[0]}")
+    return tuple(header[f"rank {rank}"].removeprefix("host ") for rank in ranks)
 
 
 def shifts(header: Mapping[str, str]) -> tuple[int, int]:
     """Return how many rounds of a pattern were measured, and how many there are."""
-    match = re.fullmatch(r"([0-9]{1,9}) of ([0-9]{1,9})(, evenly spread)?", header.get("shifts", ""))
+    match = re.match(r"([0-9]{1,9}) of ([0-9]{1,9})", header.get("shifts", ""))
     if match is None:
         raise OutputError(f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}")
     return int(match[1]), int(match[2])
 
 
-def split(text: str, program: str, columns: Sequence[str], optional: Collection[str] = ()) -> Frame:
-    """Split the output of one of our programs into header, table and last line; see :func:`parse`.
+# ------------------------------------------------------------------------------------------------------- the whole text
 
-    For tables that are too long to be split line by line.
 
-    :param optional: columns that may be missing.
-    """
-    text = _without_progress(plain.cleaned(text), program)
-    start = _start(text, program)
-    first_line = text.count("\n", 0, start) + 1
-    titles = _TITLES.search(text, start)
-    if titles is None or not text.startswith("\n", titles.end()):
+@dataclass(frozen=True)
+class _Part:
+    """A text that is whole: its header, the text of the rows, the line of the first one, and their number."""
+
+    header: Mapping[str, str]
+    rows: str
+    first_line: int
+    count: int
+
+    def require_rows(self, found: int) -> None:
+        if found != self.count:
+            raise OutputError(f"the last line counts {self.count} rows, found {found}")
+
+
+def _split(text: str, table: Table) -> _Part:
+    """Split a text, which has to be whole and of the table's program and columns."""
+    text = _without_progress(plain.cleaned(text), table.program)
+    if "\n\n" in text:
+        text = re.sub(r"\n\n+", "\n", text)  # launchers add empty lines to those that they tag
+    start = _start(text, table.program)
+    ends = list(_LAST_LINE.finditer(text, start))
+    if not ends:
         raise OutputError(_CUT)
-    header: dict[str, str] = {}
-    above = text[start : titles.start()].splitlines()
-    _add_keys(header, above[1:], first_line + 1)
-    line_number = first_line + len(above)
-    names = titles["names"].split()
-    columns = [name for name in columns if name in names or name not in optional]
-    for name, wanted in itertools.zip_longest(names, columns, fillvalue="no column"):
-        if name != wanted:
-            raise OutputError(f"the table has {quoted(name)} where {quoted(wanted)} was expected", line_number)
-    end = text.find("\n#", titles.end()) + 1
-    if end == 0:
-        raise OutputError(_CUT)
-    if odd := _NOT_PRINTED.search(text, start, end):
-        at = text.count("\n", 0, odd.start()) + 1
+    if len(ends) > 1:
+        raise OutputError("several lines '# complete: ...': the outputs of several runs are mixed")
+    first, body = text.count("\n", 0, start) + 1, text[start : ends[0].start()]
+    if odd := _NOT_PRINTED.search(body):
+        at = first + body.count("\n", 0, odd.start())
         raise OutputError(f"{quoted(odd[0])} is no character of this program: the output is damaged", at)
-    if (last := _LAST_LINE.search(text, end)) is None:
-        raise OutputError(_CUT)
-    _add_keys(header, text[end : last.start()].splitlines(), text.count("\n", 0, end) + 1)
-    if last["of"] == "rows" and any(key.startswith("rank") for key in header):  # simulations have neither
-        hosts(header, number_of(header, "ranks", at_least=1))
-    return Frame(header, text[titles.end() + 1 : end], line_number + 1, int(last["count"]), columns)
-
-
-_CUT = "the last line '# complete: ...' is missing: the program did not finish"
+    titles = _TITLES.search(body)
+    if titles is None:
+        raise OutputError("the line '# columns: ...' is missing: the output is damaged", first)
+    names = titles["names"].split()
+    if f"{zlib.crc32(body.encode()):08x}" != ends[0]["crc32"]:
+        raise _damage(body, len(names), first)
+    for name, wanted in itertools.zip_longest(names, table.columns, fillvalue="no column"):
+        if name != wanted:
+            raise OutputError(f"the table has {quoted(name)} where {quoted(wanted)} was expected")
+    end = body.find("\n#", titles.end() - 1) + 1 or len(body)
+    lines = [*body[: titles.start()].splitlines()[1:], *body[end:].splitlines()]
+    header = dict(line.removeprefix("# ").partition(": ")[::2] for line in lines)
+    first_row = first + body.count("\n", 0, titles.end())
+    return _Part(header, body[titles.end() : end], first_row, int(ends[0]["rows"]))
 
 
 def _start(text: str, program: str) -> int:
@@ -189,8 +335,6 @@ def _start(text: str, program: str) -> int:
             f"{worlds} separate MPI worlds instead of one: the launcher belongs to a different MPI than the program; "
             "check the partition's launcher against the environment's MPI"
         )
-    if text.count("\n# complete: ") > 1:
-        raise OutputError("several lines '# complete: ...': the outputs of several runs are mixed")
     first = _FIRST_LINE.search(text)
     if first is None:
         raise OutputError(
@@ -200,7 +344,7 @@ def _start(text: str, program: str) -> int:
     line_number = text.count("\n", 0, first.start()) + 1
     if first["program"] != program:
         raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", line_number)
-    if first["format"] != "1":
+    if first["format"] != FORMAT:
         raise OutputError(
             f"format {first['format']} of {program} is unknown here; the program and the library are of different "
             "versions",
@@ -209,15 +353,12 @@ def _start(text: str, program: str) -> int:
     return first.start()
 
 
-def _add_keys(header: dict[str, str], lines: Sequence[str], first_line: int) -> None:
-    """Add lines ``# key: value`` to the header; raise :class:`OutputError` for others, and if they contradict it."""
-    for line_number, line in enumerate(lines, first_line):
-        key = _KEY.match(line)
-        if key and key["key"] not in ("columns", "complete"):
-            if header.setdefault(key["key"], key["value"]) != key["value"]:
-                raise OutputError(f"the header gives {key['key']!r} twice, with different values", line_number)
-        elif line.strip():
-            raise OutputError(f"a line '# key: value' was expected, found {quoted(line)}", line_number)
+def _damage(body: str, columns: int, first_line: int) -> OutputError:
+    """Return the error for a text with another check sum, which names a line that is none of the program, if any."""
+    for line_number, line in enumerate(body.splitlines(), first_line):
+        if not line.startswith("# ") and len(line.split(" ")) != columns:
+            return OutputError(f"{quoted(line)} is no line of this program", line_number)
+    return OutputError("the check sum in the last line is of another text: a line was changed, lost or added")
 
 
 def _without_progress(text: str, program: str) -> str:

@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers.points import PointOutput, PointTable, multiples
+from fabric_checks.parsers import fabric
 
 #: The two operations, as the master's time of one whole operation: it sends to all slaves, or collects from all.
 OPERATIONS = ("send", "send_receive")
-
-_TABLE = PointTable("hot_spot", OPERATIONS, {"size_B": "a message size", "slaves": "a number of slaves"})
+TABLE = fabric.of_points("hot_spot", OPERATIONS, ("size_B", "slaves"))
 
 
 def slave_counts(ranks: int) -> list[int]:
@@ -27,18 +25,14 @@ def slave_counts(ranks: int) -> list[int]:
 
 def message_sizes(min_size_B: int = 8, max_size_B: int = 65536) -> list[int]:
     """Return the message sizes that ``hot_spot`` measures between these, in bytes: each is 8 times the one before."""
-    return multiples(min_size_B, max_size_B, 8)
+    return fabric.multiples(min_size_B, max_size_B, 8)
 
 
-def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> PointOutput:
+def parse(text: str, sizes_B: Sequence[int], slaves: Sequence[int]) -> fabric.Output:
     """Read the output of ``hot_spot``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
     :param slaves: the numbers of slaves that are expected for each of them; see :func:`slave_counts`.
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    output = _TABLE.parse(text, list(product(sizes_B, slaves)))
-    listed, wanted = output.header.get("slaves", ""), " ".join(map(str, slaves))
-    if listed.split() != wanted.split():
-        raise OutputError(f"the header lists {quoted(listed)} as numbers of slaves, expected {wanted}")
-    return output
+    return fabric.read(text, TABLE, list(product(sizes_B, slaves)))

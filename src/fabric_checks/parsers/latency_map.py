@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.parsers import fabric, long_table, rotate_patterns
+from fabric_checks.parsers import fabric, rotate_patterns
 
-_COLUMNS = {
-    **dict.fromkeys(("pass", "round", "starter", "other"), pl.Int32),
-    **dict.fromkeys(("latency_us", "least_us"), pl.Float64),
-}
-_VALID = pl.col("latency_us").is_finite() & (pl.col("least_us") > 0) & (pl.col("least_us") <= pl.col("latency_us"))
-_RULE = "the least of the samples was expected to be above 0 and at most their median"
+TABLE = fabric.Table(
+    "latency_map",
+    dict.fromkeys(("pass", "round", "starter", "other"), fabric.COUNT)
+    | dict.fromkeys(("latency_us", "least_us"), fabric.POSITIVE),
+    keys=("pass", "round", "starter", "other"),
+    ascending=(("least_us", "latency_us"),),
+)
 
 
 @dataclass(frozen=True)
@@ -48,29 +48,16 @@ def parse(text: str) -> LatencyOutput:
 
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    header, table = long_table.parse(text, "latency_map", _COLUMNS, _VALID, _RULE)
-    ranks = fabric.number_of(header, "ranks", at_least=2)
-    options = fabric.options(header)
-    passes, samples, repetitions = (
-        fabric.number_of(options, name, at_least=1) for name in ("passes", "samples", "repetitions")
-    )
+    header, frame = fabric.read_frame(text, TABLE)
+    hosts = fabric.hosts(header)
+    ranks = len(hosts)
+    passes = fabric.number_of(fabric.options(header), "passes", at_least=1)
     shifts, of_shifts = fabric.shifts(header)
     if of_shifts != 2 * rotate_patterns.turns(ranks):
         raise OutputError(f"the header states {of_shifts} rounds; {ranks} ranks have a different number")
-    if table.height != passes * shifts * (ranks // 2):
-        raise OutputError(f"there are {table.height} rows; {passes} passes of {shifts} rounds have a different number")
-    rounds = rotate_patterns.round_robin_rounds(ranks, shifts)
-    numbers = np.array(rounds, dtype=np.int32)
-    starter, other = (np.tile(each.ravel(), passes) for each in rotate_patterns.pairs("round-robin", ranks, numbers))
-    number = np.repeat(np.arange(passes), len(rounds) * (ranks // 2))
-    expected = (number, np.tile(np.repeat(numbers, ranks // 2), passes), starter, other)
-    if not np.array_equal(table[list(_COLUMNS)[:4]].to_numpy().T, expected):
-        raise OutputError("the rows are not those of the rounds, torn or out of order")
-    # Half of the samples of a pair are its median or more, the others its least or more, of half a ping-pong each. The
-    # pairs of a round take as long as the slowest.
-    below = samples // 2
-    pair_us = 2 * repetitions * ((samples - below) * table["latency_us"] + below * table["least_us"]).to_numpy()
-    rounds_s = 1e-6 * float(pair_us.reshape(-1, ranks // 2).max(axis=1).sum())
-    elapsed_s = fabric.require_elapsed(header, "elapsed", rounds_s, "the slowest pairs of the rounds")
-    times_us = (table["latency_us"].to_numpy(), table["least_us"].to_numpy())
-    return LatencyOutput(header, fabric.hosts(header, ranks), passes, elapsed_s, starter, other, *times_us)
+    rounds = np.array(rotate_patterns.round_robin_rounds(ranks, shifts), dtype=np.int32)
+    pairs = [np.tile(each.ravel(), passes) for each in rotate_patterns.pairs("round-robin", ranks, rounds)]
+    starter, other, latency_us, least_us = (frame[name].to_numpy() for name in list(TABLE.columns)[2:])
+    if not np.array_equal((starter, other), pairs):
+        raise OutputError(f"the rows are not those of {passes} passes of {shifts} rounds of {ranks} ranks")
+    return LatencyOutput(header, hosts, passes, fabric.seconds(header, "elapsed"), starter, other, latency_us, least_us)

@@ -3,25 +3,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fabric_checks.core.errors import OutputError, quoted
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import fabric
 
-_NUMBER = "(?:0|[1-9][0-9]{0,5})"
-_LIST = rf"-|{_NUMBER}(-{_NUMBER})?(,{_NUMBER}(-{_NUMBER})?)*"
-#: A package and a core in it, as Linux numbers them; -1 where it does not know.
-_CORE = rf"(?:-1|{_NUMBER}):(?:-1|{_NUMBER})"
-#: The cells of a row as patterns, and what they mean.
-_CELLS = {
-    "node": (r"[\w.-]+", "the name of a node"),
-    "cpu": (rf"-1|{_NUMBER}", "the number of a CPU"),
-    "cpus": (_LIST, "a list of CPUs"),
-    "cores": (rf"-|{_CORE}(,{_CORE})*", "a list of cores"),
-    "online": (_LIST, "a list of CPUs"),
-}
+TABLE = fabric.Table(
+    "placement",
+    {
+        "rank": fabric.COUNT,
+        "host": fabric.TEXT,
+        "node": fabric.TEXT,
+        "cpu": fabric.Column(int, low=-1),  # -1: a simulated rank has none
+        "cpus": fabric.TEXT,
+        "cores": fabric.TEXT,
+        "online": fabric.TEXT,
+    },
+    keys=("rank",),
+)
 
 
 @dataclass(frozen=True)
@@ -60,28 +59,20 @@ def parse(text: str) -> PlacementOutput:
     :raises OutputError: if the output is not whole, or is that of several worlds of one rank each, as with the launcher
         of another MPI.
     """
-    header, cells_of_rows = fabric.parse(text, "placement", ("rank", "host", "node", "cpu", "cpus", "cores", "online"))
+    output = fabric.read(text, TABLE)
     for key in ("mpi", "compiler"):
-        if not header.get(key, "").strip():
+        if not output.header.get(key):
             raise OutputError(f"the header line '# {key}: ...' is missing")
-    if header.get("ranks") != str(len(cells_of_rows)):
-        stated = quoted(header.get("ranks", ""))
-        raise OutputError(f"the header says that {stated} ranks ran, the table has {len(cells_of_rows)}")
-    ranks: list[RankPlace] = []
-    online: dict[str, str] = {}
-    for line, cells in cells_of_rows:
-        if cells["rank"] != str(len(ranks)):
-            raise OutputError(f"rank {len(ranks)} was expected, found {quoted(cells['rank'])}", line)
-        for column, (pattern, meaning) in _CELLS.items():
-            if not re.fullmatch(pattern, cells[column], re.ASCII):
-                raise OutputError(f"{meaning} was expected, found {quoted(cells[column])}", line)
-        _require_cpus(cells, line)
-        if cells["online"] not in ("-", online.setdefault(cells["host"], cells["online"])):
-            raise OutputError(f"{quoted(cells['host'])} has other CPUs in service than for an earlier rank", line)
-        node = cells["host"] if cells["node"] == "-" else cells["node"]
-        cores = frozenset(cells["cores"].split(",")) - {"-"}
-        ranks.append(RankPlace(len(ranks), cells["host"], node, cells["cpus"], cores, cells["online"]))
-    return PlacementOutput(header["mpi"], header["compiler"], tuple(ranks))
+    columns = output.columns
+    ranks = fabric.number_of(output.header, "ranks", at_least=1)
+    if list(columns["rank"]) != list(range(ranks)):
+        raise OutputError(f"the header says that {ranks} ranks ran, but the rows are not those of as many, in order")
+    places = []
+    for row in zip(*columns.values(), strict=True):
+        rank, host, node, _, cpus, cores, online = row
+        own = frozenset(cores.split(",")) - {"-"}
+        places.append(RankPlace(rank, host, host if node == "-" else node, cpus, own, online))
+    return PlacementOutput(output.header["mpi"], output.header["compiler"], tuple(places))
 
 
 def cpu_numbers(text: str) -> frozenset[int]:
@@ -91,19 +82,3 @@ def cpu_numbers(text: str) -> frozenset[int]:
         first, _, last = part.partition("-")
         numbers.update(range(int(first), int(last or first) + 1))
     return frozenset(numbers)
-
-
-def _require_cpus(cells: Mapping[str, str], line: int) -> None:
-    """Raise :class:`OutputError` unless a rank's CPU is one of its own, these are in service, and have its cores."""
-    cpus, online, current = cpu_numbers(cells["cpus"]), cpu_numbers(cells["online"]), cells["cpu"]
-    cores = [tuple(map(int, core.split(":"))) for core in cells["cores"].split(",") if core != "-"]
-    for column in ("cpus", "online"):
-        ends = [int(end) for end in re.split("[-,]", cells[column]) if end]
-        if ends != sorted(set(ends)):
-            raise OutputError(f"a list of CPUs in order was expected, found {quoted(cells[column])}", line)
-    if cpus and current != "-1" and int(current) not in cpus:
-        raise OutputError(f"the rank ran on CPU {current}, which is none of its own: {quoted(cells['cpus'])}", line)
-    if online and not cpus <= online:
-        raise OutputError(f"CPUs {quoted(cells['cpus'])} are not all in service: {quoted(cells['online'])}", line)
-    if cores != sorted(set(cores)) or len(cores) > len(cpus):
-        raise OutputError(f"{quoted(cells['cores'])} are not the cores, in order, of {len(cpus)} CPUs", line)

@@ -12,26 +12,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fabric_checks.core.errors import OutputError, quoted
-from fabric_checks.parsers import fabric, long_table, rotate_patterns
-from fabric_checks.parsers.table import half_digit, number
+from fabric_checks.parsers import fabric, rotate_patterns
+from fabric_checks.parsers.table import number
 
 #: The phases of a run, in order.
 PHASES = ("scan", "leaf", "together", "control", "alone")
 
-_COLUMNS = {
-    "round": pl.Int32,
-    "sender": pl.Int32,
-    "receiver": pl.Int32,
-    "MBps": pl.Float64,
-    "slowest_MBps": pl.Float64,
-    "phase": pl.String,
-}
-_SUSPECTS = re.compile(
-    r"(?P<pairs>[1-9][0-9]{0,8}) pairs of (?P<of>[0-9]{1,9}), [0-9]{1,9} senders, [0-9]{1,9} receivers; "
-    r"(?:(?P<again>[0-9]{1,9}) measured again, )?(?P<alone>[0-9]{1,9})(?: measured)? alone"
+TABLE = fabric.Table(
+    "rotate",
+    {
+        "round": fabric.COUNT,
+        "sender": fabric.COUNT,
+        "receiver": fabric.COUNT,
+        "MBps": fabric.POSITIVE,
+        "slowest_MBps": fabric.POSITIVE,
+        "phase": fabric.Column(str, words=PHASES),
+    },
+    keys=("phase", "round", "sender", "receiver"),
+    ascending=(("slowest_MBps", "MBps"),),
 )
-_BEST, _SLOWEST = pl.col("MBps"), pl.col("slowest_MBps")
-_VALID = _BEST.is_finite() & (_BEST > 0) & (_SLOWEST.is_null() | ((_SLOWEST > 0) & (_SLOWEST <= _BEST)))
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Transfers:
     :param sender: the rank that sent.
     :param receiver: the rank that received.
     :param MBps: the bandwidth in MB/s (10^6 bytes a second), of the best test.
-    :param slowest_MBps: of the slowest test; None in older outputs.
+    :param slowest_MBps: of the slowest test; None for other programs.
     """
 
     round: NDArray[np.int32]
@@ -133,54 +132,25 @@ def _missing(present: NDArray[np.int32], ranks: int) -> tuple[int, ...]:
 def parse(text: str) -> RotateOutput:
     """Read the output of ``rotate``.
 
-    The pairs of the scan are compared with the pattern: every pair of every measured round has to be there.
-
     :raises OutputError: if the output is not whole or its values are not believable.
     """
-    rule = "rates above 0, of the slowest test none above the best, were expected"
-    header, table = long_table.parse(text, "rotate", _COLUMNS, _VALID, rule, optional=("slowest_MBps",))
-    ranks = fabric.number_of(header, "ranks", at_least=2)
-    options = fabric.options(header)
-    pattern = options.get("pattern", "")
+    header, frame = fabric.read_frame(text, TABLE)
+    nodes, options = fabric.hosts(header), fabric.options(header)
+    ranks, rails = len(nodes), fabric.number_of(options, "rails", at_least=1)
+    pattern, confirm = options.get("pattern", ""), options.get("confirm", "")
     if pattern not in rotate_patterns.PATTERNS:
         raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
-    phases = {}
-    for phase in PHASES:
-        part = table.filter(pl.col("phase") == phase)
-        slowest = None if part["slowest_MBps"].null_count() else part["slowest_MBps"].to_numpy()
-        round_, sender, receiver, best = (part[name].to_numpy() for name in list(_COLUMNS)[:4])
-        phases[phase] = Transfers(round_, sender, receiver, best, slowest)
-    if sum(map(len, phases.values())) != table.height:
-        raise OutputError(f"a row belongs to none of the phases {', '.join(PHASES)}")
-    order = table["phase"].rle().struct.field("value").to_list()
-    repeats = fabric.number_of(options, "confirm-repeats", at_least=1)
-    rails = fabric.number_of({"rails": "1"} | options, "rails", at_least=1)
     if ranks % rails or ranks < 2 * rails:
         raise OutputError(f"{ranks} ranks are not {rails} on each of two nodes or more, as the option 'rails' says")
-    for key, ran in {"pattern": pattern, "nodes": str(ranks // rails)}.items():
-        if header.get(key, ran) != ran:
-            raise OutputError(f"the header has {quoted(header[key])} as {key!r}, but {quoted(ran)} ran")
-    adapters = fabric.number_of({"adapters": "0"} | options, "adapters", at_least=0) or rails
+    adapters = fabric.number_of(options, "adapters", at_least=0) or rails
     if rails % adapters:
         raise OutputError(f"{adapters} adapters cannot be shared evenly by {rails} ranks of a node")
-    share = rails // adapters
     pairs = rotate_patterns.pairs_of_round(pattern, ranks // rails) * adapters
-    _require_scan(phases["scan"], pattern, ranks, (rails, share), header)
-    groups = _groups(header, ranks)
-    _require_leaf(phases["leaf"], groups)
-    for phase in PHASES[2:]:
-        _require_repeats(phases[phase], phase, ranks, rails, repeats)
-    _require_order(order, [phase for phase in PHASES if len(phases[phase])], repeats)
-    transfers_s = _transfers_s(header, table, options)
-    elapsed_s = fabric.require_elapsed(header, "elapsed", transfers_s, "the transfers")
-    if (confirm := options.get("confirm", "")) not in ("yes", "no"):
-        raise OutputError(f"the option 'confirm' is {quoted(confirm)}, neither yes nor no")
-    _require_suspects(header, phases, repeats, confirm == "yes", ranks * (ranks // rails - 1))
-    ratio, text_of_it = elapsed_s / transfers_s, header.get("elapsed over transfers")
-    rounding = ratio * sum(half_digit(f"{time_s:.6g}", 6) / time_s for time_s in (elapsed_s, transfers_s))
-    if text_of_it is not None and abs(number(text_of_it, None) - ratio) > 0.0005 + 1.001 * rounding:
-        raise OutputError(f"'elapsed over transfers' is {quoted(text_of_it)}, but the seconds give {ratio:.3f}")
-    nodes = fabric.hosts(header, ranks)
+    phases = {phase: _transfers(frame.filter(pl.col("phase") == phase)) for phase in PHASES}
+    _require_pairs(frame, ranks, rails)
+    rounds, _ = fabric.shifts(header)
+    if len(phases["scan"]) != rounds * pairs:
+        raise OutputError(f"the scan has {len(phases['scan'])} pairs; {rounds} rounds of {pairs} were asked for")
     memory = _memory(header, options, nodes)
     names = nodes
     if memory != "host":  # the numbers of GPUs are those of the processes of a node
@@ -190,21 +160,34 @@ def parse(text: str) -> RotateOutput:
         pattern,
         names,
         pairs,
-        number(options.get("suspect-share", ""), 1),
+        number(options.get("suspect-share", ""), None),
         confirm == "yes",
-        transfers_s,
-        elapsed_s,
+        fabric.seconds(header, "transfers"),
+        fabric.seconds(header, "elapsed"),
         phases,
-        groups,
+        _groups(header, ranks),
         nodes=() if memory == "host" else nodes,
         memory=memory,
         rails=rails,
-        share=share,
+        share=rails // adapters,
     )
 
 
+def _transfers(frame: pl.DataFrame) -> Transfers:
+    return Transfers(*(frame[name].to_numpy() for name in list(TABLE.columns)[:5]))
+
+
+def _require_pairs(frame: pl.DataFrame, ranks: int, rails: int) -> None:
+    """Raise :class:`OutputError` unless each row is of two ranks that there are, on one rail."""
+    sender, receiver = pl.col("sender"), pl.col("receiver")
+    possible = (sender != receiver) & (sender < ranks) & (receiver < ranks) & (sender % rails == receiver % rails)
+    if len(wrong := frame.filter(~possible)):
+        pair = " to ".join(map(str, wrong.select(sender, receiver).row(0)))
+        raise OutputError(f"the pair {pair} does not exist with {ranks} ranks on {rails} rails")
+
+
 def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[str, ...]) -> str:
-    """Return the memory of the buffers, ``host`` in older outputs.
+    """Return the memory of the buffers.
 
     :raises OutputError: if it is not that of the options, or if two processes of a node share a GPU.
     """
@@ -226,19 +209,9 @@ def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[
     return memory
 
 
-def _require_order(order: list[str], phases: list[str], repeats: int) -> None:
-    """Raise :class:`OutputError` unless the phases come in order; the last two take turns, once for each repeat.
-
-    Older outputs have all repeats of one of these before the other.
-    """
-    in_turns = [*phases[:-2], *(phases[-2:] * repeats)] if phases[-2:] == ["control", "alone"] else phases
-    if order not in (phases, in_turns):
-        raise OutputError("the phases of the run are mixed up")
-
-
 def _groups(header: Mapping[str, str], ranks: int) -> tuple[int, ...]:
-    """Return the group of each rank by the header, which older outputs lack."""
-    text = header.get("groups", "none")
+    """Return the group of each rank by the header."""
+    text = header.get("groups", "")
     if text == "none":
         return ()
     words = text.split(" ")
@@ -248,125 +221,3 @@ def _groups(header: Mapping[str, str], ranks: int) -> tuple[int, ...]:
     if [each for each in dict.fromkeys(groups) if each >= 0] != list(range(max(groups) + 1)):
         raise OutputError(f"'groups' is {quoted(text)}; groups are numbered by their lowest ranks")
     return groups
-
-
-def _require_leaf(leaf: Transfers, groups: tuple[int, ...]) -> None:
-    """Raise :class:`OutputError` unless the phase ``leaf`` has the flows that follow from its groups, in order."""
-    expected = rotate_patterns.leaf_flows(groups)
-    if list(zip(leaf.round.tolist(), leaf.sender.tolist(), leaf.receiver.tolist(), strict=True)) != expected:
-        raise OutputError(
-            f"phase leaf has {len(leaf)} flows that are not those of its groups, which are {len(expected)}; if an "
-            "earlier version of the program wrote it, measure again"
-        )
-
-
-def _require_scan(
-    scan: Transfers, pattern: str, processes: int, rails: tuple[int, int], header: Mapping[str, str]
-) -> None:
-    """Raise :class:`OutputError` unless the scan has the pairs of its pattern, in their order, on each rail.
-
-    :param rails: their number, and how many of them take turns.
-    """
-    number, share = rails
-    ranks, at_once = processes // number, number // share
-    pairs = rotate_patterns.pairs_of_round(pattern, ranks)
-    rounds, of_rounds = fabric.shifts(header)
-    if not 1 <= rounds <= of_rounds or len(scan) != rounds * pairs * at_once:
-        raise OutputError(f"the scan has {len(scan)} pairs; {rounds} rounds of {pairs * at_once} pairs were asked for")
-    if rounds % share or of_rounds % share:
-        raise OutputError(f"{rounds} of {of_rounds} rounds are not {share} of each, one for each GPU of an adapter")
-    grid = [array.reshape(-1, share, pairs, at_once) for array in (scan.round, scan.sender, scan.receiver)]
-    # The rounds of the pattern, and the nodes of their pairs; each takes place once for each turn, on several rails.
-    numbers, sender, receiver = grid[0][:, 0, 0, 0] // share, *(side[:, 0, :, 0] // number for side in grid[1:])
-    turn = np.arange(share)[:, None, None]
-    rail = turn + np.arange(at_once) * share
-    whole_grid = (
-        numbers[:, None, None, None] * share + turn,
-        *(nodes[:, None, :, None] * number + rail for nodes in (sender, receiver)),
-    )
-    if not all((found == each).all() for found, each in zip(grid, whole_grid, strict=True)):
-        raise OutputError(f"the rows of the scan are torn, out of order, or not those of {number} rails")
-    of_rounds //= share
-    if (np.diff(numbers) <= 0).any() or numbers[-1] >= of_rounds:
-        raise OutputError(f"the rounds of the scan are repeated, out of order, or not below {of_rounds}")
-    if pattern == "round-robin" and of_rounds != 2 * rotate_patterns.turns(ranks):
-        raise OutputError(f"the header states {of_rounds} rounds of {pattern}; {ranks} ranks have a different number")
-    if pattern == "bisection":
-        ranks_of_round = np.sort(np.hstack((sender, receiver)), axis=1)
-        right = (np.diff(sender, axis=1) > 0).all() and (ranks_of_round == np.arange(2 * pairs)).all()
-    else:
-        right = np.array_equal((sender, receiver), rotate_patterns.pairs(pattern, ranks, numbers))
-    if not right:
-        raise OutputError(f"the pairs of the scan are not those of the pattern {pattern}")
-
-
-def _require_repeats(part: Transfers, phase: str, ranks: int, rails: int, repeats: int) -> None:
-    """Raise :class:`OutputError` unless every pair is possible and was measured as often as asked.
-
-    In phase ``together`` a pair that was fast once is not measured again, so that repeats differ from pair to pair.
-    """
-    if not len(part):
-        return
-    possible = (part.sender != part.receiver) & (np.maximum(part.sender, part.receiver) < ranks)
-    if not (possible & (part.sender % rails == part.receiver % rails)).all():
-        raise OutputError(f"phase {phase} has a pair that does not exist with {ranks} ranks")
-    # Pairs of one repeat ran at once and are listed by sender; the next repeat has the next number.
-    step, next_sender = np.diff(part.round), np.diff(part.sender)
-    if ((step < 0) | (step > 1) | ((step == 0) & (next_sender <= 0))).any() or part.round[0] != 0:
-        raise OutputError(f"the rows of phase {phase} are repeated, torn or out of order")
-    _, counts = np.unique(part.sender.astype(np.int64) * ranks + part.receiver, return_counts=True)
-    if phase != "together" and (counts % repeats).any():
-        raise OutputError(f"phase {phase} has a pair that was not measured {repeats} times")
-
-
-def _transfers_s(header: Mapping[str, str], table: pl.DataFrame, options: Mapping[str, str]) -> float:
-    """Return the time of all tests in seconds; raise :class:`OutputError` if the rows leave no such time.
-
-    Each test takes as long as its slowest pair, which has one test at its lowest rate and none above its best. In the
-    phase ``leaf`` a rank has several partners at once, in messages that are as much smaller.
-    """
-    size_B, messages, tests = (fabric.number_of(options, name, at_least=1) for name in ("size", "messages", "tests"))
-    is_older, slowest = table["slowest_MBps"].null_count() > 0, pl.coalesce(_SLOWEST, _BEST)
-    rounds = table.group_by("phase", "round").agg(
-        ((tests - 1) / _BEST + 1 / slowest).max().alias("least"),
-        (tests / slowest).max().alias("most"),
-        pl.len() // pl.col("sender").n_unique(),
-    )
-    partners = pl.when(pl.col("phase") == "leaf").then(pl.col("len")).otherwise(1)
-    sums = rounds.select(pl.col("least", "most") * messages * pl.max_horizontal(1, size_B // partners)).sum()
-    least_s, most_s = (1e-6 * sum_us for sum_us in sums.row(0))
-    found_s = fabric.require_elapsed(header, "transfers", least_s, "the slowest pairs of the tests")
-    if found_s > most_s * (1 + 1e-4) and not is_older:
-        raise OutputError(f"'transfers' is {found_s:g} s, but the slowest pairs take {most_s:.6g} s at most")
-    return found_s
-
-
-def _require_suspects(
-    header: Mapping[str, str], phases: Mapping[str, Transfers], repeats: int, confirm: bool, ordered_pairs: int
-) -> None:
-    """Raise :class:`OutputError` unless the line about suspects agrees with what was measured again.
-
-    Older outputs, which have no slowest rates, may lack it, or count suspects among the pairs of the scan.
-
-    :param ordered_pairs: how many there are.
-    """
-    text, scan = header.get("suspects"), phases["scan"]
-    again = {phase: len(phases[phase]) for phase in PHASES[2:]}
-    if text is None and scan.slowest_MBps is None and (confirm or not any(again.values())):
-        return
-    if found := _SUSPECTS.fullmatch(text or ""):
-        pairs, of, measured, alone = (int(found[key] or 0) for key in ("pairs", "of", "again", "alone"))
-        together = {*zip(phases["together"].sender.tolist(), phases["together"].receiver.tolist(), strict=True)}
-        there = (
-            ordered_pairs if found["again"] else len({*zip(scan.sender.tolist(), scan.receiver.tolist(), strict=True)})
-        )
-        fits = confirm and any(again.values()) and again["alone"] == alone * repeats
-        fits &= measured <= min(pairs, len(together)) and pairs <= of == there
-    else:
-        fits = text == ("none" if confirm else "not measured again") and not any(again.values())
-    if fits:
-        return
-    rows = ", ".join(f"{count} {phase}" for phase, count in again.items())
-    raise OutputError(
-        f"'suspects' is {quoted(text or 'missing')}, but measured again are {rows}, of {ordered_pairs} pairs of ranks"
-    )

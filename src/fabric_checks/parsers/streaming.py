@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import fabric
-from fabric_checks.parsers.points import PointOutput, PointTable
 
 #: The points of each row, by the value of ``--directions``: ``ping_pong`` is half the round trip, ``streaming`` the
 #: time per message, ``bidirectional_ping_pong`` an exchange (one message each way at once) and
@@ -18,10 +16,7 @@ MODES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-_REPEATS = {"ping_pong": (2, ""), "streaming": (1, "window"), "bidirectional_streaming": (1, "window")}
-
-
-def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_depth: int = 0) -> PointOutput:
+def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_depth: int = 0) -> fabric.Output:
     """Read the output of ``streaming``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.
@@ -29,12 +24,6 @@ def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_d
     :param queue_depth: the queue depth that was asked for, 0 for none.
     :raises OutputError: if the output is not whole, is not what was asked for or its values are not believable.
     """
-    output = PointTable("streaming", MODES[directions], repeats=_REPEATS).parse(text, [(size,) for size in sizes_B])
-    options = fabric.options(output.header)
-    for name, value in {"directions": directions, "queue-depth": str(queue_depth)}.items():
-        if options.get(name) != value:
-            raise OutputError(
-                f"--{name} {value} was asked for, but the program says that it ran with "
-                f"{quoted(options[name]) if name in options else 'no such option'}"
-            )
-    return output
+    table = fabric.of_points("streaming", MODES[directions])
+    asked = {"directions": directions, "queue-depth": str(queue_depth)}
+    return fabric.read(text, table, [(size,) for size in sizes_B], asked)

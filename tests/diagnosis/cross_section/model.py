@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fabric_checks.parsers import fabric
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 from lab.faults import suspects
 
@@ -115,17 +116,19 @@ def text_of(output, repeats=4):
     lines = ["# fabric-checks rotate 1", "# mpi: a model", "# compiler: none", f"# ranks: {ranks}"]
     lines += [f"# rank {rank}: host {host}" for rank, host in enumerate(output.hosts)]
     lines.append(
-        f"# options: size 8388608 messages 10 tests 3 pattern rotate confirm {confirm} "
+        f"# options: size 8388608 messages 10 tests 3 pattern rotate rails 1 adapters 0 confirm {confirm} "
         f"suspect-share {output.suspect_share} confirm-repeats {repeats}"
     )
-    lines += [f"# shifts: {output.pairs} of {output.pairs}", "# columns: round sender receiver MBps phase"]
+    lines += ["# groups: none", f"# shifts: {output.pairs} of {output.pairs}"]
+    lines.append("# columns: round sender receiver MBps slowest_MBps phase")
     rows = [
-        f"{round_} {sender} {receiver} {rate:.6g} {phase}"
+        f"{round_} {sender} {receiver} {rate:.6g} {rate:.6g} {phase}"
         for phase, part in in_turns(output.phases, repeats)
         for round_, sender, receiver, rate in zip(part.round, part.sender, part.receiver, part.MBps, strict=True)
     ]
-    tail = [f"# transfers: {output.transfers_s} s", f"# elapsed: {output.elapsed_s} s", f"# complete: {len(rows)} rows"]
-    return "\n".join([*lines, *rows, *tail]) + "\n"
+    tail = [f"# transfers: {output.transfers_s} s", f"# elapsed: {output.elapsed_s} s"]
+    text = "\n".join([*lines, *rows, *tail]) + "\n"
+    return text + fabric.last_line(text, len(rows))
 
 
 def in_turns(phases, repeats):

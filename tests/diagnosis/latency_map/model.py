@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from fabric_checks.parsers import rotate_patterns
+from fabric_checks.parsers import fabric, rotate_patterns
 
 NEAR_US, HOP_US = 1.2, 0.3
 
@@ -44,4 +44,5 @@ def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts
                 ones, others, true * np.exp(noise * random.standard_normal(len(ones))), strict=True
             ):
                 rows.append(f"{number} {round_} {one} {two} {value:.6g} {0.99 * value:.6g}")
-    return "\n".join([*lines, *rows, "# elapsed: 100 s", f"# complete: {len(rows)} rows"]) + "\n"
+    text = "\n".join([*lines, *rows, "# elapsed: 100 s"]) + "\n"
+    return text + fabric.last_line(text, len(rows))

@@ -11,6 +11,7 @@ from fabric_checks.diagnosis.fabric_map.model import of_switches
 from fabric_checks.diagnosis.latency_map import evaluation
 from fabric_checks.diagnosis.latency_map.metrics import METRICS
 from tests.diagnosis.latency_map.model import HOP_US, NEAR_US, latencies, text_of
+from tests.own_outputs import summed
 
 LEAVES = np.arange(64) // 16
 
@@ -115,9 +116,9 @@ def test_what_only_some_measurements_show_is_no_fault():
     """All rows that the lower rank starts have the pair slow, the others do not."""
     slow = text_of(latencies(LEAVES, pair={(3, 40): 3.0})).splitlines(keepends=True)
     fast = text_of(latencies(LEAVES)).splitlines(keepends=True)
-    mixed = [a if " 3 40 " in a else b for a, b in zip(slow, fast, strict=True)]
+    mixed = [a if " 3 40 " in a else b for a, b in zip(slow[:-1], fast, strict=False)] + fast[-1:]
     assert mixed != fast and mixed != slow
-    assert report_of("".join(mixed)).findings == ()
+    assert report_of(summed("".join(mixed))).findings == ()
 
 
 @pytest.mark.parametrize("leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"])
@@ -156,7 +157,7 @@ def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
             if not line.startswith("#") and random.random() < 0.01:
                 *row, median, least = line.split()
                 lines[at] = " ".join([*row, f"{2 * float(median):.6g}", least])
-        assert report_of("\n".join(lines) + "\n").findings == (), seed
+        assert report_of(summed("\n".join(lines) + "\n")).findings == (), seed
 
 
 def test_the_smallest_fault_that_would_have_been_named_is_named():

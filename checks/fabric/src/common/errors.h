@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <mpi.h>
@@ -34,6 +35,7 @@ struct fc_world {
     MPI_Comm comm;
     int rank;
     int size;
+    uint32_t *crc; /* of what this rank has printed on standard output */
 };
 
 /*

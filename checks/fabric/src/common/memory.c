@@ -143,17 +143,17 @@ void fc_print_memory(const struct fc_memory *memory)
     char *const devices = fc_allocate_all(world, leads ? (size_t)world->size : 0, width);
     FC_MPI(MPI_Gather(memory->device, width, MPI_CHAR, devices, width, MPI_CHAR, 0, world->comm));
     if (leads) {
-        printf("# memory: %s\n", fc_memory_names[memory->kind]);
+        fc_print(world, "# memory: %s\n", fc_memory_names[memory->kind]);
     }
     if (leads && memory->kind != FC_HOST_MEMORY) {
         const function first = find(RTLD_DEFAULT, queries[memory->kind][0]);
         const function query = first != NULL ? first : find(RTLD_DEFAULT, queries[memory->kind][1]);
         const char *const accepts = query == NULL ? "unknown" : ((int (*)(void))query)() ? "accepted" : "not accepted";
-        printf("# %s memory by mpi: %s\n# devices:", fc_memory_names[memory->kind], accepts);
+        fc_print(world, "# %s memory by mpi: %s\n# devices:", fc_memory_names[memory->kind], accepts);
         for (int rank = 0; rank < world->size; rank++) {
-            printf(" %s", devices + (size_t)rank * width);
+            fc_print(world, " %s", devices + (size_t)rank * width);
         }
-        printf("\n");
+        fc_print(world, "\n");
     }
     free(devices);
 }

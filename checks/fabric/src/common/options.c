@@ -153,33 +153,35 @@ void fc_parse_options(const struct fc_world *world, int argc, char **argv, const
 
 /* ---------------------------------------------------------------- printing */
 
-static void print_value(const struct fc_option *option)
+/* Sets the text of an option's value. */
+static void write_value(const struct fc_option *option, char *text, size_t capacity)
 {
-    const char *text = NULL;
+    const char *word = NULL;
     switch (option->kind) {
     case FC_TEXT:
-        text = *(const char *const *)option->target;
-        printf("%s", text == NULL ? "none" : text);
+        word = *(const char *const *)option->target;
+        snprintf(text, capacity, "%s", word == NULL ? "none" : word);
         break;
-    case FC_REAL: printf("%.10g", *(const double *)option->target); break;
-    case FC_FLAG: printf("%s", *(const bool *)option->target ? "yes" : "no"); break;
-    case FC_CHOICE: printf("%s", option->choices[*(const size_t *)option->target]); break;
+    case FC_REAL: snprintf(text, capacity, "%.10g", *(const double *)option->target); break;
+    case FC_FLAG: snprintf(text, capacity, "%s", *(const bool *)option->target ? "yes" : "no"); break;
+    case FC_CHOICE: snprintf(text, capacity, "%s", option->choices[*(const size_t *)option->target]); break;
     case FC_SIZE:
     case FC_COUNT:
-    default: printf("%zu", *(const size_t *)option->target); break;
+    default: snprintf(text, capacity, "%zu", *(const size_t *)option->target); break;
     }
 }
 
-void fc_print_options(const struct fc_option *options)
+void fc_print_options(const struct fc_world *world, const struct fc_option *options)
 {
-    printf("# options:");
+    fc_print(world, "# options:");
     for (; options->name != NULL; options++) {
         if (options->kind != FC_TEXT) {
-            printf(" %s ", options->name);
-            print_value(options);
+            char value[100];
+            write_value(options, value, sizeof value);
+            fc_print(world, " %s %s", options->name, value);
         }
     }
-    printf("\n");
+    fc_print(world, "\n");
 }
 
 static void print_help(const char *method, const struct fc_option *options)
@@ -195,9 +197,9 @@ static void print_help(const char *method, const struct fc_option *options)
             list_choices(options->choices, words, sizeof words);
             printf(": %s", words);
         }
-        printf("; default ");
-        print_value(options);
-        printf("\n");
+        char value[100];
+        write_value(options, value, sizeof value);
+        printf("; default %s\n", value);
     }
     printf("  --help\n        print this text and exit\n  --version\n        print name and version and exit\n");
     if (has_options) {

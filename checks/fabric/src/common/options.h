@@ -3,7 +3,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "errors.h"
+#include "output.h"
 
 #define FC_FORMAT "1" /* number of the output format, raised when columns change meaning */
 
@@ -33,7 +33,7 @@ struct fc_option {
 void fc_parse_options(const struct fc_world *world, int argc, char **argv, const struct fc_option *options);
 
 /* Prints the line that repeats the options, so that a result file explains itself. */
-void fc_print_options(const struct fc_option *options);
+void fc_print_options(const struct fc_world *world, const struct fc_option *options);
 
 /* Answers --help and --version and exits. Needs no MPI, because MPI_Init may need a launcher to succeed. */
 void fc_answer_help(int argc, char **argv, const char *method, const struct fc_option *options);

@@ -262,10 +262,10 @@ static struct overlap evaluate(const struct fc_search *search, const struct time
 
 static void print_overlap(const struct fc_search *search, const struct overlap *overlap)
 {
-    printf(" %.6g %.6g %.6g %.6g %.6g %.6g %zu %s", 1e6 * overlap->nominal, 1e6 * overlap->overhead, 1e6 * overlap->low,
+    fc_print(search->world, " %.6g %.6g %.6g %.6g %.6g %.6g %zu %s", 1e6 * overlap->nominal, 1e6 * overlap->overhead, 1e6 * overlap->low,
            1e6 * overlap->high, overlap->availability, 1e6 * overlap->work, overlap->steps, overlap->stop);
     if (search->gives_osu_overlap) {
-        printf(" %.6g", overlap->osu_overlap);
+        fc_print(search->world, " %.6g", overlap->osu_overlap);
     }
 }
 
@@ -388,12 +388,12 @@ struct fc_search fc_begin_search(const struct fc_world *world, const struct fc_o
     search.raw = raw; /* from here on: that was no measurement */
     fc_begin_head(world, search.rule.resolution, options);
     if (world->rank == 0) {
-        printf("# work: one iteration takes %.4g ns\n# poll: ", 1e9 * search.iteration);
+        fc_print(world, "# work: one iteration takes %.4g ns\n# poll: ", 1e9 * search.iteration);
         if (plan->search.poll) {
-            printf("MPI_Test every %.6g us, which are %llu iterations of work\n", plan->search.poll_interval,
+            fc_print(world, "MPI_Test every %.6g us, which are %llu iterations of work\n", plan->search.poll_interval,
                    poll_iterations(&search));
         } else {
-            printf("no\n");
+            fc_print(world, "no\n");
         }
     }
     return search;
@@ -430,11 +430,11 @@ size_t fc_measure_overlap(struct fc_search *search, const struct fc_sweep *sweep
             overlaps[i] = measure_transfer(search, &transfers[i]);
         }
         if (search->world->rank == 0) {
-            printf("%zu", *size);
+            fc_print(search->world, "%zu", *size);
             for (int i = 0; i < count && i < most; i++) {
                 print_overlap(search, &overlaps[i]);
             }
-            printf("\n");
+            fc_print(search->world, "\n");
         }
         fc_check_output(search->world);
         fc_check_raw(search->world, search->raw);
@@ -449,5 +449,5 @@ int fc_end_search(struct fc_search *search, size_t rows)
     for (int series = 0; series < FC_SERIES; series++) {
         fc_free_samples(&search->samples[series]);
     }
-    return fc_finish(search->world, rows, "rows");
+    return fc_finish(search->world, rows);
 }

@@ -15,9 +15,9 @@ int fc_end_rows(struct fc_rows *rows)
     fc_close_raw(rows->world, rows->raw);
     fc_free_samples(&rows->samples);
     if (rows->world->rank == 0) {
-        printf("# moved: %llu bytes\n", rows->moved);
+        fc_print(rows->world, "# moved: %llu bytes\n", rows->moved);
     }
-    return fc_finish(rows->world, rows->count, "rows");
+    return fc_finish(rows->world, rows->count);
 }
 
 /* Collective: samples one mode and ends the program if its data are not what was sent. */
@@ -52,11 +52,11 @@ void fc_measure_row(struct fc_rows *rows, const struct fc_row *row)
         fc_write_raw(rows->raw, what, &rows->samples);
     }
     if (rows->world->rank == 0) {
-        printf("%s", row->label);
+        fc_print(rows->world, "%s", row->label);
         for (int i = 0; i < row->count; i++) {
-            fc_print_result(&results[i]);
+            fc_print_result(rows->world, &results[i]);
         }
-        printf("\n");
+        fc_print(rows->world, "\n");
     }
     fc_check_output(rows->world);
     fc_check_raw(rows->world, rows->raw);

@@ -12,7 +12,7 @@
 
 struct fc_world fc_start(int argc, char **argv, const char *method, const struct fc_option *options)
 {
-    struct fc_world world = {MPI_COMM_WORLD, 0, 0};
+    struct fc_world world = {MPI_COMM_WORLD, 0, 0, NULL};
     fc_answer_help(argc, argv, method, options);
     /* Asked before MPI starts, which might open a socket under the number of a closed standard output. */
     const bool closed = fcntl(STDOUT_FILENO, F_GETFD) == -1;
@@ -22,16 +22,19 @@ struct fc_world fc_start(int argc, char **argv, const char *method, const struct
     FC_MPI(MPI_Comm_size(world.comm, &world.size));
     fc_end_if_any(&world, closed && world.rank == 0, "standard output is closed; redirect it to a file or a terminal");
     fc_parse_options(&world, argc, argv, options);
+    world.crc = fc_allocate_all(&world, 1, sizeof *world.crc);
+    *world.crc = 0;
     return world;
 }
 
-int fc_finish(const struct fc_world *world, size_t count, const char *what)
+int fc_finish(const struct fc_world *world, size_t rows)
 {
     fc_check_output(world); /* no rank is past this before all have come here */
     if (world->rank == 0) {
-        printf("# complete: %zu %s\n", count, what);
+        fc_print_end(world, rows);
     }
     fc_check_output(world);
+    free(world->crc);
     FC_MPI(MPI_Finalize());
     return EXIT_SUCCESS;
 }
@@ -58,33 +61,38 @@ void fc_require_several(const struct fc_world *world)
 
 /* ------------------------------------------------------------------ header */
 
-static void print_compiler(void)
+static void print_compiler(const struct fc_world *world)
 {
     /* The compilers that pretend to be clang or gcc have to be asked first. */
 #if defined(__INTEL_LLVM_COMPILER)
-    printf("# compiler: icx %d\n", __INTEL_LLVM_COMPILER);
+    fc_print(world, "# compiler: icx %d\n", __INTEL_LLVM_COMPILER);
 #elif defined(__INTEL_COMPILER)
-    printf("# compiler: icc %d\n", __INTEL_COMPILER);
+    fc_print(world, "# compiler: icc %d\n", __INTEL_COMPILER);
 #elif defined(__NVCOMPILER)
-    printf("# compiler: nvc %d.%d.%d\n", __NVCOMPILER_MAJOR__, __NVCOMPILER_MINOR__, __NVCOMPILER_PATCHLEVEL__);
+    fc_print(world, "# compiler: nvc %d.%d.%d\n", __NVCOMPILER_MAJOR__, __NVCOMPILER_MINOR__, __NVCOMPILER_PATCHLEVEL__);
 #elif defined(__clang__)
-    printf("# compiler: clang %d.%d.%d\n", __clang_major__, __clang_minor__, __clang_patchlevel__);
+    fc_print(world, "# compiler: clang %d.%d.%d\n", __clang_major__, __clang_minor__, __clang_patchlevel__);
 #elif defined(__GNUC__)
-    printf("# compiler: gcc %d.%d.%d\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+    fc_print(world, "# compiler: gcc %d.%d.%d\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #else
-    printf("# compiler: other\n");
+    fc_print(world, "# compiler: other\n");
 #endif
 }
 
-void fc_print_header(void)
+void fc_print_header(const struct fc_world *world)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
     FC_MPI(MPI_Get_library_version(version, &length));
     version[strcspn(version, "\r\n")] = '\0';
     fc_clean(version, false);
-    printf("# fabric-checks %s %s\n# mpi: %s\n", fc_program, FC_FORMAT, version);
-    print_compiler();
+    for (size_t last = strlen(version); last > 0 && version[last - 1] == ' '; last--) {
+        version[last - 1] = '\0';
+    }
+    fc_print(world, "# fabric-checks %s %s\n# mpi: ", fc_program, FC_FORMAT);
+    fc_print_text(world, version);
+    fc_print(world, "\n");
+    print_compiler(world);
 }
 
 void fc_host(char name[MPI_MAX_PROCESSOR_NAME + 1])
@@ -124,58 +132,58 @@ static void print_hosts(const struct fc_world *world)
     fc_host(mine);
     FC_MPI(MPI_Gather(mine, width, MPI_CHAR, all, width, MPI_CHAR, 0, world->comm));
     for (int rank = 0; world->rank == 0 && rank < world->size; rank++) {
-        printf("# rank %d: host %s\n", rank, all + (size_t)rank * width);
+        fc_print(world, "# rank %d: host %s\n", rank, all + (size_t)rank * width);
     }
     free(all);
 }
 
-void fc_print_settings(const char *key, const char *const *names, const char *if_none)
+void fc_print_settings(const struct fc_world *world, const char *key, const char *const *names, const char *if_none)
 {
     bool any = false;
-    printf("# %s:", key);
+    fc_print(world, "# %s:", key);
     for (; *names != NULL; names++) {
         const char *const value = getenv(*names);
         if (value != NULL) {
             char text[64];
             snprintf(text, sizeof text, "%s", value);
             fc_clean(text, true);
-            printf(" %s=%s", *names, text);
+            fc_print(world, " %s=%s", *names, text);
             any = true;
         }
     }
-    printf("%s\n", any ? "" : if_none);
+    fc_print(world, "%s\n", any ? "" : if_none);
 }
 
 /*
  * Prints which setting asks the MPI library for a thread of its own that makes messages progress while the application
  * computes: the setting, not its effect, which no library reports.
  */
-static void print_progress_thread(void)
+static void print_progress_thread(const struct fc_world *world)
 {
     static const char *const names[] = {"MPIR_CVAR_ASYNC_PROGRESS",      "MPICH_ASYNC_PROGRESS",
                                         "I_MPI_ASYNC_PROGRESS",          "MV2_ASYNC_PROGRESS",
                                         "OMPI_MCA_opal_progress_thread", NULL};
-    fc_print_settings("progress thread", names, " no setting asks for one");
+    fc_print_settings(world, "progress thread", names, " no setting asks for one");
 }
 
 void fc_begin_head(const struct fc_world *world, double resolution, const struct fc_option *options)
 {
     if (world->rank == 0) {
-        fc_print_header();
-        printf("# clock resolution: %.3g s (MPI_Wtick %.3g s)\n", resolution, MPI_Wtick());
-        print_progress_thread();
-        printf("# ranks: %d\n", world->size);
+        fc_print_header(world);
+        fc_print(world, "# clock resolution: %.3g s (MPI_Wtick %.3g s)\n", resolution, MPI_Wtick());
+        print_progress_thread(world);
+        fc_print(world, "# ranks: %d\n", world->size);
     }
     print_hosts(world);
     if (world->rank == 0) {
-        fc_print_options(options);
+        fc_print_options(world, options);
     }
 }
 
 void fc_end_head(const struct fc_world *world, const char *method, const char *columns)
 {
     if (world->rank == 0) {
-        printf("# method: %s\n# columns: %s\n", method, columns);
+        fc_print(world, "# method: %s\n# columns: %s\n", method, columns);
     }
     fc_check_output(world);
 }

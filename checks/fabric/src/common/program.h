@@ -9,7 +9,7 @@
 struct fc_world fc_start(int argc, char **argv, const char *method, const struct fc_option *options);
 
 /* Collective, the last call of a program: prints the line that only a complete output has; returns its exit status. */
-int fc_finish(const struct fc_world *world, size_t count, const char *what);
+int fc_finish(const struct fc_world *world, size_t rows);
 
 /* Collective: ends all ranks when rank 0 could not write its results. */
 void fc_check_output(const struct fc_world *world);
@@ -21,7 +21,7 @@ void fc_require_several(const struct fc_world *world);
 /* ------------------------------------------------------------------ header */
 
 /* Rank 0 only: prints program, MPI library and compiler. */
-void fc_print_header(void);
+void fc_print_header(const struct fc_world *world);
 
 /* Sets the name of this host, fit to be one field of a row. */
 void fc_host(char name[MPI_MAX_PROCESSOR_NAME + 1]);
@@ -33,7 +33,7 @@ void fc_host(char name[MPI_MAX_PROCESSOR_NAME + 1]);
 void fc_share_names(const struct fc_world *world, const char *name, int width, int *first);
 
 /* Rank 0 only: prints a header line with those of the environment variables that are set; NULL ends their names. */
-void fc_print_settings(const char *key, const char *const *names, const char *if_none);
+void fc_print_settings(const struct fc_world *world, const char *key, const char *const *names, const char *if_none);
 
 /*
  * Collective, prints on rank 0: the header down to the options. A program may print lines of its own, `# key: value`,

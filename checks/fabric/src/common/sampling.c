@@ -239,8 +239,8 @@ void fc_write_raw(FILE *raw, const char *what, const struct fc_samples *samples)
     }
 }
 
-void fc_print_result(const struct fc_result *result)
+void fc_print_result(const struct fc_world *world, const struct fc_result *result)
 {
-    printf(" %.6g %.6g %.6g %zu %s", 1e6 * result->median, 1e6 * result->low, 1e6 * result->high, result->samples,
+    fc_print(world, " %.6g %.6g %.6g %zu %s", 1e6 * result->median, 1e6 * result->low, 1e6 * result->high, result->samples,
            result->stop);
 }

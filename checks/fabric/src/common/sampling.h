@@ -6,7 +6,7 @@
 #ifndef SAMPLING_H
 #define SAMPLING_H
 
-#include "errors.h"
+#include "output.h"
 
 /*
  * Returns the smallest step of MPI_Wtime that can be seen, seconds. The number of calls is bounded because a simulated
@@ -125,6 +125,6 @@ struct fc_result fc_measure(const struct fc_world *world, const struct fc_rule *
 void fc_write_raw(FILE *raw, const char *what, const struct fc_samples *samples);
 
 /* Rank 0 only: prints the columns of one result, in microseconds. */
-void fc_print_result(const struct fc_result *result);
+void fc_print_result(const struct fc_world *world, const struct fc_result *result);
 
 #endif

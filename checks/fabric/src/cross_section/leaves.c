@@ -115,13 +115,13 @@ void fc_free_leaves(struct leaves *leaves)
     free(leaves->taken);
 }
 
-void fc_print_leaves(const struct leaves *leaves, int nodes)
+void fc_print_leaves(const struct fc_world *world, const struct leaves *leaves)
 {
-    printf("# groups:");
-    for (int rank = 0; leaves->count > 0 && rank < nodes; rank++) {
-        printf(" %d", leaves->group[rank]);
+    fc_print(world, "# groups:");
+    for (int rank = 0; leaves->count > 0 && rank < world->size; rank++) {
+        fc_print(world, " %d", leaves->group[rank]);
     }
-    printf(leaves->count > 0 ? "\n" : " none\n");
+    fc_print(world, leaves->count > 0 ? "\n" : " none\n");
 }
 
 /* -------------------------------------------------------------------- flows */

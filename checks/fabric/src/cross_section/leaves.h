@@ -14,7 +14,7 @@ struct leaves fc_find_leaves(const struct fc_world *world, const struct plan *pl
 void fc_free_leaves(struct leaves *leaves);
 
 /* Rank 0: prints the line of the head. */
-void fc_print_leaves(const struct leaves *leaves, int nodes);
+void fc_print_leaves(const struct fc_world *world, const struct leaves *leaves);
 
 /* Collective: measures all rounds of the phase and prints a row for each flow. */
 void fc_measure_leaves(struct node *node);

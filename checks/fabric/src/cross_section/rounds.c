@@ -190,7 +190,7 @@ double fc_print_row(struct node *node, const char *phase, int round, int sender,
     for (size_t test = 1; test < node->plan->tests; test++) {
         longest = times[test * stride] > longest ? times[test * stride] : longest;
     }
-    printf("%d %d %d %.6g %.6g %s\n", round, sender, receiver, best, fc_rate_MBps(node->plan, size, longest), phase);
+    fc_print(node->world, "%d %d %d %.6g %.6g %s\n", round, sender, receiver, best, fc_rate_MBps(node->plan, size, longest), phase);
     node->ledger.rows++;
     return best;
 }

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one form of our own programs' outputs, by streaming and hot_spot: what is read, and what is refused."""
+
+import pytest
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.parsers import buffer_reuse, fabric, hot_spot, latency_map, notification, rotate, streaming
+from tests import breakages
+from tests.own_outputs import changed
+from tests.parsers import corpus
+
+GOLDEN = "hot_spot/mpich-5.0.2.5ranks.txt"
+#: By program: the number of its key columns, and its points in order.
+POINTS = {
+    "hot_spot": (2, hot_spot.OPERATIONS),
+    "buffer_reuse": (2, buffer_reuse.MODES),
+    "notification": (1, notification.WAYS),
+    "streaming": (1, streaming.MODES["both"]),
+}
+
+
+@pytest.fixture
+def text(golden):
+    """Return a real output."""
+    return golden(GOLDEN)
+
+
+def parse(text):
+    return hot_spot.parse(text, hot_spot.message_sizes(), [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("program", POINTS)
+def test_every_cell_of_a_real_output_is_read(program):
+    keys, points = POINTS[program]
+    for output in corpus.OUTPUTS[program]():
+        found = output.parse(output.text)
+        rows = [line.split() for line in output.text.splitlines() if breakages.is_row(line)]
+        for number, cells in enumerate(zip(*rows, strict=True)):
+            column = list(found.columns)[number]
+            kind = str if column.endswith("_stop") else int if column.endswith("_samples") or number < keys else float
+            assert found.columns[column] == list(map(kind, cells))
+        assert list(found.columns)[keys::5] == [f"{point}_us" for point in points]
+
+
+def test_values_are_by_the_key_that_is_not_fixed(text):
+    output = parse(text)
+    rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
+    assert output.header["ranks"] == "5"
+    assert output.times_us("send", size_B=64) == {int(row[1]): float(row[2]) for row in rows if row[0] == "64"}
+    by_size = {int(row[0]): (float(row[8]), float(row[9])) for row in rows if row[1] == "3"}
+    assert output.intervals_us("send_receive", slaves=3) == by_size
+
+
+@pytest.mark.parametrize("program", ["hot_spot", "rotate"])
+def test_no_byte_can_change(program):
+    """Whether it is of a row, of the header or of the sum: an exchanged digit and a lost one are refused."""
+    whole = list(corpus.OUTPUTS[program]())[-1]
+    digits = [at for at, character in enumerate(whole.text) if character.isdigit()]
+    for at in digits[:: len(digits) // 60]:
+        other = "1" if whole.text[at] != "1" else "2"
+        for new in (other, ""):
+            with pytest.raises(OutputError) as caught:
+                whole.parse(whole.text[:at] + new + whole.text[at + 1 :])
+            assert "\n" not in str(caught.value)
+
+
+def test_a_line_of_somebody_else_is_named(text):
+    lines = text.splitlines(keepends=True)
+    lines.insert(14, "mlx5: got completion with error\n")
+    with pytest.raises(OutputError, match="^line 15: 'mlx5: got completion with error' is no line of this program"):
+        parse("".join(lines))
+
+
+def test_what_a_launcher_puts_around_the_lines_is_passed_over(text):
+    spread = "Loading mpi\n" + text.replace("\n", "\n\n") + "real 0m12 s\n"
+    assert parse(spread) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("# complete", "# incomplete", "the last line '# complete: ...' is missing: the program did not finish"),
+        ("hot_spot 1", "overlap 1", "line 1: expected the output of hot_spot, found that of 'overlap'"),
+        ("hot_spot 1", "hot_spot 9", "format 9 of hot_spot is unknown here"),
+        ("# fabric-checks ", "# other ", "no line '# fabric-checks hot_spot ...': the program did not start"),
+        ("# complete: 20", "# complete: 21", "the last line counts 21 rows, found 20"),
+    ],
+)
+def test_an_output_that_is_not_whole_is_refused(text, old, new, message):
+    assert old in text
+    with pytest.raises(OutputError, match=message):
+        parse(text.replace(old, new, 1))
+
+
+def test_outputs_of_several_runs_are_refused(text):
+    with pytest.raises(OutputError, match="2 separate MPI worlds instead of one"):
+        parse(text + text)
+    with pytest.raises(OutputError, match="the outputs of several runs are mixed"):
+        parse(text + text.splitlines()[-1] + "\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\n64 2 ", "\n64 3 ", "the row of size_B 64, slaves 2 was expected, found that of size_B 64, slaves 3"),
+        ("\n64 2 ", "\n64 -2 ", "slaves is '-2', not a whole number from 0"),
+        ("\n64 2 ", "\n64 2 7 ", "a row of 12 columns was expected, found '64 2 7 "),
+        (" cap ", " cup ", "send_stop is 'cup', not one of ci, cap"),
+        (
+            "send_us send_ci_low_us",
+            "send_ci_low_us send_us",
+            "the table has 'send_ci_low_us' where 'send_us' was expected",
+        ),
+        ("ci-share 0.05", "ci-share", "names and values were expected in the header"),
+    ],
+)
+def test_a_whole_output_of_what_cannot_be_is_refused(text, old, new, message):
+    with pytest.raises(OutputError, match=message):
+        parse(changed(text, old, new))
+
+
+@pytest.mark.parametrize("cell", ["nan", "inf", "-1", "0", "1e999", "x", ""])
+def test_a_time_is_a_number_above_zero_in_its_interval(text, cell):
+    row = next(line for line in text.splitlines() if line.startswith("64 2 "))
+    cells = row.split(" ")
+    for at in (2, 3, 4):
+        broken = " ".join([*cells[:at], cell, *cells[at + 1 :]])
+        with pytest.raises(OutputError, match=r"line \d+: "):
+            parse(changed(text, row, broken))
+    late = " ".join([*cells[:2], str(2 * float(cells[4])), *cells[3:]])
+    with pytest.raises(OutputError, match="send_ci_low_us <= send_us <= send_ci_high_us was expected"):
+        parse(changed(text, row, late))
+
+
+@pytest.mark.parametrize(
+    ("program", "column", "cell", "message"),
+    [
+        (rotate, 3, "nan", "MBps: a number above 0 was expected"),
+        (rotate, 4, "0", "slowest_MBps: a number above 0 was expected"),
+        (rotate, 4, "1e9", "slowest_MBps <= MBps was expected"),
+        (rotate, 5, "alon", "phase: one of scan, leaf, together, control, alone was expected"),
+        (rotate, 1, "x", "a row is not of the columns round sender receiver"),
+        (rotate, 2, "7 7", "a row is not of the columns round sender receiver"),
+        (latency_map, 5, "1e999", "least_us: a number above 0 was expected"),
+        (latency_map, 5, "99", "least_us <= latency_us was expected"),
+        (latency_map, 0, "-1", "pass: a whole number from 0 was expected"),
+    ],
+)
+def test_a_long_table_is_held_to_its_columns(golden, program, column, cell, message):
+    text = golden(f"{program.TABLE.program}/mpich-5.0.2.txt")
+    row = next(line for line in text.splitlines() if breakages.is_row(line))
+    with pytest.raises(OutputError, match=message):
+        program.parse(changed(text, row, breakages.with_cell(row, column, cell)))
+
+
+def test_a_long_table_names_the_line(golden):
+    text = golden("latency_map/mpich-5.0.2.txt")
+    line, row = [(n, line) for n, line in enumerate(text.splitlines(), 1) if breakages.is_row(line)][7]
+    with pytest.raises(OutputError, match=f"^line {line}: latency_us: a number above 0"):
+        latency_map.parse(changed(text, row, breakages.with_cell(row, 4, "-1")))
+
+
+def test_other_rows_than_those_asked_for_are_refused(golden):
+    with pytest.raises(
+        OutputError, match="the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"
+    ):
+        hot_spot.parse(golden(GOLDEN), hot_spot.message_sizes(), [1, 2, 3])
+    text = golden("buffer_reuse/mpich-5.0.2.txt")
+    with pytest.raises(OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"):
+        buffer_reuse.parse(text, buffer_reuse.message_sizes(), [0, 50, 100])
+
+
+def test_sizes_and_slaves():
+    assert hot_spot.message_sizes() == [8, 64, 512, 4096, 32768]
+    assert hot_spot.message_sizes(1, 63) == [1, 8] and hot_spot.message_sizes(1, 64) == [1, 8, 64]
+    assert buffer_reuse.message_sizes() == [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
+    assert hot_spot.slave_counts(2) == [1]
+    assert hot_spot.slave_counts(9) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert hot_spot.slave_counts(10) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert hot_spot.slave_counts(17) == [1, 2, 3, 4, 5, 6, 7, 8, 16]
+    assert hot_spot.slave_counts(128) == [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 127]
+
+
+def test_the_check_sum_is_that_of_zlib():
+    assert fabric.last_line("123456789", 3) == "# complete: 3 rows, crc32 cbf43926\n"
