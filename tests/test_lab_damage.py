@@ -47,15 +47,8 @@ def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
         ("lammps", "-5.7585055 ", "-5.7584055 ", "energy"),
         ("npb", "4178.26", "4187.26", "rate"),
         ("ls_dyna", "Elapsed time     101", "Elapsed time     202", "time"),
-        ("streaming", " 8.64111 5.9265 13.2801 19 cap", " 8.64111 5.9265 13.2801 19 ci", "stop"),
-        ("overlap", " 57.1401 ", " 57.1041 ", "availability"),
-        ("collective_overlap", " 4.97045 0.210222 8 knee", " 4.97045 0.210222 83 knee", "stop"),
-        ("hot_spot", " 31.6145 4.12034 ", " 31.6145 41.2034 ", "interval"),
-        ("buffer_reuse", " 92 cap", " 92000 cap", "time"),
-        ("notification", "used 44 % of", "used 4 % of", "waits"),
-        ("latency_map", "elapsed: 1.3395 s", "elapsed: 0.13395 s", "time"),
-        ("rotate", "1 1 6 81.8648 scan", "1 1 6 0.818648 scan", "time"),
-        ("placement", "1 hosta n2 1 1 ", "1 hosta n2 1 0 ", "cpus"),
+        ("streaming", " 8.64111 5.9265 13.2801 19 cap", " 8.64111 5.9265 13.2801 19 ci", "sum"),
+        ("rotate", "complete: 135 rows", "complete: 136 rows", "count"),
     ],
 )
 def test_oracle_names_what_an_output_contradicts(program, old, new, expected):
