@@ -100,9 +100,8 @@ def with_oracle(program, case, *arguments):
 
 def is_undisturbed(output, transfer):
     """Tell whether transfers took the time that they take on the known interconnect, and repeated well."""
-    nominal_us = output.by_size(f"{transfer}_nominal_us")[SIZE_B]
-    ends = output.rows[0].values
-    low_us, high_us = (ends[f"{transfer}_overhead_ci_{end}_us"] for end in ("low", "high"))
+    nominal_us = output.values(f"{transfer}_nominal_us")[SIZE_B]
+    low_us, high_us = (output.values(f"{transfer}_overhead_ci_{end}_us")[SIZE_B] for end in ("low", "high"))
     return abs(nominal_us / DELAY_US - 1) <= UNDISTURBED and 100 * (high_us - low_us) / nominal_us <= POINTS
 
 
@@ -131,7 +130,7 @@ def measured(program, case, transfers, of_machine):
         for transfer, values in found.items():
             if is_undisturbed(output, transfer):
                 columns = (f"{transfer}_{name}" for name in ("availability_percent", "nominal_us"))
-                values.append([output.by_size(column)[SIZE_B] for column in columns])
+                values.append([output.values(column)[SIZE_B] for column in columns])
             if values:
                 value, nominal_us = (statistics.median(each) for each in zip(*values, strict=True))
                 right = case.availability_percent * min(DELAY_US / nominal_us, 1)
@@ -167,12 +166,12 @@ def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed, report_
 def test_a_search_says_how_it_ended(shimmed):
     """A search that may take only three steps cannot close its bracket, one of enough steps does."""
     output = with_oracle(shimmed["overlap"], CASES[0], "--max-steps", "3")
-    assert output.stops == {"isend": {SIZE_B: "cap"}, "irecv": {SIZE_B: "cap"}}
-    assert output.by_size("isend_steps") == {SIZE_B: 2}
+    assert all(output.values(f"{transfer}_stop") == {SIZE_B: "cap"} for transfer in overlap.TRANSFERS)
+    assert output.values("isend_steps") == {SIZE_B: 2}
     # Without progress 1 % of work lengthens a transfer by 1 %, which is more than this share.
     for case, arguments, stop in ((CASES[1], ["--knee-share", "0.005"], "none"), (CASES[3], [], "knee")):
         attempts = (with_oracle(shimmed["overlap"], case, *arguments) for _ in range(ATTEMPTS))
-        if not any(output.stops["isend"] == {SIZE_B: stop} for output in attempts):
+        if not any(output.values("isend_stop") == {SIZE_B: stop} for output in attempts):
             skip_if_busy(case)
             pytest.fail(f"{case.name}: no search of {ATTEMPTS} ended with {stop!r}")
 
