@@ -160,26 +160,5 @@ def test_a_long_table_names_the_line(golden):
         latency_map.parse(changed(text, row, breakages.with_cell(row, 4, "-1")))
 
 
-def test_other_rows_than_those_asked_for_are_refused(golden):
-    with pytest.raises(
-        OutputError, match="the row of size_B 64, slaves 1 was expected, found that of size_B 8, slaves 4"
-    ):
-        hot_spot.parse(golden(GOLDEN), hot_spot.message_sizes(), [1, 2, 3])
-    text = golden("buffer_reuse/mpich-5.0.2.txt")
-    with pytest.raises(OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"):
-        buffer_reuse.parse(text, buffer_reuse.message_sizes(), [0, 50, 100])
-
-
-def test_sizes_and_slaves():
-    assert hot_spot.message_sizes() == [8, 64, 512, 4096, 32768]
-    assert hot_spot.message_sizes(1, 63) == [1, 8] and hot_spot.message_sizes(1, 64) == [1, 8, 64]
-    assert buffer_reuse.message_sizes() == [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
-    assert hot_spot.slave_counts(2) == [1]
-    assert hot_spot.slave_counts(9) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert hot_spot.slave_counts(10) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert hot_spot.slave_counts(17) == [1, 2, 3, 4, 5, 6, 7, 8, 16]
-    assert hot_spot.slave_counts(128) == [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 127]
-
-
 def test_the_check_sum_is_that_of_zlib():
     assert fabric.last_line("123456789", 3) == "# complete: 3 rows, crc32 cbf43926\n"
