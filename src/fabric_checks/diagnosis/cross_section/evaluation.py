@@ -126,8 +126,8 @@ class Report:
         return note("slowest pair", text, hosts=hosts, ranks=[sender, receiver], MBps=rate)
 
     def _levels(self) -> Finding:
-        levels = [f"{100 * share:.1f} % about {_part_of_link(k)}" for k, share in self.plateaus.items()]
-        text = f"of the pairs, with links of {self.link_MBps:.0f} MB/s, reach {', '.join(levels)}"
+        levels = [f"{100 * share:.1f} % reach about {_part_of_link(k)}" for k, share in self.plateaus.items()]
+        text = f"of the pairs, {', '.join(levels)} (a link: {self.link_MBps:.0f} MB/s)"
         shares = {str(k): share for k, share in self.plateaus.items()}
         return note("plateaus", text, link_MBps=self.link_MBps, shares=shares)
 
@@ -140,7 +140,9 @@ class Report:
 
 def _part_of_link(sharing: int) -> str:
     """Return the share of a link that so many pairs on it have each."""
-    return "all of a link" if sharing == 1 else f"1/{sharing}{' or less' if sharing == bandwidths.MOST_SHARING else ''}"
+    if sharing == 1:
+        return "the rate of a link"
+    return f"1/{sharing} of it{' or less' if sharing == bandwidths.MOST_SHARING else ''}"
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
