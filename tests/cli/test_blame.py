@@ -44,7 +44,7 @@ def clusterkit(path, **fault):
     ("faults", "status", "texts"),
     [
         ({"receivers": {12: 0.41}}, 3, ["node n12 receives at 41 % of the typical rate ("]),
-        ({}, 0, ["nothing stands out in what was measured", "MB/s, reach 100.0 % about all of a link"]),
+        ({}, 0, ["nothing stands out in what was measured", "100.0 % reach about the rate of a link"]),
     ],
 )
 def test_a_slow_node_is_named_and_the_exit_status_says_so(tmp_path, faults, status, texts):
