@@ -71,7 +71,7 @@ def test_pictures_are_well_formed_and_name_the_hosts(tmp_path):
 def test_the_link_rate_can_be_given(tmp_path):
     fabric = Fabric(32, 0.01, 1, sharing=(0.4, 0.6), single_MBps=670, link_MBps=968)
     printed = blame(saved(tmp_path / "a.txt", text_of(run(fabric))), "--link-MBps", "968")[1]
-    assert "with links of 968 MB/s" in printed and "1/2" in printed
+    assert "a link: 968 MB/s" in printed and "1/2" in printed
 
 
 @pytest.mark.parametrize(
