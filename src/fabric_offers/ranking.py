@@ -25,6 +25,8 @@ from fabric_checks.core.schema import Pattern, Text, option, rules
 PRICE = "price"
 #: Fields of records that a ranking needs.
 FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
+#: The values of each series, by label of the offer and name of the criterion.
+Samples = dict[tuple[str, str], list[np.ndarray]]
 #: How often medians are drawn anew from the runs.
 DRAWS = 10_000
 _SEED = 20260101
@@ -156,29 +158,17 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
     :param frame: records with a column ``side`` and :data:`FIELDS`. :param labels: the sides.
     :raises RecordError: if a criterion is of metrics of several units, or can be 0.
     """
-    samples: dict[str, dict[str, list[np.ndarray]]] = {label: {} for label in labels}
     offers = [Offer(label, rules.prices.get(label)) for label in labels]
     signs = {PRICE: -1.0}
+    samples: Samples = {}
     for criterion in rules.criteria:
-        found = _of(frame, criterion)
-        units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
-        if len(units) > 1 or len(better) > 1:
-            raise RecordError(
-                f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it to one"
-            )
-        signs[criterion.name] = 1.0 if better == {"larger"} else -1.0
-        for offer in offers:
-            series = found.filter(pl.col("side") == offer.label).group_by("test", "metric", maintain_order=True)
-            values = [group["value"].to_numpy() for _, group in series]
-            _take(offer, criterion, values, "".join(units))
-            samples[offer.label][criterion.name] = values
+        signs[criterion.name] = _measure(offers, criterion, frame, samples)
+    weights = {each.name: each.weight for each in rules.criteria if each.weight}
     if rules.price_weight:
+        weights[PRICE] = rules.price_weight
         for offer in offers:
-            if offer.price is None:
-                offer.misses.append("no price")
+            offer.misses += [] if offer.price else ["no price"]
     standing = [offer for offer in offers if not offer.misses]
-    weights = {each.name: each.weight for each in rules.criteria} | {PRICE: rules.price_weight}
-    weights = {name: weight for name, weight in weights.items() if weight > 0}
     if standing:
         logs = np.array([[_log(offer, name, signs[name]) for name in weights] for offer in standing])
         _score(standing, logs, weights)
@@ -186,6 +176,21 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
     ranked = sorted(standing, key=lambda offer: -(offer.score or 0))
     turns = {name: _turn(ranked, weights, name) for name in weights} if len(ranked) > 1 else {}
     return Ranking(rules, (*ranked, *(offer for offer in offers if offer.misses)), turns)
+
+
+def _measure(offers: Sequence[Offer], criterion: Criterion, frame: pl.DataFrame, samples: Samples) -> float:
+    """Take the values of each offer by a criterion, and return 1 if larger ones are better, else -1."""
+    found = _of(frame, criterion)
+    units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
+    if len(units) > 1 or len(better) > 1:
+        raise RecordError(
+            f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it to one"
+        )
+    for offer in offers:
+        series = found.filter(pl.col("side") == offer.label).group_by("test", "metric", maintain_order=True)
+        values = samples[offer.label, criterion.name] = [group["value"].to_numpy() for _, group in series]
+        _take(offer, criterion, values, "".join(units))
+    return 1.0 if better == {"larger"} else -1.0
 
 
 def _of(frame: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
@@ -230,10 +235,7 @@ def _score(offers: Sequence[Offer], logs: np.ndarray, weights: Mapping[str, floa
 
 
 def _draw_runs(
-    offers: Sequence[Offer],
-    samples: Mapping[str, Mapping[str, Sequence[Any]]],
-    signs: Mapping[str, float],
-    weights: Mapping[str, float],
+    offers: Sequence[Offer], samples: Samples, signs: Mapping[str, float], weights: Mapping[str, float]
 ) -> None:
     """Note how often each offer is first if its runs are redrawn, with replacement."""
     generator = np.random.default_rng(_SEED)
@@ -243,7 +245,7 @@ def _draw_runs(
             if name == PRICE:
                 total[:, number] += weight * _log(offer, name, signs[name])
                 continue
-            series = samples[offer.label][name]
+            series = samples[offer.label, name]
             for values in series:
                 drawn = np.median(generator.choice(values, (DRAWS, len(values))), axis=1)
                 total[:, number] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)

@@ -263,12 +263,15 @@ def _words(schema: Data) -> str:
     types = schema.get("type", "any value")
     kind = next(each for each in types if each != "null") if isinstance(types, list) else types
     text = _FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))
-    if kind == "array" and schema["items"]:
-        return f"{text}, each {_words(schema['items'])}"
+    return f"{text}{_members(schema)}{_bounds(schema)}"
+
+
+def _members(schema: Data) -> str:
+    """Return what a list or a mapping holds, in words."""
+    if items := schema.get("items"):
+        return f", each {_words(items)}"
     values = schema.get("additionalProperties")
-    if kind == "object" and values:
-        return f"{text} of names to values, each {_words(values)}"
-    return f"{text}{_bounds(schema)}"
+    return f" of names to values, each {_words(values)}" if values else ""
 
 
 def _bounds(schema: Data) -> str:
@@ -302,20 +305,23 @@ def _build(kind: Any, value: Any, keys: Keys) -> Any:
     """Return valid plain data as a value of a type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if value is None or kind is Any or origin is Literal:
-        found = value
-    elif dataclasses.is_dataclass(kind):
-        found = _instance(cast("type", kind), value, keys)
-    elif origin is Annotated:
-        found = _build(arguments[0], value, keys)
-    elif origin in (Union, UnionType):
-        found = _build(next(each for each in arguments if _validator(each).is_valid(value)), value, keys)
-    elif origin in (list, tuple):
-        found = origin(_build(arguments[0], each, (*keys, number)) for number, each in enumerate(value))
-    elif origin is not None:
-        found = {key: _build(arguments[1], each, (*keys, key)) for key, each in value.items()}
-    else:
-        found = date.fromisoformat(value) if kind is date else kind(value)
-    return found
+        return value
+    if dataclasses.is_dataclass(kind):
+        return _instance(cast("type", kind), value, keys)
+    if origin is None:
+        return date.fromisoformat(value) if kind is date else kind(value)
+    return _composed(origin, arguments, value, keys)
+
+
+def _composed(origin: Any, arguments: tuple[Any, ...], value: Any, keys: Keys) -> Any:
+    """Return valid plain data as a value of a type that is made of others."""
+    if origin is Annotated:
+        return _build(arguments[0], value, keys)
+    if origin in (Union, UnionType):
+        return _build(next(each for each in arguments if _validator(each).is_valid(value)), value, keys)
+    if origin in (list, tuple):
+        return origin(_build(arguments[0], each, (*keys, number)) for number, each in enumerate(value))
+    return {key: _build(arguments[1], each, (*keys, key)) for key, each in value.items()}
 
 
 def _instance(kind: type, value: Data, keys: Keys) -> Any:

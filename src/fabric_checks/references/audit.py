@@ -7,7 +7,7 @@ Every fault is one line with file, line, cause and remedy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,27 +62,15 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
     """Yield metrics without reference and reason, and record the entries in use."""
     missing: dict[tuple[str, ...], list[str]] = {}
     for case in cases:
-        entry = file.entries.get(case.check)
-        keys, found = (_found(entry, case) if entry else None) or ((), {})
-        used.paths.add((case.check, *keys))
         context = f"{file.path}: {case.check} on {case.partition} with {case.environ}, {case.layout}"
+        derived: Collection[str] = ()
         try:
             derived = line_rate.references(file.derived, case.metrics, case.extras, context, **case.facts)
         except ReferenceError as error:
-            derived = {}
             yield str(error)
-        gaps = []
-        for metric in case.metrics:
-            if metric.name in found:
-                leaf = (case.check, *keys, metric.name)
-                used.judged.setdefault(leaf, (case, metric))
-            elif metric.name not in derived and file.why_none(metric=metric.name, **case.facts) is None:
-                gaps.append(metric.name)
-        if gaps:
-            parameters = ", ".join(
-                value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"
-            )
-            missing.setdefault((case.check, *gaps), []).append(f"{context}{f' ({parameters})' if parameters else ''}")
+        if gaps := _gaps(file, case, derived, used):
+            own = [value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"]
+            missing.setdefault((case.check, *gaps), []).append(f"{context} ({', '.join(own)})" if own else context)
     for (_, *gaps), contexts in missing.items():
         others = f" and {count_text(len(contexts) - 1, 'more case')}" if len(contexts) > 1 else ""
         yield (
@@ -91,29 +79,51 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
         )
 
 
+def _gaps(file: ReferenceFile, case: Case, derived: Collection[str], used: _Used) -> list[str]:
+    """Return the metrics of a case without reference and reason, and record the entries that it uses."""
+    entry = file.entries.get(case.check)
+    keys, found = (_found(entry, case) if entry else None) or ((), {})
+    used.paths.add((case.check, *keys))
+    gaps = []
+    for metric in case.metrics:
+        if metric.name in found:
+            used.judged.setdefault((case.check, *keys, metric.name), (case, metric))
+        elif metric.name not in derived and file.why_none(metric=metric.name, **case.facts) is None:
+            gaps.append(metric.name)
+    return gaps
+
+
 def _orphans(
     file: ReferenceFile, checks: set[str], cases: Sequence[Case], used: _Used, lines: Mapping[Keys, int]
 ) -> Iterator[str]:
+    """Yield entries and keys that no case looks up."""
     for check, entry in file.entries.items():
-        context = f"{file.path}:{lines[check,]}"
-        why = lookup.why_no_check(check, checks)
-        if why:
-            yield f"{context}: {why}"
-            continue
         own = [case for case in cases if case.check == check]
-        items = list(entry["$index"])
-        unknown = next((item for item in items if own and all(item not in case.attributes for case in own)), None)
-        if unknown is not None:
-            yield f"{context}: {check}: $index names {unknown!r}, which the check does not have"
+        if why := lookup.why_no_check(check, checks) or _why_no_index(check, entry, own):
+            yield f"{file.path}:{lines[check,]}: {why}"
             continue
-        known = {item: dict.fromkeys(case.attributes.get(item, "") for case in own) for item in items} if own else {}
-        for keys in lookup.paths(check, entry):
-            if keys not in used.paths:
-                why = lookup.why_no_key(items, keys, known) or _why_unused(keys, own)
-                yield f"{file.path}:{lines.get(keys, 0)}: {why}"
-        for keys, _ in lookup.references(check, entry):
-            if keys[:-1] in used.paths and keys not in used.judged:
-                yield f"{file.path}:{lines.get(keys, 0)}: {lookup.no_metric(keys)}"
+        for keys, why in _unused(check, entry, own, used):
+            yield f"{file.path}:{lines.get(keys, 0)}: {why}"
+
+
+def _why_no_index(check: str, entry: Mapping[Any, Any], cases: Sequence[Case]) -> str | None:
+    """Return a fault if ``$index`` names what no case of the check has."""
+    for item in entry["$index"] if cases else ():
+        if all(item not in case.attributes for case in cases):
+            return f"{check}: $index names {item!r}, which the check does not have"
+    return None
+
+
+def _unused(check: str, entry: Mapping[Any, Any], cases: Sequence[Case], used: _Used) -> Iterator[tuple[Keys, str]]:
+    """Yield the keys of an entry that no case uses, and why."""
+    items = list(entry["$index"])
+    known = {item: dict.fromkeys(case.attributes.get(item, "") for case in cases) for item in items} if cases else {}
+    for keys in lookup.paths(check, entry):
+        if keys not in used.paths:
+            yield keys, lookup.why_no_key(items, keys, known) or _why_unused(keys, cases)
+    for keys, _ in lookup.references(check, entry):
+        if keys[:-1] in used.paths and keys not in used.judged:
+            yield keys, lookup.no_metric(keys)
 
 
 def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:

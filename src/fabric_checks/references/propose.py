@@ -137,23 +137,34 @@ def _history(records: Sequence[Mapping[str, Any]]) -> History:
     for record in records:
         passes.setdefault((record["session"], record["time"]), []).append(record)
     days = [f"{record['time']:%Y-%m-%d}" for record in records if record["time"] is not None] or ["unknown"]
-    nodes = dict.fromkeys(str(node) for record in records for node in json.loads(record["nodelist"] or "[]"))
-    programs = (f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records)
-    versions = {"program": tuple(dict.fromkeys(programs))} | {
-        name: tuple(dict.fromkeys(str(record[column]) for record in records if record[column] is not None))
-        for name, column in _VERSIONS.items()
-    }
     return History(
-        tuple(median(record["value"] for record in found) for found in passes.values()),
-        len({record["session"] or record["time"] for record in records}),
-        sum(any(record["case_result"] == "fail" for record in found) for found in passes.values()),
-        sum(any(was_disturbed(record) for record in found) for found in passes.values()),
-        days[0],
-        days[-1],
-        tuple(nodes),
-        records[-1]["link_MBps"],
-        versions,
+        values=tuple(median(record["value"] for record in found) for found in passes.values()),
+        runs=len({record["session"] or record["time"] for record in records}),
+        failed=sum(any(map(_missed, found)) for found in passes.values()),
+        disturbed=sum(any(map(was_disturbed, found)) for found in passes.values()),
+        first=days[0],
+        last=days[-1],
+        nodes=_nodes(records),
+        link_MBps=records[-1]["link_MBps"],
+        versions=_versions(records),
     )
+
+
+def _missed(record: Mapping[str, Any]) -> bool:
+    return bool(record["case_result"] == "fail")
+
+
+def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    lists = (json.loads(record["nodelist"] or "[]") for record in records)
+    return tuple(dict.fromkeys(str(node) for nodes in lists for node in nodes))
+
+
+def _versions(records: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Return all versions of the program, and of what else may differ between runs, the latest last."""
+    found = {"program": [f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records]}
+    for name, column in _VERSIONS.items():
+        found[name] = [str(record[column]) for record in records if record[column] is not None]
+    return {name: tuple(dict.fromkeys(versions)) for name, versions in found.items()}
 
 
 def _of_series(

@@ -71,31 +71,36 @@ def changed(text: str, proposals: Sequence[Proposal], path: Path) -> str:
 
     :param path: of the file that the text is of, if there is one.
     """
-    content: dict[str, Any] = yaml.load(text, yaml_file.Loader) or {}
     lines = text.splitlines()
     at = yaml_file.lines(path) if path.exists() else {}
-    comments = {keys: _comment_of(lines[number - 1]) for keys, number in at.items() if len(keys) > 1}
-    wanted = [(each, each.slot) for each in proposals if each.slot and each.reference]
-    for _, slot in wanted:
-        content[slot.check] = _unshared(content.get(slot.check) or {"$index": list(slot.index)})
-    for proposal, slot in wanted:
-        level = content[slot.check]
+    comments = {keys: _comment_of(lines[number - 1]) for keys, number in at.items()}
+    content: dict[str, Any] = yaml.load(text, yaml_file.Loader) or {}
+    entries: dict[str, Any] = {}
+    for proposal, slot in [(each, each.slot) for each in proposals if each.slot and each.reference]:
+        level = entries.setdefault(slot.check, _unshared(content.get(slot.check) or {"$index": list(slot.index)}))
         for key in slot.keys:
             level = level.setdefault(key, {})
         level[slot.metric] = list(proposal.reference or ())
         keys = (slot.check, *slot.keys, slot.metric)
         own = _MARK.sub("", comments.get(keys, "")).strip()
         comments[keys] = "; ".join(filter(None, (own, one_line(wording.comment(proposal)))))
-    checks = dict.fromkeys(slot.check for _, slot in wanted)
-    starts = sorted(number for keys, number in at.items() if len(keys) == 1)
+    starts = {keys[0]: number for keys, number in at.items() if len(keys) == 1}
     # From the last to the first, so that the numbers of the lines stay what they are.
-    for check in sorted(checks, key=lambda check: at.get((check,), len(lines) + 1), reverse=True):
-        start = at.get((check,), len(lines) + 1)
-        end = min((number for number in starts if number > start), default=len(lines) + 1)
-        while end > start + 1 and re.fullmatch(r"\s*|#.*", lines[end - 2]):
-            end -= 1  # what stands above the next entry is of that
-        lines[start - 1 : end - 1] = _entry({check: content[check]}, (), comments)
+    for check, entry in sorted(entries.items(), key=lambda item: starts.get(item[0], 0), reverse=True):
+        start, end = _span(lines, starts, check)
+        lines[start:end] = _entry({check: entry}, (), comments)
     return "\n".join(lines) + "\n"
+
+
+def _span(lines: Sequence[str], starts: Mapping[str, int], check: str) -> tuple[int, int]:
+    """Return the first line of an entry, counted from 0, and the one after its last; of a new one the end."""
+    if check not in starts:
+        return len(lines), len(lines)
+    start = starts[check]
+    end = min((number - 1 for number in starts.values() if number > start), default=len(lines))
+    while end > start and re.fullmatch(r"\s*|#.*", lines[end - 1]):
+        end -= 1  # what stands above the next entry is of that
+    return start - 1, end
 
 
 def _comment_of(line: str) -> str:

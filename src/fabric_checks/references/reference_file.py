@@ -115,13 +115,21 @@ def _require_reference(context: str, value: Any) -> None:
     if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], str):
         raise ReferenceError(f"{context}: {quoted(str(value))} is not of the form {_FORM}")
     reference, lower, upper, _ = value
-    if not _is_number(reference) or reference == 0:
-        raise ReferenceError(f"{context}: the value {quoted(str(reference))} is not a finite number other than 0")
-    for share, sign, name in ((lower, -1, "lower"), (upper, 1, "upper")):
-        if share is not None and (not _is_number(share) or share * sign < 0):
-            raise ReferenceError(f"{context}: the {name} share {quoted(str(share))} does not fit the form {_FORM}")
-    if lower is None and upper is None:
-        raise ReferenceError(f"{context}: has no bound; give it one, or a reason under {NO_REFERENCE}")
+    faults = {
+        f"the value {quoted(str(reference))} is not a finite number other than 0": not (
+            _is_number(reference) and reference
+        ),
+        f"the lower share {quoted(str(lower))} does not fit the form {_FORM}": not _is_share(lower, -1),
+        f"the upper share {quoted(str(upper))} does not fit the form {_FORM}": not _is_share(upper, 1),
+        f"has no bound; give it one, or a reason under {NO_REFERENCE}": lower is None and upper is None,
+    }
+    for text, holds in faults.items():
+        if holds:
+            raise ReferenceError(f"{context}: {text}")
+
+
+def _is_share(value: Any, sign: int) -> bool:
+    return value is None or (_is_number(value) and value * sign >= 0)
 
 
 def _is_number(value: Any) -> bool:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fabric_checks.core.text import count_text, names_text, value_text
@@ -62,42 +63,52 @@ def _short(name: str, last: str) -> str:
 def report(proposals: Iterable[Proposal]) -> list[str]:
     """Return the lines of the report: looser references, then refusals with their reasons, then the counts."""
     proposals = list(proposals)
-    lines = []
+    counts = Counter(each.action for each in proposals)
+    order = ("new", "changed", "loosened", "unchanged", "kept", "refused")
+    return [
+        *_loosened(proposals),
+        *_left_out(proposals),
+        *(f"warning: {text}" for text in _warnings([each for each in proposals if each.reference])),
+        f"{len(proposals)} series: {', '.join(f'{counts[each]} {each}' for each in order if counts[each])}",
+    ]
+
+
+def _loosened(proposals: Sequence[Proposal]) -> Iterator[str]:
     loosened = [each for each in proposals if each.action == "loosened"]
     if loosened:
-        lines.append("LOOSENED: these ask for less than before")
-        lines += [f"  {each.name}: {_from_to(each)}" for each in loosened]
+        yield "LOOSENED: these ask for less than before"
+    for each in loosened:
+        yield f"  {each.name}: {_from_to(each)}"
+
+
+def _left_out(proposals: Sequence[Proposal]) -> Iterator[str]:
+    """Yield what is not proposed, a line for each case and reason."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for action in ("kept", "refused"):
-        groups: dict[tuple[Any, ...], list[Proposal]] = {}
         for each in proposals:
             if each.action == action:
-                groups.setdefault((case_name(each.series), each.why), []).append(each)
-        for (case, why), group in groups.items():
-            metrics = names_text([each.series["metric"] for each in group], 1)
-            lines.append(f"{action}: {case}: {metrics}: {why}")
-    mixed = sorted({_mixture(each) for each in proposals if each.reference} - {""})
-    lines += [f"warning: one reference from several versions: {each}; give a range of dates" for each in mixed]
-    proposed = [each for each in proposals if each.reference]
+                groups.setdefault((action, case_name(each.series), each.why), []).append(each.series["metric"])
+    for (action, case, why), metrics in groups.items():
+        yield f"{action}: {case}: {names_text(metrics, 1)}: {why}"
+
+
+def _warnings(proposed: Sequence[Proposal]) -> Iterator[str]:
+    """Yield what lessens the worth of references."""
+    for mixture in sorted({_mixture(each) for each in proposed} - {""}):
+        yield f"one reference from several versions: {mixture}; give a range of dates"
     if disturbed := sum(each.history.disturbed > 0 for each in proposed):
-        lines.append(
-            f"warning: {disturbed} of the proposals use values of passes on a busy machine, which say little; "
-            "measure again when it is idle"
+        yield (
+            f"{disturbed} of the proposals use values of passes on a busy machine, which say little; measure again "
+            "when it is idle"
         )
     if wide := [each for each in proposed if _width(each) >= _WIDE]:
         widest = max(wide, key=_width)
-        lines.append(
-            f"warning: {len(wide)} of the proposals would pass a value that is worse by half or more, most so "
-            f"{widest.name} ({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
+        yield (
+            f"{len(wide)} of the proposals would pass a value that is worse by half or more, most so {widest.name} "
+            f"({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
         )
-    failed = sum(each.history.failed > 0 for each in proposed)
-    if failed:
-        lines.append(f"warning: {failed} of the proposals use values of passes that missed a reference")
-    counts = {
-        action: sum(each.action == action for each in proposals)
-        for action in ("new", "changed", "loosened", "unchanged", "kept", "refused")
-    }
-    lines.append(f"{len(proposals)} series: " + ", ".join(f"{n} {action}" for action, n in counts.items() if n))
-    return lines
+    if failed := sum(each.history.failed > 0 for each in proposed):
+        yield f"{failed} of the proposals use values of passes that missed a reference"
 
 
 def _width(proposal: Proposal) -> float:
