@@ -51,7 +51,7 @@ def make(folder, seed, kind):
 
 def is_named(record, host, text, kind):
     """Return whether a record blames the host with these words and nobody else, and fails if traffic went over TCP."""
-    found = [each for each in record["findings"] or [] if each.get("fault")]
+    found = [each for each in record["findings"] or [] if each["severity"] == "fault"]
     blamed = {name for each in found for name in each["hosts"]}
     fails = f"NCCL went over TCP (Socket) on node {host}" in (record["fail_reason"] or "")
     if host is None:

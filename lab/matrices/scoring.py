@@ -39,7 +39,7 @@ def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[
     options = ["--routing", KNOWN_AS[site.at.fabric.routing], *(["--alone"] if alone else [])]
     document, status = scoring.verb(files, known, options)
     runs = list(document["runs"].values())
-    notes = [scoring.flat(found) for run in runs for found in run["findings"]]
+    notes = [note for run in runs for note in run["notes"]]
     for note in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
         names = re.findall(r"\bcn\d{4}\b", " ".join(map(str, note.get("hosts", ()))))
         ranks = [site.hosts.index(name) for name in names]

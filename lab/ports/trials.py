@@ -71,7 +71,7 @@ def run(cluster, results, *, ports="eth*", variables="", case="", mpi="mpich"):
     records = load_session(results, sessions[-1].name).records
     assert records, done.stdout + done.stderr
     record, values = records[0], {each["metric"]: each["value"] for each in records}
-    found = [each for each in record["findings"] or [] if each["kind"] in KINDS and each.get("confirmed")]
+    found = [each for each in record["findings"] or [] if each["kind"] in KINDS and each["severity"] == "fault"]
     failed = record["case_result"] != "pass"
     return Said(found, (record["fail_reason"] or "it failed") if failed else None, record["ports"], values)
 
