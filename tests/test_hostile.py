@@ -41,9 +41,9 @@ def estimate(folder):
 #: The verbs: the arguments for a folder, the exit status when lines were left out, and the fields that are read of all
 #: records; what a verb does not ask for is not looked at, and harms nobody.
 VERBS = {
-    "show": (lambda folder: ["show", "--results", folder, "--session", NAME], 1, FIELDS),
-    "show as JSON": (lambda folder: ["show", "--results", folder, "--session", NAME, "--json"], 1, FIELDS),
-    "show of records": (lambda folder: ["show", "--results", folder / "perflogs", "--session", NAME], 1, FIELDS),
+    "show": (lambda folder: ["show", folder, "--session", NAME], 1, FIELDS),
+    "show as JSON": (lambda folder: ["show", folder, "--session", NAME, "--json"], 1, FIELDS),
+    "show of records": (lambda folder: ["show", folder / "perflogs", "--session", NAME], 1, FIELDS),
     "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
     "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
@@ -195,12 +195,12 @@ def test_run_reports(name, folder, capsys):
     text, cause = REPORTS[name]
     path = folder / "reports/run-report-0.json"
     path.write_text(text)
-    status, output = run("show", "--results", folder, "--session", NAME, "--gate")
+    status, output = run("show", folder, "--session", NAME, "--gate")
     # Of a report that does not say whose it is, another run is not blamed.
     nameless = "not name its run" in cause
     assert status == 3 and "latency_8B" in output
     assert ("ReFrame ended before it could write its report" if nameless else cause) in output
-    status, output = run("show", "--results", folder, "--list")
+    status, output = run("show", folder, "--list")
     assert NAME in output and status == (0 if cause == "no case ran" else 1), output
     assert len([line for line in output.splitlines() if line.startswith(f"warning: {path}: ")]) == status
     status, output = run(*night(folder))
@@ -211,7 +211,7 @@ def test_run_reports(name, folder, capsys):
 
 def test_a_broken_report_of_a_later_run_is_named_with_the_latest(folder):
     (folder / "reports/run-report-1.json").write_text("")
-    status, output = run("show", "--results", folder)
+    status, output = run("show", folder)
     assert status == 1
     assert f"warning: {folder}/reports/run-report-1.json: a run report that does not name its run" in output
 
@@ -281,7 +281,7 @@ def test_what_is_no_file_of_the_folder_is_refused(verb, kind, folder, outside):
 def test_nor_is_it_among_reports_and_journals(place, kind, folder, outside):
     (folder / place).parent.mkdir(parents=True, exist_ok=True)
     kind(folder / place, outside)
-    verb = {"r": ["show", "--results", folder, "--list"], "n": night(folder)}[place[0]]
+    verb = {"r": ["show", folder, "--list"], "n": night(folder)}[place[0]]
     _, output = run(*verb)
     assert place.rsplit("/", 1)[-1] in output and "Traceback" not in output and "secret" not in output
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -73,11 +74,15 @@ def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) ->
 
 @twin.command("table", epilog=_TABLE)
 @click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
-def table(*, write: bool) -> None:
+@json_option
+def table(*, write: bool, as_json: bool) -> None:
     """Simulate every value that the documents report for the twins, and print published and simulated values."""
     twins = published_table.shipped()
-    text = published_table.text(twins, published_table.simulate_all(twins))
-    if write:
+    found = published_table.simulate_all(twins)
+    text = published_table.text(twins, found)
+    if as_json:
+        console.print_json(json.dumps(list(map(published_table.as_json, published_table.rows(twins, found))), indent=1))
+    elif write:
         files.write_text(published_table.README, text)
         console.print(str(published_table.README))
     else:

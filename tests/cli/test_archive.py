@@ -30,7 +30,7 @@ def test_there_and_back(results, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
     done = run(results, tmp_path / "archive")
     assert done.stdout.endswith(": 0 records added, 3 already there; 0 files written\n")
-    shown = run("--results", tmp_path / "archive", "--list", "--json", verb="show")
+    shown = run(tmp_path / "archive", "--list", "--json", verb="show")
     assert [each["session"] for each in json.loads(shown.stdout)] == [record(n)["session"] for n in range(3)]
 
 

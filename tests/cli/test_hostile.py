@@ -119,7 +119,7 @@ CALLS = (
     (f"show --session {SESSION} --json", 1, "records"),
     (f"show --session {SESSION} --csv", 1, "csv"),
     ("show --short --session " + SESSION, 1, "text"),
-    ("show --results results/perflogs", 1, "text"),
+    ("show results/perflogs", 1, "text"),
     ("show --list", 0, "text"),
     ("show --list --json", 0, "json"),
     ("show --session ODD", 1, "text"),
@@ -150,7 +150,7 @@ CALLS = (
     ("changes --json", 1, "json"),
     ("changes --csv sound", 0, "text"),
     ("changes --fail-on worse", 3, "text"),
-    ("show --nodes --results sound", 0, "text"),
+    ("show --nodes sound", 0, "text"),
     ("offers check odd.tar", 3, "text"),
     ("offers check odd.tar --json", 3, "json"),
     ("offers check ODD", 1, "text"),
@@ -186,7 +186,7 @@ CALLS = (
     ("replay traces plan.yaml --table", 1, "text"),
     ("twin table", 0, "text"),
     ("spack build ODD x --environ x --site x", 2, "text"),
-    (f"nightly --system yours --session {SESSION}", 1, "markdown"),
+    (f"nightly --system yours --session {SESSION}", 1, "text"),
     (f"nightly --system yours --session {SESSION} --json", 1, "json"),
     ("nightly --system ODD", 2, "text"),
     ("init --name ODD --yes", 1, "text"),
@@ -251,7 +251,7 @@ def require_no_markup(text):
 
 def test_numbers_stay_numbers(monkeypatch, tmp_path):
     path = write(tmp_path, [record(0, -1.5, mpi="- x", compiler="\t +1+1", program="@x", stack="\uff1d1")])
-    _, out, _ = call(monkeypatch, "show", "--csv", "--results", str(path / "perflogs"))
+    _, out, _ = call(monkeypatch, "show", "--csv", str(path / "perflogs"))
     (row,) = csv.DictReader(io.StringIO(out))
     assert [row[name] for name in ("value", "mpi", "compiler", "program", "stack")] == [
         *("-1.5", "'- x", "'  +1+1", "'@x", "'\uff1d1")

@@ -31,7 +31,7 @@ def results(tmp_path):
 
 
 def test_all_runs_are_listed(results):
-    done = invoke("--results", results, "--list")
+    done = invoke(results, "--list")
     rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
     assert rows[0] == ["session", "started", "systems", "cases", "passed"]
     assert rows[-3:] == [
@@ -39,7 +39,7 @@ def test_all_runs_are_listed(results):
         [NAMES[1], "2026-11-02", "03:00:00", "yours", "1", "0"],
         [NAMES[2], "2026-11-03", "03:00:00", "none"],
     ]
-    listed = json.loads(invoke("--results", results, "--list", "--json").stdout)
+    listed = json.loads(invoke(results, "--list", "--json").stdout)
     assert [each["session"] for each in listed] == NAMES
     assert listed[1] == {
         "session": NAMES[1], "started": "2026-11-02T03:00:00+00:00", "systems": ["yours"], "cases": 1, "passed": 0,
@@ -56,23 +56,23 @@ def archive(results, tmp_path):
 @pytest.mark.parametrize("kind", ["archive", "perflogs"])
 def test_records_alone_will_do(results, archive, kind):
     path = {"archive": archive, "perflogs": results / "perflogs"}[kind]
-    listed = json.loads(invoke("--results", path, "--list", "--json").stdout)
+    listed = json.loads(invoke(path, "--list", "--json").stdout)
     assert [(each["session"], each["systems"], each["cases"]) for each in listed] == [
         (NAMES[0], ["yours"], 1),
         (NAMES[1], ["yours"], 1),
     ]
-    shown = invoke("--results", path, "--gate")
+    shown = invoke(path, "--gate")
     assert shown.exit_code == 0, shown.output
     assert "1 case ran, 1 passed; 2 records." in shown.stdout and "error" not in shown.stdout
     assert f"session:  {NAMES[1]}\nrecords:  {path}" in shown.stdout
     # Nothing of a record is lost on the way.
-    content = json.loads(invoke("--results", path, "--session", NAMES[0], "--json").stdout)
+    content = json.loads(invoke(path, "--session", NAMES[0], "--json").stdout)
     assert content == json.loads(json.dumps(list(runs.load_session(results, NAMES[0]).records)))
 
 
 def test_what_failed_is_known_from_records_alone(tmp_path):
     failed = record(0, None, metric=None, case_result="fail", fail_reason="it\nbroke", unit=None)
     path = write(tmp_path, [failed])
-    shown = invoke("--results", path, "--gate")
+    shown = invoke(path, "--gate")
     assert shown.exit_code == 3
     assert "in its job: it broke" in shown.stdout and "1 case ran, 0 passed" in shown.stdout

@@ -37,7 +37,7 @@ def shell(line, **options):
 @pytest.mark.parametrize(
     "arguments",
     [
-        *("new-session", "--help", "show --results few", "show --results few --csv", "show --results few --list"),
+        *("new-session", "--help", "show few", "show few --csv", "show few --list"),
         *("history latency_0B few", "compare a=few b=few --format csv", "archive records archive", "report few"),
     ],
 )
@@ -62,7 +62,7 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        *(("show --results records --json", 0), ("--help", 0)),
+        *(("show records --json", 0), ("--help", 0)),
         *(("compare a=records b=few --all --format json --fail-on missing", 3), ("history .* records --json", 0)),
     ],
 )
@@ -73,7 +73,7 @@ def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, argume
 
 
 @pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}], ids=["io", "C"])
-@pytest.mark.parametrize("arguments", ["show --results few", "history latency_0B few", "compare a=few b=few"])
+@pytest.mark.parametrize("arguments", ["show few", "history latency_0B few", "compare a=few b=few"])
 def test_ascii_will_do(records, tmp_path, arguments, env):
     env = env | {"PYTHONCOERCECLOCALE": "0"}
     status, out, err = shell(f"$fc {arguments}", cwd=tmp_path, env=env)

@@ -96,12 +96,12 @@ def call(capsys, *arguments):
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     path = write(tmp_path / "A.jsonl", runs())
-    status, out, _ = call(capsys, "show", "--nodes", "--results", path)
+    status, out, _ = call(capsys, "show", "--nodes", path)
     assert status == 0 and "50 % (27 to 73 %) <-" in out and "eth0 10 Gbit/s" in out and "eth0 rx_errs 80" in out
-    status, out, _ = call(capsys, "show", "--nodes", "--results", path, "--node", "n3")
+    status, out, _ = call(capsys, "show", "--nodes", path, "--node", "n3")
     assert status == 0 and out.startswith("n3 of s: 20 cases from 2026-01-31") and out.count(BLAMED["text"]) == 10
-    status, out, _ = call(capsys, "show", "--nodes", "--results", path, "--json", "--node", "n3")
+    status, out, _ = call(capsys, "show", "--nodes", path, "--json", "--node", "n3")
     (node,) = json.loads(out)["nodes"]
     assert (node["name"], node["blamed"], node["events"][0]["text"]) == ("n3", 10, BLAMED["text"])
-    status, _, err = call(capsys, "show", "--nodes", "--results", path, "--node", "n9")
+    status, _, err = call(capsys, "show", "--nodes", path, "--node", "n9")
     assert status == 1 and "no case ran on a node 'n9'" in err

@@ -139,7 +139,7 @@ def test_no_results_are_an_error_with_the_remedy(tmp_path):
         runs.load_session(tmp_path, "nonsense")
     (tmp_path / "perflogs/s/p").mkdir(parents=True)
     (tmp_path / "perflogs/s/p/A.jsonl").touch()
-    with pytest.raises(RecordError, match="only records, and no report of a run: add --results .*/perflogs$"):
+    with pytest.raises(RecordError, match="only records, and no report of a run: name .*/perflogs$"):
         runs.load_session(tmp_path)
 
 

@@ -30,22 +30,17 @@ Examples:
   fabric-checks show --short                    the one screen that it ended with
   fabric-checks show --list                     all runs
   fabric-checks show --session 20261121T080000Z-8c1d
-  fabric-checks show --results archive --list   the runs of an archive, or of any other set of records
+  fabric-checks show archive --list             the runs of an archive, or of any other set of records
   fabric-checks show --json                     its perflog records, as one JSON array
   fabric-checks show --csv > a.csv              the same as a table for a spreadsheet
   fabric-checks show --nodes                    every node that runs used; the worst first
-  fabric-checks show --node n17 --results /archive/2026,system=oak
+  fabric-checks show /archive/2026,system=oak --node n17
                                                 the history of one of them
 """
 
 
 @click.command("show", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"})
-@click.option(
-    "--results",
-    callback=read_by(lambda text: None if text is None else Path(named(text) or "")),
-    help="Folder of results, an archive or other records; for --nodes also PATH@FROM..TO,FIELD=VALUE.  "
-    "[default: .fabric/results]",
-)
+@click.argument("source", metavar="[SOURCE]", required=False, callback=read_by(named))
 @click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @json_option
@@ -57,7 +52,7 @@ Examples:
 @click.option("--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed.")
 @click.option("--node", callback=read_by(named), help="Show the history of this node instead.")
 def command(
-    results: Path | None,
+    source: str | None,
     name: str | None,
     *,
     as_list: bool,
@@ -74,11 +69,11 @@ def command(
     for of_a_run in ({"session": name}, {"short": short}, {"gate": gate}):
         refuse_together(node=node, nodes=as_nodes and not node, list=as_list, **of_a_run)
     if as_nodes or node:
-        _nodes(results, node, form)
+        _nodes(source, node, form)
         return
-    if results is not None and not results.exists():
-        raise RecordError(f"{results}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes")
-    folder = results or paths.results()
+    folder = Path(source) if source else paths.results()
+    if source and not folder.exists():
+        raise RecordError(f"{folder}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes")
     if as_list:
         _list(folder, form)
         return
@@ -119,8 +114,8 @@ def _session(folder: Path, found: runs.Session, form: str | None) -> None:
         console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
-def _nodes(results: Path | None, name: str | None, form: str | None) -> None:
-    loaded = choosing.load((str(results),) if results else (), nodes.COLUMNS)
+def _nodes(source: str | None, name: str | None, form: str | None) -> None:
+    loaded = choosing.load((source,) if source else (), nodes.COLUMNS)
     found = nodes.nodes_of(loaded.frame)
     if name is not None:
         found = [node for node in found if node.name == name]

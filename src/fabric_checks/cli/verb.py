@@ -37,7 +37,7 @@ class Verb(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, and what belongs to each verb."""
         super().format_epilog(ctx, formatter)
-        if any(param.name == "sources" for param in self.params):
+        if any(param.name in ("source", "sources") for param in self.params):
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(_SOURCE)

@@ -290,9 +290,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
             if any(
                 (results / "perflogs").glob("*/*/*.jsonl")
             ):  # of runs by a site's own settings, whose reports it has
-                raise RecordError(
-                    f"{results}: only records, and no report of a run: add --results {results / 'perflogs'}{why}"
-                )
+                raise RecordError(f"{results}: only records, and no report of a run: name {results / 'perflogs'}{why}")
             raise RecordError(f"{results}: no run has left results here; start one with ci/run{why}")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
     else:

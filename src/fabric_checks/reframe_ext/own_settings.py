@@ -143,7 +143,7 @@ def _require_subfolders() -> None:
 def _perflog_handler() -> PerflogHandler:
     handler: PerflogHandler = create_jsonlines_handler(runtime().site_config, "")
     can_write(handler.basedir)
-    getlogger().info(f"records: {handler.basedir}; `fabric-checks show --results {handler.basedir}` prints them")
+    getlogger().info(f"records: {handler.basedir}; `fabric-checks show {handler.basedir}` prints them")
     return handler
 
 
