@@ -15,7 +15,7 @@ from .base import Sweep
 
 MiB = 1024**2
 #: The section of the screen.
-LEFT = "Left for other work"
+LEFT = "Host availability"
 
 
 class OverlapCheck(Sweep):
