@@ -55,8 +55,6 @@ def moment(text):
 class VictoriaMetrics:
     """A store on a port of its own, that can be stopped and started again."""
 
-    LABELS = ("system", "partition", "environ", "check", "test", "layout", "metric", "unit", "better", "evidence")
-
     def __init__(self, folder):
         self.folder = folder
         with socket.socket() as free:
@@ -91,19 +89,22 @@ class VictoriaMetrics:
 
     def wanted(self, records):
         """Return the points that records should become."""
-        found = []
-        for each in records:
-            labels = sorted((key, each[key]) for key in self.LABELS if each[key] is not None)
-            values = {key: each[key] for key in ("value", "reference", "lower", "upper")}
-            for key in ("result", "case_result"):
-                values[key] = None if each[key] is None else float(each[key] in ("pass", "xfail"))
-            # VictoriaMetrics keeps twelve digits.
-            found += [
-                (f"fabric_checks_{key}", *labels, moment(each["time"]), f"{value:.10e}")
-                for key, value in values.items()
-                if value is not None
-            ]
-        return sorted(found)
+        return sorted({point for each in records for point in self._points(each)})
+
+    def _points(self, record):
+        """Yield the points of a value, and that of its case, which has no metric."""
+        of_case = ("system", "partition", "environ", "check", "test", "layout")
+        values = {key: record[key] for key in ("value", "reference", "lower", "upper")}
+        if record["reference"] is not None or record["result"] not in ("pass", None):
+            values["result"] = float(record["result"] in ("pass", "xfail"))
+        groups = {(*of_case, "metric", "unit"): values}
+        groups[of_case] = {"case_result": float(record["case_result"] in ("pass", "xfail"))}
+        for names, found in groups.items():
+            labels = sorted((key, record[key]) for key in names if record[key] is not None)
+            for key, value in found.items():
+                if value is not None:
+                    # VictoriaMetrics keeps twelve digits.
+                    yield (f"fabric_checks_{key}", *labels, moment(record["time"]), f"{value:.10e}")
 
     def ask(self, query):
         return json.loads(self.request("/api/v1/query", query=query))["data"]["result"]

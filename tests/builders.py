@@ -81,6 +81,14 @@ def text_of(*records):
     return "".join(json.dumps(line) + "\n" for line in found).encode()
 
 
+def records_in(path):
+    """Return the records of a perflog; every line of it has to be sound."""
+    faults = []
+    found = list(lines.records_of(path, lambda *fault: faults.append(fault)))
+    assert not faults
+    return found
+
+
 def write(path, records):
     """Write a perflog; bytes are lines as they stand."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The steps of docs/adding-a-benchmark.md, done word by word in a copy of the collection."""
 
-import json
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.paths import ROOT
-from tests import programs
+from tests import builders, programs
 
 REFRAME = Path(sys.executable).with_name("reframe")
 BLOCK = re.compile(r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -95,8 +94,7 @@ def results(copy, tmp_path_factory):
 
 
 def records(results):
-    lines = (results / "perflogs/local/node/RingTest.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
+    return builders.records_in(results / "perflogs/local/node/RingTest.jsonl")
 
 
 def test_the_check_runs_and_leaves_its_records(results):

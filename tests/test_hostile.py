@@ -105,10 +105,11 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
     assert status == bad_status, output
     named = faults(folder, output)
     for name, (_, cause) in LINES.items():
-        lines = [line for line in named if line.startswith(f"{files[name]}:2: ")]
+        lines = [line for line in named if line.startswith((f"{files[name]}:3: ", f"{files[name]}:4: "))]
+        lines = [line for line in lines if "this value is of a case" not in line]
         # Of a field that is asked for, or of what makes a record; that of no session is not that of the one shown.
-        field = re.match(r"'(\w+)'", cause)
-        looked_at = fields and (field is None or field[1] in (*fields, *validation.ALWAYS))
+        field = re.match(r"'(\w+)", cause)
+        looked_at = fields and (field is None or field[1] in (*fields, *validation.ALWAYS, "metrics", "compared"))
         of_no_session = name in ("no session", "an empty object") and verb in ("show", "show as JSON")
         if looked_at and not of_no_session:
             assert len(lines) == 1 and cause in lines[0] and len(lines[0]) < 1000, (name, lines, output)
@@ -350,4 +351,4 @@ def test_more_rows_than_a_file_can_have(tmp_path):
 def test_no_text_is_endless(column, tmp_path):
     path = write(tmp_path / "a.jsonl", [record(), record(1, **{column: "[" + "9," * 10_000_000 + "9]"})])
     loaded = load(path)
-    assert loaded.frame.height == 1 and f"{path}:2: " in loaded.faults[0] and len(loaded.faults[0]) < 1000
+    assert loaded.frame.height == 1 and f"{path}:3: " in loaded.faults[0] and len(loaded.faults[0]) < 1000

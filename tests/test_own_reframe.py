@@ -20,7 +20,7 @@ import pytest
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext.internals import OLDEST, UNTRIED
 from fabric_checks.software import installed
-from tests import homes, programs
+from tests import builders, homes, programs
 from tests.checks import job_scripts
 
 #: The requirements by name of the version.
@@ -220,8 +220,9 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
     assert ran(done) == (2, 2) and "HotSpot %layout=1x2" in done.stdout and "@ada:compute+mpich" in done.stdout
     before, _, _ = done.stdout.partition("Running 2 check(s)")
     assert before.count(NO_REFERENCES.format(clone=bare)) == 1, done.stdout
-    records = (tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl").read_text().splitlines()
-    assert len(records) == 12 and all(f"there is no {bare}/config/references/ada.yaml" in each for each in records)
+    records = builders.records_in(tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl")
+    why = f"there is no {bare}/config/references/ada.yaml"
+    assert len(records) == 12 and all(why in each["no_reference"] for each in records)
     assert not (tmp_path / "stage").exists()
 
 

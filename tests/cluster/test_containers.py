@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from fabric_checks.core.paths import home
-from tests import programs
+from tests import builders, programs
 from tests.cluster.conftest import CI, TESTS, Cluster
 
 NAME = "localhost/fabric-checks-test"
@@ -52,7 +52,7 @@ def session(cluster, inside, results, cases, settings=SETTINGS):
     line = [CI / "run", "--system", "minicluster", "-n", cases, "-C", settings]
     variables = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(inside)}
     done = cluster.call("exec", "head", "--", *map(str, line), **variables)
-    records = [json.loads(line) for path in results.rglob("perflogs/**/*.jsonl") for line in path.open()]
+    records = [record for path in results.rglob("perflogs/**/*.jsonl") for record in builders.records_in(path)]
     return done.stdout + done.stderr, records
 
 

@@ -4,11 +4,11 @@
 The job, its launches by Slurm, the files of the log and their evaluation are real; on GPUs it was not tried by us.
 """
 
-import json
 import shutil
 
 import pytest
 
+from tests import builders
 from tests.cluster.conftest import CI, Cluster
 from tests.conftest import TESTS
 from tests.parsers import nccl
@@ -48,7 +48,7 @@ def run(eight, tmp_path):
         done = eight.call("exec", "head", "--", *map(str, line), **environment)
         paths = list(results.rglob("NcclCollective.jsonl"))
         assert len(paths) == 1, done.stdout + done.stderr
-        return done, [json.loads(line) for line in paths[0].read_text().splitlines()]
+        return done, builders.records_in(paths[0])
 
     return once
 

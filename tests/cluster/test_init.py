@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from tests import homes
+from tests import builders, homes
 
 #: The input of a user on the head of the cluster, in a shell that has nothing set. To keep it short, one check a night.
 TYPED = """
@@ -38,4 +38,4 @@ def test_a_first_night(four, tmp_path):
     assert json.loads(night.read_text())["new"] == []
     # Its values are of two hosts of the cluster.
     (perflog,) = (clone / ".fabric/results/perflogs/ada").rglob("OsuBarrier.jsonl")
-    assert len(json.loads(perflog.read_text().splitlines()[0])["nodelist"]) == 2
+    assert len(builders.records_in(perflog)[0]["nodelist"]) == 2

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lines of a perflog that are no sound records, and the cause that is given for each."""
 
+import itertools
 import json
 
 from tests import builders
 from tests.builders import text_of
 
+_NUMBERS = itertools.count()
+
 
 def record(**changes):
     """Return a record of a case of its own."""
-    return builders.record(**{"jobid": "bad"} | changes)
+    return builders.record(**{"jobid": f"bad {next(_NUMBERS)}"} | changes)
 
 
 def raw(text, field="findings"):

@@ -77,7 +77,7 @@ def test_the_handler_writes_where_it_says(tmp_path):
     assert "metric" not in head and (first["metric"], second["metric"]) == ("t", "b")
     assert first == {
         "case": head["case"], "time": "2001-09-09T01:46:40Z", "environ": "e", "test": "A %layout=1x2",
-        "metric": "t", "value": 1.5, "unit": "us", "reference": 1.0, "upper": 0.9,
+        "metric": "t", "value": 1.5, "unit": "us", "reference": 1.0, "upper": 0.9, "result": "pass",
     }  # fmt: skip
 
 

@@ -7,8 +7,8 @@ each group of metrics that agree in them, the facts that the check declares. The
     {"format":3,"case":"0f3a9c21ab7d","session":...,"metrics":[{"curves":{"latency":[1,2,4,8]},"better":"smaller"}]}
     {"case":"0f3a9c21ab7d","time":...,"environ":...,"test":...,"metric":"latency_8B","value":1.3,"unit":"us"}
 
-A case is named by a checksum of its facts. What is null is left out, and so is the result of a value
-that passed. Environment and test in the line of a value are for those who read it by itself; so is its time. Names of
+A case is named by a checksum of its facts. What is null is left out, and so is the result of a value that passed for
+want of a reference. Time, environment and test in the line of a value are for those who read it by itself. Names of
 nodes are folded, and so are the CPUs of ranks: ``["n[1-8]", ["0", "1"]]`` are two ranks on each of eight nodes, and
 ``["n[1-8]", "0-63", 64]`` are 64 ranks on each, which may all use the same CPUs.
 """
@@ -42,8 +42,9 @@ SHARED = tuple(name for name in OF_METRIC if name not in ("quantity", "size_B"))
 PASSED = "pass"
 #: The metrics of a case that failed before it had values.
 NOTHING = b"[]"
-#: How the line of a value begins.
-_CASE_OF_VALUE = re.compile(rb'{"case": ?"([0-9a-f]{12})"')
+#: How the lines of cases and values begin.
+_LINE_OF_CASE = re.compile(rb'{"format": ?3, ?"case": ?"([^"\\]+)"')
+_LINE_OF_VALUE = re.compile(rb'{"case": ?"([^"\\]+)"')
 #: All that the line of a case can have.
 ALL = frozenset(OF_CASE)
 
@@ -78,7 +79,7 @@ def _line_of_value(case: str, record: Record) -> dict[str, Any]:
     line = {"case": case} | {name: record.get(name) for name in (*_REPEATED, "metric", "value", "unit", *_JUDGED)}
     if isinstance(line["time"], str):
         line["time"] = line["time"].replace("+00:00", "Z")
-    if record.get("result") != PASSED:
+    if record.get("result") != PASSED or record.get("reference") is not None:
         line["result"] = record.get("result")
     return {name: value for name, value in line.items() if value is not None}
 
@@ -226,7 +227,7 @@ def records_of(path: Path, report: Report, about: str = "") -> Iterator[dict[str
     wanted = json.dumps(about, ensure_ascii=False)[1:-1].encode()
     for block in jsonlines.blocks(path, report):
         for number, line in jsonlines.lines(block):
-            if about and _is_of_another(line, wanted, found.cases):
+            if about and found.is_of_another(line, wanted):
                 continue
             try:
                 found.take(number, line)
@@ -241,11 +242,25 @@ def records_of(path: Path, report: Report, about: str = "") -> Iterator[dict[str
 
 @dataclass
 class _Found:
-    """The cases of a file by name, their values by metric and value, and the numbers of the first lines of these."""
+    """The cases of a file by name, their values by metric and value, and the numbers of the first lines of these.
+
+    :param others: the names of cases of other sessions.
+    """
 
     cases: dict[str, Any] = field(default_factory=dict)
     values: dict[str, dict[tuple[str, float], Value]] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
+    others: set[bytes] = field(default_factory=set)
+
+    def is_of_another(self, line: bytes, session: bytes) -> bool:
+        """Tell whether a whole line is of a case of another session, or of a value of such a case."""
+        if session in line or not (line.startswith(b"{") and line.endswith(b"}")):
+            return False
+        if case := _LINE_OF_CASE.match(line):
+            self.others.add(case[1])
+            return True
+        value = _LINE_OF_VALUE.match(line)
+        return bool(value and value[1] in self.others)
 
     def take(self, number: int, line: bytes) -> None:
         """Add a line.
@@ -263,14 +278,6 @@ class _Found:
             case = case_line(line.removeprefix(jsonlines.BYTE_ORDER_MARK), ALL)
             if self.cases.setdefault(case.case, case) is not case:
                 raise ValueError(validation.duplicates(1))
-
-
-def _is_of_another(line: bytes, session: bytes, cases: Collection[str]) -> bool:
-    """Tell whether a whole line is of a case of another session, or of a value of such a case."""
-    if not (line.startswith(b"{") and line.endswith(b"}")):
-        return False
-    found = _CASE_OF_VALUE.match(line)
-    return found[1].decode() not in cases if found else session not in line
 
 
 def _joined(case: Any, values: Collection[Value]) -> Iterator[dict[str, Any]]:
