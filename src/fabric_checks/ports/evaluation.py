@@ -12,7 +12,7 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import errors, pcie, states, tcp, transport
 from fabric_checks.ports.changes import NodeChange
-from fabric_checks.ports.outliers import finding, nodes_text
+from fabric_checks.ports.outliers import finding, grouped, nodes_text
 
 
 @dataclass(frozen=True)
@@ -89,33 +89,34 @@ def record_of(
     shares of a node's rails, and ``slowest_ms`` the longest snapshot. Where nodes have GPUs, ``gpus`` has the adapters
     nearest to each, by node and number.
     """
-    kept: dict[str, dict[str, Any]] = {}
-    for node in nodes:
-        kept[node.node] = {}
-        for name, change in sorted(node.ports.items()):
-            grown = errors.errors_of(change)
-            if grown or (not change.port.stacked and (change.sent_B or change.received_B)):
-                kept[node.node][name] = {
-                    "sent_B": change.sent_B,
-                    "received_B": change.received_B,
-                    "rate_MBps": change.port.rate_MBps,
-                } | ({"errors": grown} if grown else {})
-    return {
-        "nodes": kept,
+    record = {
+        "nodes": {node.node: _ports_of(node) for node in nodes},
         "carried_B": transport.sent_by_port(nodes),
         "moved_B": moved_B,
         "fabric": list(fabric),
         "rails": {node: {name: round(share, 4) for name, share in of.items()} for node, of in shares.items()},
         "slowest_ms": max((node.slowest_ms for node in nodes), default=None),
-    } | ({"gpus": {host: {str(at): list(of[at]) for at in of} for host, of in near.items()}} if near else {})
+    }
+    if near:
+        record["gpus"] = {host: {str(at): list(names) for at, names in of.items()} for host, of in near.items()}
+    return record
+
+
+def _ports_of(node: NodeChange) -> dict[str, dict[str, Any]]:
+    """Return the ports of a node that moved something or counted an error."""
+    kept: dict[str, dict[str, Any]] = {}
+    for name, change in sorted(node.ports.items()):
+        grown = errors.errors_of(change)
+        if grown or (not change.port.stacked and (change.sent_B or change.received_B)):
+            rate = change.port.rate_MBps
+            kept[name] = {"sent_B": change.sent_B, "received_B": change.received_B, "rate_MBps": rate}
+            kept[name] |= {"errors": grown} if grown else {}
+    return kept
 
 
 def _unknown(unknown: Mapping[str, str]) -> list[Finding]:
-    reasons: dict[str, list[str]] = {}
-    for node, why in unknown.items():
-        reasons.setdefault(why, []).append(node)
     found = []
-    for why, hosts in reasons.items():
+    for why, hosts in grouped((why, node) for node, why in unknown.items()).items():
         text = f"{nodes_text(hosts)}: nothing is known about the ports: {why}"
         found.append(finding("wire", hosts, text, "unknown", severity=Severity.NOTE))
     return found

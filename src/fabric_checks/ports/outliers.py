@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text, plural_text
 
 Value = TypeVar("Value")
+Key = TypeVar("Key", bound=Hashable)
 #: The largest number of names in a message.
 MOST_SHOWN = 4
 
@@ -35,6 +36,14 @@ def finding(
     return Finding(
         kind=kind, severity=severity, text=text, part=part, hosts=tuple(hosts), key=key, advice=advice, data=data
     )
+
+
+def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
+    """Return the hosts of each key, in their order, from pairs of both."""
+    found: dict[Key, list[str]] = {}
+    for key, host in pairs:
+        found.setdefault(key, []).append(host)
+    return found
 
 
 def usual(values: Mapping[str, Value]) -> Value | None:

@@ -8,6 +8,7 @@ of ``nvidia-smi topo -m`` (PIX, PXB, PHB, NODE, SYS) follow from it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from operator import eq
@@ -17,7 +18,7 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 from fabric_checks.ports.changes import NodeChange
-from fabric_checks.ports.outliers import MOST_SHOWN, finding, nodes_text, unlike, usual
+from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike, usual
 from fabric_checks.ports.snapshots import Gpu, Host, Port
 from fabric_checks.ports.transport import IDLE_PART, is_of
 
@@ -106,24 +107,30 @@ def _missing(
     nodes: Sequence[NodeChange], parts: Mapping[str, Mapping[str, Sequence[str]]], gpus: Gpus
 ) -> list[Finding]:
     """Return a finding for each node that has lost devices during the case, and for each that has fewer than most."""
-    known = {name: path[-1] for of in parts.values() for name, path in of.items()}
-    on_most = [name for name in known if usual({node: name in of for node, of in parts.items()})]
+    on_most = {
+        name: path[-1]
+        for of in parts.values()
+        for name, path in of.items()
+        if usual({node: name in own for node, own in parts.items()})
+    }
     count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
     found = []
     for node in nodes:
+        absent = [f"{name} ({address})" for name, address in on_most.items() if name not in parts[node.node]]
+        if node.host.gpus and node.node not in gpus:  # which of them is unknown
+            absent = [name for name in absent if not name.startswith("GPU ")]
+            absent[:0] = _fewer(len(node.host.gpus), count)
         if node.lost:
             text = f"{names_text(node.lost, MOST_SHOWN)} was there before the case and is missing after it"
             found.append(_lacking(node.node, node.lost, text))
-            continue
-        absent = [f"{name} ({known[name]})" for name in on_most if name not in parts[node.node]]
-        if node.host.gpus and node.node not in gpus:  # which of them is unknown
-            absent = [name for name in absent if not name.startswith("GPU ")]
-            if len(node.host.gpus) < count:
-                absent.insert(0, f"{count_text(count - len(node.host.gpus), 'GPU')} of {count}")
-        if absent:
+        elif absent:
             text = f"{names_text(absent, MOST_SHOWN)} is missing, on most nodes it is there"
             found.append(_lacking(node.node, absent, text))
     return found
+
+
+def _fewer(gpus: int, most: int) -> list[str]:
+    return [f"{count_text(most - gpus, 'GPU')} of {most}"] if gpus < most else []
 
 
 def _lacking(host: str, parts: Sequence[str], text: str) -> Finding:
@@ -138,22 +145,25 @@ def _fewer_lanes(hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Seq
     Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its port.
     """
     narrowest = {host: _narrowest(of, hosts[host].lanes) for host, of in parts.items()}
-    named = {part for of in narrowest.values() for part in of}
-    lanes_of = {part: usual({host: of[part][0] for host, of in narrowest.items() if part in of}) or 0 for part in named}
+    most = {part: _usual_lanes(part, narrowest) for of in narrowest.values() for part in of}
     found = []
     for host, of in narrowest.items():
-        behind: dict[tuple[str, int, int], list[str]] = {}
-        for part, (lanes, address) in of.items():
-            most = lanes_of[part]
-            if lanes < most and (part.startswith("GPU ") or address != parts[host][part][-1]):
-                behind.setdefault((address, lanes, most), []).append(part)
-        for (address, lanes, most), devices in behind.items():
+        behind = grouped(
+            ((address, lanes, most[part]), part)
+            for part, (lanes, address) in of.items()
+            if lanes < most[part] and (part.startswith("GPU ") or address != parts[host][part][-1])
+        )
+        for (address, lanes, wanted), devices in behind.items():
             text = (
                 f"node {host}: the PCIe link of {names_text(devices, MOST_SHOWN)} has {count_text(lanes, 'lane')} at "
-                f"{address}, on most nodes {most}; look at its slot, riser or cable"
+                f"{address}, on most nodes {wanted}; look at its slot, riser or cable"
             )
             found.append(finding("host", [host], text, f"lanes at {address}"))
     return found
+
+
+def _usual_lanes(part: str, narrowest: Mapping[str, Mapping[str, tuple[int, str]]]) -> int:
+    return usual({host: of[part][0] for host, of in narrowest.items() if part in of}) or 0
 
 
 def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> dict[str, tuple[int, str]]:
@@ -172,13 +182,18 @@ def _elsewhere(near: Nearest) -> list[Finding]:
         text = f"GPU {number} is nearest to {here}, on most nodes to {there}"
         if len(other) > 1:
             text += f" ({count_text(len(other), 'GPU')} of {len(near[host])} differ)"
-        for names, _ in other.values():
+        for names in {names: None for names, _ in other.values()}:
             sharing = [mate for mate, own in known[host].items() if own == names]
-            usually = {usual({node: of[mate] for node, of in known.items() if mate in of}) for mate in sharing}
-            if len(sharing) > len(names) and len(usually) == len(sharing):
+            if len(sharing) > len(names) and _are_apart(sharing, known):
                 text = f"{_gpus_text(sharing)} share {names_text(names, MOST_SHOWN)}, on most nodes they do not"
         found.append(finding("gpu", [host], f"node {host}: {text}", "nearest adapters"))
     return found
+
+
+def _are_apart(gpus: Sequence[int], near: Nearest) -> bool:
+    """Tell whether GPUs are near different adapters on most hosts."""
+    usually = {usual({host: of[gpu] for host, of in near.items() if gpu in of}) for gpu in gpus}
+    return len(usually) == len(gpus)
 
 
 def _gpus_text(numbers: Sequence[int]) -> str:
@@ -196,13 +211,13 @@ def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> li
     part = {host: _parts(of, _served(near.get(host, {}))) for host, of in shares.items()}
     low = {host: tuple(name for name, value in of.items() if value < UNEVEN_PART) for host, of in part.items() if of}
     most_even = usual(low) == ()
-    uneven: dict[str, list[str]] = {}
-    for host, names in low.items():
-        others = [value for name, value in part[host].items() if name not in names]
-        if most_even or max(others, default=1) <= SAME_TIMES * min(others, default=1):
-            for name in names:
-                if shares[host][name] >= IDLE_PART / len(shares[host]):
-                    uneven.setdefault(name, []).append(host)
+    uneven = grouped(
+        (name, host)
+        for host, names in low.items()
+        if most_even or _are_even([value for name, value in part[host].items() if name not in names])
+        for name in names
+        if shares[host][name] >= IDLE_PART / len(shares[host])
+    )
     found = []
     for name, hosts in uneven.items():
         text = (
@@ -213,6 +228,10 @@ def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> li
         severity = Severity.FAULT if most_even else Severity.SUSPECT
         found.append(finding("rail", hosts, text, f"{name} uneven", severity=severity, port=name))
     return found
+
+
+def _are_even(values: Sequence[float]) -> bool:
+    return max(values, default=1) <= SAME_TIMES * min(values, default=1)
 
 
 def _parts(shares: Mapping[str, float], served: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
@@ -235,27 +254,31 @@ def far_ranks(
 
     :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank, if known.
     """
-    ranks_of: dict[str, list[RankPlace]] = {}
-    for rank in ranks:
-        ranks_of.setdefault(rank.node.partition(".")[0], []).append(rank)
     near: dict[str, dict[int, bool]] = {}
     where: dict[tuple[str, int], str] = {}
+    of_node: dict[str, list[RankPlace]] = defaultdict(list)
+    for rank in ranks:
+        of_node[rank.node.partition(".")[0]].append(rank)
     for node in nodes:
         at_adapters = {port.numa for port in adapters(node, fabric).values()}
-        for number, rank in enumerate(ranks_of.get(node.node.partition(".")[0], ())):
+        for number, rank in enumerate(of_node[node.node.partition(".")[0]]):
             gpu = node.host.gpus.get((gpus or {}).get(rank.rank, ""))
-            targets = at_adapters if not gpus else {gpu.numa} if gpu else set()
+            targets = {gpu.numa} if gpu else set() if gpus else at_adapters
             homes = _homes(node.host, rank)
             if homes and targets and None not in targets:
                 near.setdefault(node.node, {})[number] = not homes.isdisjoint(targets)
                 where[node.node, number] = _where(rank, homes, gpu, targets)
+    return _far_from_most(near, where) or (_all_far(near, where) if gpus else [])
+
+
+def _far_from_most(near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[str, int], str]) -> list[Finding]:
     found = []
     for host, other in unlike(near):
         far = [number for number, (is_near, _) in other.items() if not is_near]
         if far:
             text = f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])} ranks)"
             found.append(finding("host", [host], text, "far ranks"))
-    return found or (_all_far(near, where) if gpus else [])
+    return found
 
 
 def _homes(host: Host, rank: RankPlace) -> set[int]:

@@ -10,7 +10,7 @@ from typing import Any
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.ports.changes import NodeChange
-from fabric_checks.ports.outliers import finding, nodes_text, usual
+from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 
 #: A rate is below another if it is less than this share of it: names of rates are rounded.
@@ -55,22 +55,19 @@ def slow_links(nodes: Sequence[NodeChange], link_MBps: float | None, carries: Ca
 
     :param carries: whether a port is of the fabric.
     """
-    found: dict[tuple[str, str], list[str]] = {}
-    for node in nodes:
-        for name, change in sorted(node.ports.items()):
-            rate = change.port.rate_MBps
-            if link_MBps and rate is not None and rate < SAME_RATE * link_MBps and carries(change.port):
-                found.setdefault((name, str(_rate(change.port))), []).append(node.node)
-    return [
-        finding(
-            "port",
-            hosts,
-            f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps or 0:g} MB/s",
-            f"{name} below the link rate",
-            port=name,
-        )
-        for (name, rate), hosts in found.items()
-    ]
+    if not link_MBps:
+        return []
+    slow = grouped(
+        ((name, str(_rate(change.port))), node.node)
+        for node in nodes
+        for name, change in sorted(node.ports.items())
+        if (change.port.rate_MBps or link_MBps) < SAME_RATE * link_MBps and carries(change.port)
+    )
+    found = []
+    for (name, rate), hosts in slow.items():
+        text = f"{nodes_text(hosts)}: {name} runs at {rate}; the system's file says {link_MBps:g} MB/s"
+        found.append(finding("port", hosts, text, f"{name} below the link rate", port=name))
+    return found
 
 
 def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> list[Finding]:
@@ -88,9 +85,7 @@ def host_outliers(nodes: Sequence[NodeChange], bindings: Mapping[str, str]) -> l
 
 def _outliers(kind: str, what: str, values: Mapping[str, Any], **more: Any) -> Iterator[Finding]:
     """Yield a finding for each value that is not that of most nodes, or one for all if no value is."""
-    hosts_of: dict[str, list[str]] = {}
-    for node, value in values.items():
-        hosts_of.setdefault(str(value), []).append(node)
+    hosts_of = grouped((str(value), node) for node, value in values.items())
     if len(hosts_of) < 2:
         return
     most = usual(values)

@@ -10,7 +10,7 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text, names_text
 from fabric_checks.ports.changes import NodeChange, PortChange
-from fabric_checks.ports.outliers import finding, nodes_text
+from fabric_checks.ports.outliers import finding, grouped, nodes_text
 from fabric_checks.ports.snapshots import Port
 
 #: The named network has to carry this share of the expected bytes; docs/ports.md has measurements.
@@ -46,22 +46,26 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     """
     if not nodes or not fabric or moved_B == 0:
         return None
-    begin = f"{measured}: " if measured else ""
     named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
     without = sorted({node.node for node in nodes} - {host for host, _ in named})
+    uncounted = [host for host, change in named if change.sent_B is None]  # reported by :func:`uncounted`
     if without:
-        return f"{begin}{_lacking(nodes, without, fabric)}"
-    if any(change.sent_B is None for _, change in named):
-        return None  # reported by :func:`uncounted`
-    by_fabric = sum(change.sent_B or 0 for _, change in named)
+        why = _lacking(nodes, without, fabric)
+    else:
+        why = "" if uncounted else _carried(nodes, fabric, sum(change.sent_B or 0 for _, change in named), moved_B)
+    return f"{measured}: {why}" if measured and why else why or None
+
+
+def _carried(nodes: Sequence[NodeChange], fabric: Sequence[str], by_fabric: int, moved_B: int | None) -> str:
+    """Return what went over other ports than those of the named network, if that was too much."""
     others = _of_others(nodes, fabric)
     if _is_proven(by_fabric, sum(others.values()), moved_B):
-        return None
+        return ""
     ways = [f"{bytes_text(count)} went over {name}" for name, count in list(others.items())[:2]]
     went = ", ".join(ways) or "nothing went over another port"
     over = f"{went}, {bytes_text(by_fabric) if by_fabric else 'none'} over {names_text(fabric)}"
     moved = f"; the program moved {bytes_text(moved_B)} between nodes" if moved_B is not None else ""
-    return f"{begin}{over}{moved}: {_likely(nodes, others, moved_B)}"
+    return f"{over}{moved}: {_likely(nodes, others, moved_B)}"
 
 
 def _lacking(nodes: Sequence[NodeChange], without: Sequence[str], fabric: Sequence[str]) -> str:
@@ -95,13 +99,14 @@ def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], moved_B: int
 
 def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
     """Return the finding that ports of the named network do not count their bytes, so that nothing is proven."""
-    found: dict[str, list[str]] = {}
-    for node in nodes:
-        for name, change in node.ports.items():
-            if is_of(change.port, fabric) and change.sent_B is None:
-                found.setdefault(f"{name}: {change.why_uncounted}", []).append(node.node)
+    hosts_of = grouped(
+        (f"{name}: {change.why_uncounted}", node.node)
+        for node in nodes
+        for name, change in node.ports.items()
+        if is_of(change.port, fabric) and change.sent_B is None
+    )
     notes = []
-    for why, hosts in found.items():
+    for why, hosts in hosts_of.items():
         text = f"it is not proven what carried the bytes on {nodes_text(hosts)}: {why}"
         notes.append(finding("wire", hosts, text, "uncounted", severity=Severity.NOTE))
     return notes
@@ -146,26 +151,20 @@ def idle_rails(
 
     :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node and rail.
     """
+    idle = grouped(
+        (name, node) for node, of in shares.items() for name, share in of.items() if share < IDLE_PART / len(of)
+    )
     found = []
-    idle: dict[str, list[str]] = {}
-    for node, of in shares.items():
-        for name, share in of.items():
-            if share < IDLE_PART / len(of):
-                idle.setdefault(name, []).append(node)
     for name, hosts in idle.items():
-        whole = len(hosts) == len(shares)
-        rest = {other: shares[hosts[0]][other] for other in shares[hosts[0]] if other != name}
-        best = max(rest, key=lambda other: rest[other])
-        who = "all nodes" if whole and len(hosts) > 2 else nodes_text(hosts)
-        gpu = f", the rail of {gpus[hosts[0]][name]}," if gpus and name in gpus.get(hosts[0], {}) else ""
-        found.append(
-            finding(
-                "rail",
-                hosts,
-                f"{who}: {name}{gpu} is idle: it carried {100 * shares[hosts[0]][name]:.2g} % of what the "
-                f"{len(rest) + 1} rails of a node moved, {best} {100 * rest[best]:.0f} %",
-                f"{name} idle",
-                port=name,
-            )
+        of = dict(shares[hosts[0]])
+        own = of.pop(name)
+        best = max(of, key=lambda other: of[other])
+        who = "all nodes" if 2 < len(hosts) == len(shares) else nodes_text(hosts)
+        gpu = (gpus or {}).get(hosts[0], {}).get(name)
+        rail = f"{name}, the rail of {gpu}," if gpu else name
+        text = (
+            f"{who}: {rail} is idle: it carried {100 * own:.2g} % of what the {len(of) + 1} rails of a node moved, "
+            f"{best} {100 * of[best]:.0f} %"
         )
+        found.append(finding("rail", hosts, text, f"{name} idle", port=name))
     return found
