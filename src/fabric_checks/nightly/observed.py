@@ -110,30 +110,16 @@ def observed(night: Night, session: Session) -> Night:
     by_case = of_cases(session.records)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
     failed = [_Failure(case, by_case.get(case.name, ())) for case in runs.failed(session)]
-    full, failed = _parted(failed, lambda each: each.had_no_room)
     cancelled, failed = _parted(failed, lambda each: each.was_cancelled)
-    waiting, failed = _parted(failed, lambda each: each.lacked_nodes)
-    blamed, failed = _blamed(by_case, failed)
-    builds, failed = _parted(failed, lambda each: each.case.fixture)
-    unbuilt, failed = _parted(failed, lambda each: each.case.result == "fail_deps")
-    failures = _no_room(full)
-    if measured:
-        blamed += [*_out_of_service(waiting), *(_build(each, unbuilt) for each in builds), *_alike(failed)]
-    elif not full:
-        failures += _why_nothing_came(waiting, builds, failed, cancelled)
+    findings, failures = _judged(by_case, failed, cancelled, is_measured=bool(measured))
     failures += runs.other_faults(session) or ([] if measured or failures else ["no value was recorded"])
     blind, notes = sight.blind(by_case)
-    if cancelled:
-        names = names_text([each.case.name for each in cancelled])
-        notes.append(
-            f"{count_text(len(cancelled), 'case')} cancelled by somebody, which says nothing of nodes: {names}"
-        )
     load, is_busy = load_text(session.records)
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     return night.with_more(
-        blamed,
+        findings,
         failures,
-        (*notes, *sight.topology_notes(by_case)),
+        (*notes, *_noted(cancelled), *sight.topology_notes(by_case)),
         measured=measured,
         limits=sight.limits(by_case),
         blind=tuple(blind),
@@ -143,6 +129,29 @@ def observed(night: Night, session: Session) -> Night:
         records=sum(record["metric"] is not None for record in session.records),
         simulated=any(record["evidence"] for record in session.records),
     )
+
+
+def _judged(
+    by_case: _Records, failed: Sequence[_Failure], cancelled: Sequence[_Failure], *, is_measured: bool
+) -> tuple[list[Entry], list[str]]:
+    """Return what is wrong with the machine, and why the run cannot be trusted: one cause if nothing was measured."""
+    full, left = _parted(failed, lambda each: each.had_no_room)
+    waiting, left = _parted(left, lambda each: each.lacked_nodes)
+    findings, left = _blamed(by_case, left)
+    builds, left = _parted(left, lambda each: each.case.fixture)
+    unbuilt, left = _parted(left, lambda each: each.case.result == "fail_deps")
+    if is_measured:
+        findings += [*_out_of_service(waiting), *(_build(each, unbuilt) for each in builds), *_alike(left)]
+        return findings, _no_room(full)
+    return findings, _no_room(full) or _why_nothing_came(waiting, builds, left, cancelled)
+
+
+def _noted(cancelled: Sequence[_Failure]) -> list[str]:
+    """Return the warning that cases were cancelled."""
+    if not cancelled:
+        return []
+    names = names_text([each.case.name for each in cancelled])
+    return [f"{count_text(len(cancelled), 'case')} cancelled by somebody, which says nothing of nodes: {names}"]
 
 
 def _parted(failed: Sequence[_Failure], belongs: Callable[[_Failure], bool]) -> tuple[list[_Failure], list[_Failure]]:
@@ -177,23 +186,28 @@ def _blamed(by_case: _Records, failed: Sequence[_Failure]) -> tuple[list[Entry],
 
     :returns: the entries with the failures that they explain, nodes and paths first, and the failures that are left.
     """
-    seen: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}  # by hosts or, where there are none, by part
-    for name, records in by_case.items():
-        for found in findings_of(records[0]):
-            if found.is_fault:
-                part = tuple(sorted(set(found.hosts))) or (found.part or found.key,)
-                seen.setdefault(part, []).append((name, found))
-    for path in [part for part in seen if len(part) > 1]:
-        # A path to a node that is slow itself is one of its symptoms.
-        end = next(((host,) for host in path if (host,) in seen), None)
-        if end:
-            seen[end] += seen.pop(path)
+    seen = _faults_by_part(by_case)
     entries, left = [], list(failed)
     for part in sorted(seen, key=lambda part: not seen[part][0][1].hosts):
         entry = _entry(part, seen[part])
         explained, left = _ran_on(entry.hosts, left)
         entries.append(_explaining(entry, explained))
     return entries, left
+
+
+def _faults_by_part(by_case: _Records) -> dict[tuple[str, ...], list[tuple[str, Finding]]]:
+    """Return the faults, each with its case, by their hosts or, where there are none, by their part."""
+    seen: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}
+    for name, records in by_case.items():
+        for found in filter(lambda found: found.is_fault, findings_of(records[0])):
+            part = tuple(sorted(set(found.hosts))) or (found.part or found.key,)
+            seen.setdefault(part, []).append((name, found))
+    for path in [part for part in seen if len(part) > 1]:
+        # A path to a node that is slow itself is one of its symptoms.
+        end = next(((host,) for host in path if (host,) in seen), None)
+        if end:
+            seen[end] += seen.pop(path)
+    return seen
 
 
 def _ran_on(hosts: Sequence[str], failed: Sequence[_Failure]) -> tuple[list[_Failure], list[_Failure]]:

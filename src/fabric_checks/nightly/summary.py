@@ -51,9 +51,19 @@ class _Paragraph:
 
 def _paragraphs(summary: Summary) -> Iterator[_Paragraph]:
     """Yield what is to be said of a night, the worst first."""
-    night, news = summary.night, summary.news
+    night = summary.night
     for failure in night.failures:
         yield _Paragraph("The night failed:", failure)
+    yield from _of_news(summary.news)
+    if night.warnings:
+        lines = first_of([f"warning: {line}" for line in night.warnings], ": night.json has all", 7)
+        yield _Paragraph("", "", tuple(lines))
+    yield _Paragraph("", _counts(night))
+    if summary.files:
+        yield _Paragraph("", "", tuple(f"{name}: {path}" for name, path in summary.files.items()))
+
+
+def _of_news(news: News) -> Iterator[_Paragraph]:
     for entry in news.new:
         yield _of_entry("New:", entry, known(entry))
     for entry in news.still:
@@ -67,12 +77,6 @@ def _paragraphs(summary: Summary) -> Iterator[_Paragraph]:
     for entry in news.unseen:
         text = f"{entry.finding.subject}: {entry.why_open}. {_dates(entry).capitalize()}."
         yield _Paragraph("Open, not looked at tonight:", text)
-    if night.warnings:
-        lines = first_of([f"warning: {line}" for line in night.warnings], ": night.json has all", 7)
-        yield _Paragraph("", "", tuple(lines))
-    yield _Paragraph("", _counts(night))
-    if summary.files:
-        yield _Paragraph("", "", tuple(f"{name}: {path}" for name, path in summary.files.items()))
 
 
 def _of_entry(label: str, entry: Open, noted: str) -> _Paragraph:

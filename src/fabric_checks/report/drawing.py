@@ -14,7 +14,7 @@ import re
 import struct
 import textwrap
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
@@ -95,25 +95,30 @@ def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None
     across, ticks_across = _across(of.x, [x for line in of.lines for x, _ in line.points])
     up, ticks_up = _up(of.x, [y for line in of.lines for _, y in line.points])
     unit = "" if of.y_label == "1" else of.y_label
-    grid = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in ticks_up)
-    parts = [
-        _text(2, 12, shortened(clean(of.title), 52), "title"),
-        f'<path class="grid" d="{grid}"/>',
-        *(_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in ticks_up),
-        *(_text(at, _BOTTOM + 14, text, "tick mid") for text, at in ticks_across),
-        f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>',
-        _text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid"),
-        *(f'<path class="change" d="M{across(mark):.0f} {_TOP}V{_BOTTOM}"/>' for mark in of.marks),
-    ]
+    parts = [_text(2, 12, shortened(clean(of.title), 52), "title"), *_grid(of, unit, ticks_across, ticks_up)]
+    parts += (f'<path class="change" d="M{across(mark):.0f} {_TOP}V{_BOTTOM}"/>' for mark in of.marks)
     for line in of.lines:
         placed = [(across(x), up(y)) for x, y in line.points]
-        look = style(looks[line.label])
-        joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
         series = f' data-s="{series_of(line, of.x)}"' if series_of else ""
-        parts.append(f'<polyline class="{look}" points="{joined}"{series}/>')
-        dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in placed)
-        parts.append(f'<path class="{look}" d="{dots}"/>')
+        parts += _drawn(placed, style(looks[line.label]), series)
     return _svg(_WIDTH, _HEIGHT, ", ".join(filter(None, (of.title, unit))), parts)
+
+
+def _grid(of: Panel, unit: str, across: Sequence[tuple[str, float]], up: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """Yield the lines, ticks and units of the axes."""
+    lines = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in up)
+    yield f'<path class="grid" d="{lines}"/>'
+    yield from (_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in up)
+    yield from (_text(at, _BOTTOM + 14, text, "tick mid") for text, at in across)
+    yield f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>'
+    yield _text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid")
+
+
+def _drawn(placed: Sequence[tuple[float, float]], look: str, series: str) -> tuple[str, str]:
+    """Return a line and its dots."""
+    joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
+    dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in placed)
+    return f'<polyline class="{look}" points="{joined}"{series}/>', f'<path class="{look}" d="{dots}"/>'
 
 
 def _svg(width: int, height: int, label: str, parts: Iterable[str], kind: str = "plot") -> str:
@@ -139,23 +144,25 @@ def _across(kind: str, values: Sequence[float]) -> _Axis:
     if kind == "time":
         dates = (f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}" for day in (ticks[0], ticks[-1]))
         return scale, list(zip(dict.fromkeys(dates), (_LEFT + 24.0, _RIGHT - 26.0), strict=False))
-    if kind == "size":
-        ticks = [v for v in ticks if v in (0, 1) or math.log2(v) % 5 == 0] or ticks[:: len(ticks) - 1 or 1]
-    texts = (size_text(int(v)) if kind == "size" else f"{v:g}" for v in ticks)
-    every = 1 if kind == "size" else -(-len(ticks) // 7)
-    placed = [(text, scale(transformed(v))) for text, v in zip(texts, ticks, strict=True)]
-    return lambda value: scale(transformed(value)), placed[::every]
+    ticks, text_of = (_sizes(ticks), _size_text) if kind == "size" else (ticks[:: -(-len(ticks) // 7)], "{:g}".format)
+    return lambda value: scale(transformed(value)), [(text_of(v), scale(transformed(v))) for v in ticks]
+
+
+def _sizes(sizes: Sequence[float]) -> list[float]:
+    """Return the sizes that have ticks: every fifth power of two, or the first and the last."""
+    kept = [size for size in sizes if size in (0, 1) or math.log2(size) % 5 == 0]
+    return kept or list(sizes[:: len(sizes) - 1 or 1])
+
+
+def _size_text(size_B: float) -> str:
+    return size_text(int(size_B))
 
 
 def _up(across: str, values: Sequence[float]) -> _Axis:
     """Return the axis of values: logarithmic where they span more than a factor of twenty."""
     low, high = min(values), max(values)
     if across in ("size", "count") and low > 0 and high / low > 20:
-        scale = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
-        powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
-        every = -(-len(powers) // 4) or 1
-        ticks = [(f"{10.0**k:g}" if k < 6 else f"1e{k}", scale(k)) for k in powers[::every]]
-        return lambda value: scale(math.log10(value)), ticks
+        return _logarithmic(low, high)
     room = 0.05 * (high - low) or abs(high) * 0.05 or 1.0
     bottom, top = (low - room, high + room) if across == "time" or low < 0 else (0.0, high or 1.0)
     scale = _scale(bottom, top, _BOTTOM, _TOP + 3)
@@ -163,6 +170,14 @@ def _up(across: str, values: Sequence[float]) -> _Axis:
     step = next(k * power for k in (1, 2, 5, 10) if k * power >= (top - bottom) / 3 * 0.99)
     steps = range(math.ceil(bottom / step), math.floor(top / step) + 1)
     return scale, [(value_text(k * step), scale(k * step)) for k in steps]
+
+
+def _logarithmic(low: float, high: float) -> _Axis:
+    scale = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
+    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    every = -(-len(powers) // 4) or 1
+    ticks = [(f"{10.0**k:g}" if k < 6 else f"1e{k}", scale(k)) for k in powers[::every]]
+    return lambda value: scale(math.log10(value)), ticks
 
 
 def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[float], float]:

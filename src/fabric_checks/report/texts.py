@@ -38,14 +38,19 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
         return "", False
     disturbed = list(filter(was_disturbed, known))
     is_busy = 10 * len(disturbed) >= len(known)
-    load = median(max(r["load_1min_before"], r["load_1min_after"] or 0.0) for r in (disturbed if is_busy else known))
+    load = median(map(_load, disturbed if is_busy else known))
     text = f"load {load:.{0 if load >= 10 else 1}f} on {count_text(known[-1]['host_cores'], 'core')}"
-    some = f" in {len(disturbed)} of {count_text(len(known), 'case')}" if 0 < len(disturbed) < len(known) else ""
-    others = round(median(map(other_processes, disturbed))) if is_busy else 0
-    ready = f", {count_text(others, 'other process', 'other processes')} ready to run"
-    return (
-        (f"{text}{ready}{some}: values say little", True) if is_busy else (f"{text}{some and ', more' + some}", False)
-    )
+    some = ""
+    if 0 < len(disturbed) < len(known):
+        some = f" in {len(disturbed)} of {count_text(len(known), 'case')}"
+    if not is_busy:
+        return f"{text}{some and ', more' + some}", False
+    others = count_text(round(median(map(other_processes, disturbed))), "other process", "other processes")
+    return f"{text}, {others} ready to run{some}: values say little", True
+
+
+def _load(record: Record) -> float:
+    return float(max(record["load_1min_before"], record["load_1min_after"] or 0.0))
 
 
 def rich_table(

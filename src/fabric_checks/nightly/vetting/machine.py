@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.core.text import first_of, names_text
 from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_files
-from fabric_checks.diagnosis.fabric_map.model import NONE
+from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
 from fabric_checks.nightly.vetting.planning import Verdicts, Word
@@ -64,35 +65,41 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     :raises FabricError: if its jobs cannot be given their nodes, it has no environment, or lacks a node of ``only``.
     """
     found = service.configuration(system)
-    name = found["name"]
-    partition = next((each for each in found["partitions"] if each["environs"]), None)
-    if partition is None:
-        raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi")
+    partition = _partition(found)
     scheduler, access = str(partition["scheduler"]), partition.get("access", ())
-    if not reservations.takes_nodes(scheduler):
-        raise FabricError(
-            f"{name}:{partition['name']} is run by {scheduler!r}, whose jobs cannot be given their nodes; a vet needs "
-            "fabric-slurm, fabric-flux or fabric-pbs"
-        )
     nodes = {node.name: node for node in service.nodes_for(scheduler, access)}
     if unknown := [node for node in only if node not in nodes]:
         raise FabricError(f"--only: {', '.join(unknown)}: no such node; there are {', '.join(first_of(list(nodes)))}")
     meant = [node for node in nodes.values() if not only or node.name in only]
+    files = partition.get("extras", {}).get("topology", [])
     return Machine(
-        f"{name}:{partition['name']}",
+        f"{found['name']}:{partition['name']}",
         partition["environs"][0],
         scheduler,
         tuple(node.name for node in meant if node.fault is None),
         faults(meant),
-        switches_of(
-            [node.name for node in meant],
-            partition.get("extras", {}).get("topology", []),
-            asks_slurm=reservations.is_slurm(scheduler),
-        ),
+        switches_of([node.name for node in meant], files, asks_slurm=reservations.is_slurm(scheduler)),
         frozenset(node.name for node in meant if node.is_lost),
         len(nodes),
         frozenset(node.name for node in meant if node.is_busy and node.fault is None),
     )
+
+
+def _partition(system: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first partition that has an environment.
+
+    :raises FabricError: if there is none, or its jobs cannot be given their nodes.
+    """
+    name = system["name"]
+    partition = next((each for each in system["partitions"] if each["environs"]), None)
+    if partition is None:
+        raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi")
+    if not reservations.takes_nodes(str(partition["scheduler"])):
+        raise FabricError(
+            f"{name}:{partition['name']} is run by {partition['scheduler']!r}, whose jobs cannot be given their nodes; "
+            "a vet needs fabric-slurm, fabric-flux or fabric-pbs"
+        )
+    return dict(partition)
 
 
 def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool = True) -> Switches:
@@ -102,25 +109,34 @@ def switches_of(nodes: Sequence[str], files: Sequence[str], *, asks_slurm: bool 
     :param asks_slurm: whether Slurm has these nodes.
     """
     try:
-        if files:
-            known = topology_files.read([ROOT / "config" / "systems" / name for name in files])
-        elif not asks_slurm:
-            raise FabricError("the partition names no files under extras['topology']")
-        else:
-            text = printed(["scontrol", "show", "topology"])
-            if not slurm_topology.is_topology(text):
-                raise FabricError("Slurm knows of no switches")
-            known = slurm_topology.parse(text)
+        known = _fabric(files, asks_slurm=asks_slurm)
     except FabricError as error:
         return Switches(unknown=tuple(nodes), why=str(error))
     except OSError as error:
         return Switches(unknown=tuple(nodes), why=f"{error.filename}: {error.strerror}")
-    positions = zip(nodes, names.positions(nodes, known.hosts)[0].tolist(), strict=True)
-    at = {node: int(known.at[position]) for node, position in positions if position != NONE}
-    members = [tuple(node for node in nodes if at.get(node) == number) for number in range(len(known.switches))]
-    found = {switch: of_switch for switch, of_switch in zip(known.switches, members, strict=True) if of_switch}
-    unknown = tuple(node for node in nodes if at.get(node, NONE) == NONE)
-    return Switches(found, unknown, "" if found else f"{known.source} has none of these nodes")
+    positions = names.positions(nodes, known.hosts)[0].tolist()
+    found: dict[str, list[str]] = {}
+    unknown: list[str] = []
+    for node, position in zip(nodes, positions, strict=True):
+        at = NONE if position == NONE else int(known.at[position])
+        (unknown if at == NONE else found.setdefault(known.switches[at], [])).append(node)
+    members = {switch: tuple(found[switch]) for switch in known.switches if switch in found}
+    return Switches(members, tuple(unknown), "" if members else f"{known.source} has none of these nodes")
+
+
+def _fabric(files: Sequence[str], *, asks_slurm: bool) -> FabricMap:
+    """Return the fabric of the files of a system, or else of Slurm.
+
+    :raises FabricError, OSError: if there is none.
+    """
+    if files:
+        return topology_files.read([ROOT / "config" / "systems" / name for name in files])
+    if not asks_slurm:
+        raise FabricError("the partition names no files under extras['topology']")
+    text = printed(["scontrol", "show", "topology"])
+    if not slurm_topology.is_topology(text):
+        raise FabricError("Slurm knows of no switches")
+    return slurm_topology.parse(text)
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:

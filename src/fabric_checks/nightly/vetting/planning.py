@@ -202,19 +202,25 @@ class Vet:
             pairs = self._with_partners(suspects, tried)
             blind = self._blind_pairs(list(suspects)) if blind_left and not groups and not pairs else []
             blind_left -= bool(blind)
-            if not groups and not pairs and not blind:
+            if not (groups or pairs or blind):
                 break
             outcomes = yield from self.test(groups + pairs + blind)
+            self._judge_pairs(pairs, outcomes[len(groups) :], suspects, tried)
             parts = [part for group, outcome in zip(groups, outcomes, strict=False) for part in _parts(group, outcome)]
-            for (node, partner), outcome in zip(pairs, outcomes[len(groups) :], strict=False):
-                if not outcome.passed:
-                    tried.setdefault(node, []).append(partner)
-                    self._judge(node, tried[node], suspects[node], outcome.why)
             suspects |= {part[0]: of for part, of in parts if len(part) == 1}
             groups = [part for part, _ in parts if len(part) > 1]
         for node in suspects:
             note = f"its jobs fail, and no healthy node was found to test it with: {self.why[node]}"
             self.verdicts.note(node, Word.NOT_SEEN, note)
+
+    def _judge_pairs(
+        self, pairs: Round, outcomes: Sequence[Outcome], suspects: Mapping[str, Group], tried: dict[str, list[str]]
+    ) -> None:
+        """Judge the suspects that failed with a healthy partner, which is noted; pairs that are left are blind."""
+        for (node, partner), outcome in zip(pairs, outcomes, strict=False):
+            if not outcome.passed:
+                tried.setdefault(node, []).append(partner)
+                self._judge(node, tried[node], suspects[node], outcome.why)
 
     def _with_partners(self, suspects: Mapping[str, Group], tried: Mapping[str, list[str]]) -> Round:
         """Return suspects with a healthy partner each, as far as there are any.

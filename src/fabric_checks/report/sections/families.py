@@ -62,22 +62,25 @@ def _blocks(results: Results, key: str, values: Sequence[Value], provenance: Pro
     """Yield for each check its curves, its values over a number of something, and its other values."""
     for number_, (check, of) in enumerate(_grouped(values, lambda value: (str(value.record["check"]),))):
         name, at = clean(check[0]), f"{key}-{number_}"
-        counted = [value for value in of if _COUNTED.fullmatch(value.quantity)]
-        rest = [value for value in of if not _COUNTED.fullmatch(value.quantity)]
+        counted, rest = _parted(of, lambda value: bool(_COUNTED.fullmatch(value.quantity)))
+        scalars, points = _parted(rest, lambda value: value.size_B is None)
         some = [value for value in rest if value.size_B in (None, *_SIZES_B)]
-        scalars = [value for value in rest if value.size_B is None]
+        over = _counted(results, some, _by_processes, _LEAST_LAYOUTS)
         figures = (
-            (at, name, _CURVES, _panels(results, [value for value in rest if value.size_B is not None])),
+            (at, name, _CURVES, _panels(results, points)),
             (f"{at}-counted", f"{name} by number", _COUNTS, _counted(results, counted, _by_number, 1)),
-            (
-                f"{at}-over",
-                f"{name} over processes",
-                _PROCESSES,
-                _counted(results, some, _by_processes, _LEAST_LAYOUTS),
-            ),
+            (f"{at}-over", f"{name} over processes", _PROCESSES, over),
         )
         yield from filter(None, (picture(*figure, provenance) for figure in figures))
         yield from _tables(results, f"{at}-values", name, scalars)
+
+
+def _parted(values: Iterable[Value], is_of: Callable[[Value], bool]) -> tuple[list[Value], list[Value]]:
+    """Return the values that are of a kind, and the others."""
+    parts: tuple[list[Value], list[Value]] = ([], [])
+    for value in values:
+        parts[not is_of(value)].append(value)
+    return parts
 
 
 def _grouped(values: Iterable[Value], key: Callable[[Value], _Key]) -> list[tuple[_Key, list[Value]]]:
@@ -158,24 +161,32 @@ def _by_number(value: Value) -> tuple[str, str, float]:
 
 def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> list[Table]:
     """Return the values that are no curves: a row for each, a column a machine; many machines have several tables."""
-    machines = [machine for machine in results.machines if any(value.machine == machine for value in values)]
+    having = {value.machine for value in values}
+    machines = [machine for machine in results.machines if machine in having]
     tables = []
     for at in range(0, len(machines), _COLUMNS):
         chosen = machines[at : at + _COLUMNS]
-        rows = []
-        for (parameters, layout, metric, unit), of in _grouped(
-            [value for value in values if value.machine in chosen],
-            lambda v: (_parameters(v), v.layout, clean(v.record["metric"]), v.unit),
-        ):
-            found = {value.machine: value for value in of}
-            head = " ".join(filter(None, (parameters, layout, metric)))
-            cells = tuple(_cell(found.get(machine)) for machine in chosen)
-            rows.append((f"{head}, {unit}" if unit != "1" else head, cells))
+        own = [value for value in values if value.machine in chosen]
         more = f" ({chosen[0]} to {chosen[-1]})" if len(machines) > _COLUMNS else ""
-        caption = f"{name}: values{more}"
-        note = runs_note(value for value in values if value.machine in chosen)
-        tables.append(Table(f"{key}{at or ''}", caption, "value", tuple(map(Column, chosen)), tuple(rows), note))
+        heads = tuple(map(Column, chosen))
+        tables.append(
+            Table(f"{key}{at or ''}", f"{name}: values{more}", "value", heads, _rows(chosen, own), runs_note(own))
+        )
     return tables
+
+
+def _rows(machines: Sequence[str], values: Sequence[Value]) -> tuple[tuple[str, tuple[Cell, ...]], ...]:
+    rows = []
+    for (parameters, layout, metric, unit), of in _grouped(values, _row_key):
+        found = {value.machine: value for value in of}
+        head = " ".join(filter(None, (parameters, layout, metric)))
+        cells = tuple(_cell(found.get(machine)) for machine in machines)
+        rows.append((f"{head}, {unit}" if unit != "1" else head, cells))
+    return tuple(rows)
+
+
+def _row_key(value: Value) -> tuple[str, str, str, str]:
+    return _parameters(value), value.layout, clean(value.record["metric"]), value.unit
 
 
 def _cell(value: Value | None) -> Cell:

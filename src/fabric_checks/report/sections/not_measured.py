@@ -23,13 +23,12 @@ _COMPARISON = "one process a node against more: `ci/run --tag ppn-ratio`"
 
 def section(results: Results) -> Section:
     """Return the families, layouts and suites that a machine lacks; those that no machine has are listed once."""
-    wanted = dict(_LAYOUTS)
-    for family in families.KNOWN:
-        line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"
-        wanted[line] = lambda value, family=family: value.family == family  # type: ignore[misc]
-    lacking = {line: _lacking(results, results.machines, is_of) for line, is_of in wanted.items()}
+    lacking = {line: _lacking(results, results.machines, is_of) for line, is_of in _LAYOUTS.items()}
     several = {value.machine for value in results.values if (value.record["nodes"] or 0) > 1}
     lacking[_COMPARISON] = _lacking(results, sorted(several), lambda value: bool(value.record["compared"]))
+    for family in families.KNOWN:
+        line = f"{family.partition(':')[0]}: `ci/run --tag {tag(family)}`"
+        lacking[line] = _lacking(results, results.machines, _is_of(family))
     for machine in results.machines:
         for suite, why in results.not_offered.get(machine, {}).items():
             lacking.setdefault(f"{suite}: {why}", []).append(machine)
@@ -40,6 +39,10 @@ def section(results: Results) -> Section:
     title = "What was not measured, and how to measure it"
     lines = Lines("not-measured-list", title, tuple(sorted(listed)), "Nothing.")
     return Section("not-measured", "Not measured", (lines,))
+
+
+def _is_of(family: str) -> Callable[[Value], bool]:
+    return lambda value: value.family == family
 
 
 def _lacking(results: Results, machines: Iterable[str], is_of: Callable[[Value], bool]) -> list[str]:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fabric_checks.core.finding import Severity, same_cause
 from fabric_checks.core.text import clean, count_text, first_of, names_text, shortened, signed, value_text
@@ -85,24 +86,33 @@ def _latest(results: Results) -> list[Value]:
 def _identity(results: Results) -> tuple[tuple[str, str], ...]:
     """Return where the values come from: machines, nodes, MPIs, dates, the commit, and the load of the hosts."""
     latest = _latest(results)
-    dates = [time for value in results.values for time, _, _ in value.runs if time]
-    days = list(dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(dates), max(dates)))) if dates else []
-    sessions = {session for names in results.sessions.values() for session in names}
-    nodes = list(dict.fromkeys(node for value in latest for node in value.record["nodelist"]))
+    records = [value.record for value in latest]
+    nodes = list(dict.fromkeys(node for record in records for node in record["nodelist"]))
     several = f"{count_text(len(nodes), 'node')}: " if len(nodes) > 1 else ""
-
-    def of(name: str) -> list[str]:
-        return list(dict.fromkeys(clean(value.record[name]) for value in latest if value.record[name]))
-
+    mpis = dict.fromkeys(map(mpi_text, _each_once(records, "mpi")))
     facts = (
         ("machines", _machines_text(results) if len(results.machines) > 1 else ""),
         ("nodes", several + names_text(nodes, 4) if nodes else ""),
-        ("MPI", names_text(list(dict.fromkeys(map(mpi_text, of("mpi")))), 4)),
-        ("runs", f"{len(sessions)}, {' to '.join(days)}" if days else f"{len(sessions)}"),
-        ("collection", names_text(of("collection"), 2)),
-        ("load", load_text(value.record for value in latest)[0].removeprefix("load ").partition(":")[0]),
+        ("MPI", names_text(list(mpis), 4)),
+        ("runs", _runs_text(results)),
+        ("collection", names_text(_each_once(records, "collection"), 2)),
+        ("load", load_text(records)[0].removeprefix("load ").partition(":")[0]),
     )
     return tuple((label, text) for label, text in facts if text)
+
+
+def _each_once(records: Iterable[Mapping[str, Any]], name: str) -> list[str]:
+    return list(dict.fromkeys(clean(record[name]) for record in records if record[name]))
+
+
+def _runs_text(results: Results) -> str:
+    """Return how many runs there are, and of which days."""
+    dates = [time for value in results.values for time, _, _ in value.runs if time]
+    sessions = {session for names in results.sessions.values() for session in names}
+    if not dates:
+        return f"{len(sessions)}"
+    days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (min(dates), max(dates)))
+    return f"{len(sessions)}, {' to '.join(days)}"
 
 
 def _machines_text(results: Results) -> str:

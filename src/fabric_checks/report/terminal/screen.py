@@ -160,22 +160,26 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
     if table is None:
         return _by_machine(values, rows, names, room, width)
     sections = [(title, list(group)) for title, group in groupby(rows, key=lambda row: row.section)]
-    total = len(rows) + len(sections)
-    listed = values.series() if total <= _FEW else []
-    if not total and not listed:
-        return None, 0
     head = 3  # lines: an empty one, the titles and a rule
     for title, its in sections:
         if head + table.row_count + len(its) + 1 <= room:
             _add(table, title, its, values.machines)
-    others = _others(listed, rows)
-    left = min(room - head - table.row_count, max(_ROWS, room - LINES))
-    if others and left >= 3:
-        shown = others[: left - 2] if len(others) > left - 1 else others
-        _add(table, "Also measured" if total else "Measured", shown, values.machines)
-        if len(shown) < len(others):
-            table.add_row(plain(f"and {len(others) - len(shown)} more"))
+    if len(rows) + len(sections) <= _FEW:
+        left = min(room - head - table.row_count, max(_ROWS, room - LINES))
+        _add_others(
+            table, _others(values.series(), rows), left, values.machines, "Also measured" if rows else "Measured"
+        )
     return (table, head + table.row_count) if table.row_count else (None, 0)
+
+
+def _add_others(table: Table, others: Sequence[Row], left: int, machines: Sequence[str], title: str) -> None:
+    """Add values that are no headlines, as many as fit into the lines that are left."""
+    if not others or left < 3:
+        return
+    shown = others[: left - 2] if len(others) > left - 1 else others
+    _add(table, title, shown, machines)
+    if len(shown) < len(others):
+        table.add_row(plain(f"and {len(others) - len(shown)} more"))
 
 
 def _others(listed: Sequence[tuple[Record, Row]], shown: Sequence[Row]) -> list[Row]:
