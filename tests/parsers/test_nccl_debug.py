@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers import nccl_debug
 from tests.parsers import nccl
 
@@ -49,3 +50,26 @@ def test_ranks_that_see_one_gpu_each_are_numbered_by_address():
 )
 def test_the_address_of_a_gpu_is_that_of_linux(bus, address):
     assert replace(ways()[0], bus=bus).address == address
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rank 5 nranks", "rank 4 nranks", "rank 4 on n1 and on n1"),
+        ("rank 5 nranks", "rank 64 nranks", "rank 64 on n1 is of 64 ranks"),
+        ("rank 5 nranks 64", "rank 5 nranks 6", "communicators of 6 and 64 ranks"),
+        ("via NET/IB/", "via NET/Socket/", "channels of 'Socket', but uses the network 'IB'"),
+        ("via NET/IB/5", "via NET/IB/9", "has channels of adapter 9, which is none of 8"),
+    ],
+)
+def test_a_log_that_contradicts_itself_is_refused(old, new, message):
+    text = nccl.log(HOSTS, 8)
+    assert old in text
+    with pytest.raises(OutputError, match=re.escape(message)):
+        nccl_debug.parse(text.replace(old, new) if "NET" in old else text.replace(old, new, 1))
+
+
+def test_a_number_of_thousands_of_digits_is_no_number():
+    text = nccl.log(HOSTS[:1], 2)
+    for old in ("rank 1 ", "[1] NCCL", "16 coll"):
+        assert list(nccl_debug.parse(text.replace(old, old.replace("1", "1" * 5000)))) in ([0], [0, 1])

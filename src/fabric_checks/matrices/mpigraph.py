@@ -49,8 +49,8 @@ def _rows(text: str, which: str, word: str, tasks: int) -> tuple[Row, ...]:
     values = [row.value for row in rows]
     # The mean is of times, so it is the harmonic one of the bandwidths, which are rounded to 0.001.
     extremes = (max(values), harmonic_mean(values)) if values else (0.0, 0.0)
-    for printed, value in zip(found.groups()[:2], extremes, strict=True):
-        slack = 1e-3 + 6e-4 * value / (min(values, default=0) or 1)
+    slacks = (6e-4, 1e-3 + 6e-4 * extremes[1] / (min(values, default=0) or 1))
+    for printed, value, slack in zip(found.groups()[:2], extremes, slacks, strict=True):
         if not re.fullmatch(r"\d{1,18}\.\d{6}", printed) or abs(float(printed) - value) > slack:
             raise OutputError(f"by the matrix {which!r} {quoted(printed)} should be {value:.3f}", first)
     if which == "Recv":

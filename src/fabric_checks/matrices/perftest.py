@@ -99,7 +99,9 @@ def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[str, str,
             off = abs(rate * size_B - average * factor)  # which have six decimals and two
             is_right = (not peak or peak >= average * 0.999 - 0.01) and off <= 0.0051 * factor + 6e-7 * size_B
         else:
-            is_right = values[0] <= values[2] <= values[1]
+            least, most, typical, *more = values
+            in_order = [least, typical, *more[2:], most]  # the percentiles of 99 and 99.9 follow mean and deviation
+            is_right = in_order == sorted(in_order) and all(least <= mean <= most for mean in more[:1])
         if not is_right:
             raise OutputError(f"the values of a row contradict each other: {quoted(' '.join(cells))}", line)
         yield kind, metric, size_B, Row(one, other, values[1 if unit else 2] * factor, line)

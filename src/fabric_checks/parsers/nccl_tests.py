@@ -42,6 +42,8 @@ _TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p9
 _TITLES = re.compile(rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$", _LINES)
 #: A row; damaged ones still have bandwidths with two decimals.
 _ROW = re.compile(r"^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .*)", _LINES)
+#: The fewest numbers in a row: two groups of time and bandwidths.
+_ROW_NUMBERS = 6
 _BOUNDS = re.compile(r"^# Out of bounds values *: (\S+) (\w+)", _LINES)
 _MEAN = re.compile(r"^# Avg bus bandwidth *: (\S+)", _LINES)
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
@@ -180,6 +182,7 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
         raise OutputError(f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first)
     found = list(_ROW.finditer(text))
     order = [match.start() for match in (*_DEVICES.finditer(text), *_RANK.finditer(text), titles, *found, bounds, last)]
+    _require_rows_only(text[titles.end() : bounds.start()], first + text.count("\n", 0, titles.end()))
     if order != sorted(order):
         raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
     names = titles[1].split()
@@ -201,6 +204,15 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     if not values or abs(sum(values) - mean * len(values)) > slack:
         raise OutputError(f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first)
     return table
+
+
+def _require_rows_only(table: str, first: int) -> None:
+    """Raise :class:`OutputError` if a line of a table has as many numbers as a row, but is none, nor one of a log."""
+    for line_number, line in enumerate(table.splitlines(), first):
+        numbers = sum(cell.replace(".", "", 1).isdigit() for cell in line.split())
+        is_of_others = line.lstrip().startswith("#") or " NCCL " in line
+        if numbers >= _ROW_NUMBERS and not is_of_others and not _ROW.match(line):
+            raise OutputError(f"a row of the table is damaged: {quoted(line)}", line_number)
 
 
 def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) -> Timing:
