@@ -161,14 +161,17 @@ def pip(python: Path, *arguments: str) -> None:
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     shutil.rmtree(downloads(), ignore_errors=True)
     note(command, done.stdout)
-    if done.returncode == 0:
-        return
+    if done.returncode:
+        raise SetupError(f"{pip_cause(done.stdout)} (details: {log_file()})")
+
+
+def pip_cause(output: str) -> str:
     for signs, meaning in _PIP_CAUSES:
-        if any(sign in done.stdout for sign in signs):
-            raise SetupError(f"{meaning} (details: {log_file()})")
-    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        if any(sign in output for sign in signs):
+            return meaning
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines or ["no output"]
-    raise SetupError(f"pip failed: {installed.redacted(telling[-1])} (details: {log_file()})")
+    return f"pip failed: {installed.redacted(telling[-1])}"
 
 
 # Only pinned archives are fetched, and none is kept after the installation.

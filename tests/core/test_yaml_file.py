@@ -90,4 +90,4 @@ def test_reference_files_whose_values_are_none(text, tmp_path):
     path.write_text(text)
     with pytest.raises(FabricError) as caught:
         reference_file.load(path)
-    assert str(caught.value).startswith(f"{path}: ") and len(str(caught.value)) < 500
+    assert str(caught.value).startswith(f"{path}:") and len(str(caught.value)) < 500

@@ -94,7 +94,7 @@ def _require_bounded(text: str, path: Path) -> None:
     for event in yaml.parse(text, Loader=_FAST):
         line = event.start_mark.line + 1 if event.start_mark else None
         anchor = getattr(event, "anchor", None)
-        size = 0
+        size = int(isinstance(event, yaml.ScalarEvent))
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append((anchor, 1))
             if len(opened) > DEEPEST + 1:
@@ -102,11 +102,9 @@ def _require_bounded(text: str, path: Path) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, size = opened.pop()
         elif isinstance(event, yaml.AliasEvent):
-            if anchor not in sizes and any(anchor == of for of, _ in opened):
+            if anchor not in sizes and anchor in dict(opened):
                 raise YamlError(path, f"the alias *{anchor} refers to something that contains it", line)
-            size, anchor = sizes.get(anchor or "", 1), None
-        elif isinstance(event, yaml.ScalarEvent):
-            size = 1
+            size, anchor = sizes.get(str(anchor), 1), None
         if anchor and size:
             sizes[anchor] = size
         around, so_far = opened[-1]

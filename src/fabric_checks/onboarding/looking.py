@@ -296,23 +296,29 @@ def _suites(
     now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
 ) -> tuple[Suite, ...]:
     """Return the suites whose modules were built with an MPI, or do not name one where there is only this one."""
-    named = [module for module in listed if module.software in modules.SUITES and module.version]
-    built = {module: _is_built(now, module, mpi, needs) for module in named}
-    own = [module for module in named if built[module]]
-    unknown = [module for module in named if alone and built[module] is None]
-    best = [modules.best(own, suite) or modules.best(unknown, suite) for suite in modules.SUITES]
-    there = [module for module in best if module is not None]
+    there = _built_with(now, listed, mpi, needs, alone=alone)
     newest = max((module.toolchain for module in there), default="")
     found = []
     for module in there:
         prefix = modules.prefix(_show(now, module, mpi, needs), module.software)
         folder = now.sound_prefix(f"the prefix of {module.name}", prefix)
-        why = _why_not(now, module, [*needs, mpi.name], newest, folder)
-        if why:
+        if why := _why_not(now, module, [*needs, mpi.name], newest, folder):
             now.not_taken.setdefault(why, []).append(module.name)
         else:
             found.append(Suite(module.software, module.name, module.version, folder or None))
     return tuple(found)
+
+
+def _built_with(
+    now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
+) -> list[modules.Module]:
+    """Return the best module of each suite that was built with an MPI, or may have been."""
+    named = [module for module in listed if module.software in modules.SUITES and module.version]
+    built = {module: _is_built(now, module, mpi, needs) for module in named}
+    own = [module for module in named if built[module]]
+    unknown = [module for module in named if alone and built[module] is None]
+    best = [modules.best(own, suite) or modules.best(unknown, suite) for suite in modules.SUITES]
+    return [module for module in best if module is not None]
 
 
 def _show(now: Look, module: modules.Module, mpi: modules.Module, needs: list[str]) -> str:

@@ -150,18 +150,23 @@ def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
     qos = tuple(name for name in facts.qos if not queue.qos or name in queue.qos)
     only = qos[0] if queue.qos and len(qos) == 1 else None
     why = "the one of yours that it allows" if only else "jobs have your default one"
-    gres = re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus)
-    gpus = "all GPUs of a node, as many sites take no job there without" if gres else ""
     kinds = [text.replace(",", "&") for text in queue.features]
     features = tuple(text for text in kinds if len(kinds) > 1 and _WORD.fullmatch(text))
-    resources = "Which resources should jobs ask for (--gres; empty: none)"
     mixed = "its nodes are of several kinds, which one curve should not mix"
     text = "Which features should nodes have (--constraint; empty: any)"
     return [
         Question("qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos),
         Question("constraint", text, None, mixed, not features, _word_or_none, features),
-        Question("gres", resources, gres[0] if gres else None, gpus, not gres, _word_or_none),
+        _gres(queue),
     ]
+
+
+def _gres(queue: Queue) -> Question:
+    text = "Which resources should jobs ask for (--gres; empty: none)"
+    if found := re.search(r"\bgpu(:[A-Za-z][\w.-]*)?:\d+", queue.gpus):
+        why = "all GPUs of a node, as many sites take no job there without"
+        return Question("gres", text, found[0], why, False, _word_or_none)
+    return Question("gres", text, None, "", True, _word_or_none)
 
 
 def taken(question: Question, given: str | None) -> Answer:

@@ -107,19 +107,14 @@ def _missing(
     nodes: Sequence[NodeChange], parts: Mapping[str, Mapping[str, Sequence[str]]], gpus: Gpus
 ) -> list[Finding]:
     """Return a finding for each node that has lost devices during the case, and for each that has fewer than most."""
-    on_most = {
-        name: path[-1]
-        for of in parts.values()
-        for name, path in of.items()
-        if usual({node: name in own for node, own in parts.items()})
-    }
+    on_most = _on_most(parts)
     count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
     found = []
     for node in nodes:
         absent = [f"{name} ({address})" for name, address in on_most.items() if name not in parts[node.node]]
         if node.host.gpus and node.node not in gpus:  # which of them is unknown
-            absent = [name for name in absent if not name.startswith("GPU ")]
-            absent[:0] = _fewer(len(node.host.gpus), count)
+            others = [name for name in absent if not name.startswith("GPU ")]
+            absent = [*_fewer(len(node.host.gpus), count), *others]
         if node.lost:
             text = f"{names_text(node.lost, MOST_SHOWN)} was there before the case and is missing after it"
             found.append(_lacking(node.node, node.lost, text))
@@ -127,6 +122,12 @@ def _missing(
             text = f"{names_text(absent, MOST_SHOWN)} is missing, on most nodes it is there"
             found.append(_lacking(node.node, absent, text))
     return found
+
+
+def _on_most(parts: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, str]:
+    """Return the devices that most nodes have, each with its address."""
+    known = {name: path[-1] for of in parts.values() for name, path in of.items()}
+    return {name: at for name, at in known.items() if usual({node: name in of for node, of in parts.items()})}
 
 
 def _fewer(gpus: int, most: int) -> list[str]:
@@ -209,28 +210,35 @@ def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> li
     :param shares: of the rails of a node, see :func:`.transport.rails`. :param near: see :func:`nearest`.
     """
     part = {host: _parts(of, _served(near.get(host, {}))) for host, of in shares.items()}
-    low = {host: tuple(name for name, value in of.items() if value < UNEVEN_PART) for host, of in part.items() if of}
+    low = {host: _low(of) for host, of in part.items() if of}
     most_even = usual(low) == ()
     uneven = grouped(
         (name, host)
         for host, names in low.items()
-        if most_even or _are_even([value for name, value in part[host].items() if name not in names])
+        if most_even or _others_even(part[host], names)
         for name in names
         if shares[host][name] >= IDLE_PART / len(shares[host])
     )
     found = []
     for name, hosts in uneven.items():
+        least = min(part[host][name] for host in hosts)
         text = (
             f"{nodes_text(hosts)}: {name}, the rail of {rails_of_gpus(near[hosts[0]])[name]}, carried "
-            f"{100 * min(part[host][name] for host in hosts):.0f} % of what each rail of the other GPUs did"
-            f"{'; on most nodes they carried the same' if most_even else ''}"
+            f"{100 * least:.0f} % of what each rail of the other GPUs did"
         )
-        severity = Severity.FAULT if most_even else Severity.SUSPECT
+        severity = Severity.SUSPECT
+        if most_even:
+            text, severity = f"{text}; on most nodes they carried the same", Severity.FAULT
         found.append(finding("rail", hosts, text, f"{name} uneven", severity=severity, port=name))
     return found
 
 
-def _are_even(values: Sequence[float]) -> bool:
+def _low(parts: Mapping[str, float]) -> tuple[str, ...]:
+    return tuple(name for name, part in parts.items() if part < UNEVEN_PART)
+
+
+def _others_even(parts: Mapping[str, float], names: Sequence[str]) -> bool:
+    values = [value for name, value in parts.items() if name not in names]
     return max(values, default=1) <= SAME_TIMES * min(values, default=1)
 
 
@@ -256,9 +264,7 @@ def far_ranks(
     """
     near: dict[str, dict[int, bool]] = {}
     where: dict[tuple[str, int], str] = {}
-    of_node: dict[str, list[RankPlace]] = defaultdict(list)
-    for rank in ranks:
-        of_node[rank.node.partition(".")[0]].append(rank)
+    of_node = _by_node(ranks)
     for node in nodes:
         at_adapters = {port.numa for port in adapters(node, fabric).values()}
         for number, rank in enumerate(of_node[node.node.partition(".")[0]]):
@@ -278,6 +284,13 @@ def _far_from_most(near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[
         if far:
             text = f"node {host}: {where[host, far[0]]}; near on most nodes ({len(far)} of {len(near[host])} ranks)"
             found.append(finding("host", [host], text, "far ranks"))
+    return found
+
+
+def _by_node(ranks: Sequence[RankPlace]) -> dict[str, list[RankPlace]]:
+    found: dict[str, list[RankPlace]] = defaultdict(list)
+    for rank in ranks:
+        found[rank.node.partition(".")[0]].append(rank)
     return found
 
 

@@ -215,29 +215,26 @@ def _first(text: str) -> str | None:
 
 def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
     values: dict[str, dict[str, dict[str, str]]] = {kind: {} for kind in _PATHS}
-    counted: dict[str, tuple[int, ...]] = {}
+    interfaces = {}
     for path, value in rows:
+        if path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
+            interfaces[found[1]] = tuple(map(int, found[2].split()))
         for kind, pattern in _PATHS.items():
             if found := pattern.fullmatch(path):
                 *names, key = found.groups()
                 values[kind].setdefault(":".join(names), {})[key] = value
                 break
-        else:
-            if path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
-                counted[found[1]] = tuple(map(int, found[2].split()))
-    ports = [
-        _verbs_port(name, files, values["device"].get(name.rpartition(":")[0], {}))
-        for name, files in values["port"].items()
-    ]
+    ports = []
+    for name, files in values["port"].items():
+        ports.append(_verbs_port(name, files, values["device"].get(name.rpartition(":")[0], {})))
     ports += [_cxi_port(name, files) for name, files in values["cxi"].items()]
     for port in ports:
         port.driver_version = values["module"].get(port.driver or "", {}).get("version")
-    interfaces = [
-        _interface(name, counts, values["net"].get(name, {}), values["ioctl"].get(name))
-        for name, counts in counted.items()
-    ]
-    _note_stacked(ports, interfaces)
-    return {port.name: port for port in (*ports, *interfaces)}
+    others = []
+    for name, counts in interfaces.items():
+        others.append(_interface(name, counts, values["net"].get(name, {}), values["ioctl"].get(name)))
+    _note_stacked(ports, others)
+    return {port.name: port for port in (*ports, *others)}
 
 
 def _add_counter(port: Port, name: str, text: str) -> None:
@@ -320,29 +317,31 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
     may have another interface of the same name: it is used where index and address are the same.
     """
     port = Port(name, "interface", received_B=counts[0], sent_B=counts[8])
-    port.counters = {f"rx_{what}": count for what, count in zip(_IN_DEV, counts[1:8], strict=True)}
-    port.counters |= {f"tx_{what}": count for what, count in zip(_OUT_DEV, counts[9:], strict=True)}
+    counters = (*(f"rx_{what}" for what in _IN_DEV), *(f"tx_{what}" for what in _OUT_DEV))
+    port.counters = dict(zip(counters, (*counts[1:8], *counts[9:]), strict=True))
     known = asked or {}
-    same = asked is None or all(sysfs.get(key) == asked.get(key) for key in ("ifindex", "address"))
-    sysfs = sysfs if same else {}
-    speed = _whole(known.get("speed", "")) or _whole(sysfs.get("speed", ""))
-    port.rate_MBps = speed / 8 if speed else None
+    if any(sysfs.get(key) != known.get(key) for key in ("ifindex", "address") if known):
+        sysfs = {}
+    port.rate_MBps = (_whole(known.get("speed", "")) or _whole(sysfs.get("speed", "")) or 0) / 8 or None
     port.mtu = _whole(known.get("mtu", "")) or _whole(sysfs.get("mtu", ""))
-    if "running" in known:
-        port.up = known["running"] == "1"
-    elif state := sysfs.get("operstate"):
-        port.up = {"up": True, "down": False}.get(state)
+    state = {"1": "up", "0": "down"}.get(known["running"]) if "running" in known else sysfs.get("operstate")
+    port.up = {"up": True, "down": False}.get(state or "")
     port.driver, port.driver_version = _first(known.get("driver", "")), _first(known.get("driver_version", ""))
     port.firmware = _first(known.get("fw_version", ""))
     _add_slot(port, sysfs, "device/")
-    for path, value in (*sysfs.items(), *known.items()):
-        folder, _, counter = path.rpartition("/")
-        if folder == "statistics" or path == "carrier_changes":
-            _add_counter(port, counter, value)
+    _add_statistics(port, sysfs)
+    _add_statistics(port, known)
     port.hardware = any(path.startswith("device/") for path in sysfs)
     port.over_infiniband = sysfs.get("type") == IP_OVER_INFINIBAND
     port.stacked = name == "lo"
     return port
+
+
+def _add_statistics(port: Port, files: Mapping[str, str]) -> None:
+    for path, value in files.items():
+        folder, _, counter = path.rpartition("/")
+        if folder == "statistics" or path == "carrier_changes":
+            _add_counter(port, counter, value)
 
 
 def _note_stacked(ports: list[Port], interfaces: list[Port]) -> None:

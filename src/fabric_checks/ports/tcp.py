@@ -12,6 +12,7 @@ them alone rather overflowed a queue, for a link has other partners too: nobody 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.ports.changes import NodeChange
@@ -39,33 +40,50 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     too_many = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
     if not too_many and not is_broken:
         return []
-    what, counter, way = "were lost", "RetransSegs", "TCPOFOQueue"
-    if is_broken:
-        what, counter, way = "arrived with a wrong checksum", "InCsumErrors", "InCsumErrors"
-    missed = {node.node: node.tcp.get(way, 0) for node in nodes}
+    kind = _BROKEN if is_broken else _LOST
+    missed = {node.node: node.tcp.get(kind.missed, 0) for node in nodes}
     hosts = culprits(again, missed)
-    counted = f"{sum(again.values())} were retransmitted, most by {_most(again)}"
-    if any(missed.values()):
-        counted += f"; missed mostly by {_most(missed)} ({way} {sum(missed.values())})"
-    where = _where(hosts, again, missed).format(what=what)
-    if not hosts:
-        where = f"segments {what} on {nodes_text(too_many or list(filter(broken.get, broken)))}, and no host stands out"
-    share = max(
-        (again[node.node] / max(1, node.tcp.get("OutSegs", 0)) for node in nodes if again.get(node.node)), default=0
-    )
-    text = f"{where}: up to {100 * share:.2g} % of the TCP segments of a node; {counted}"
-    severity = Severity.FAULT if len(hosts) == 1 or 0 < len(hosts) == len(nodes) else Severity.SUSPECT
+    if hosts:
+        where = _where(hosts, again, missed, kind.what)
+    else:
+        seen = too_many or [host for host, count in broken.items() if count]
+        where = f"segments {kind.what} on {nodes_text(seen)}, and no host stands out"
+    text = f"{where}: {_counted(nodes, again, missed, kind)}"
+    severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
     growth = sum(again.values())
-    return [finding("port", hosts, text, counter, severity=severity, counter=counter, growth=growth)]
+    return [finding("port", hosts, text, kind.counter, severity=severity, counter=kind.counter, growth=growth)]
 
 
-def _where(hosts: Sequence[str], again: Mapping[str, int], missed: Mapping[str, int]) -> str:
+def _counted(nodes: Sequence[NodeChange], again: Mapping[str, int], missed: Mapping[str, int], kind: _Kind) -> str:
+    share = max(again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes)
+    text = f"up to {100 * share:.2g} % of the TCP segments of a node; {sum(again.values())} were retransmitted"
+    text = f"{text}, most by {_most(again)}"
+    return (
+        f"{text}; missed mostly by {_most(missed)} ({kind.missed} {sum(missed.values())})"
+        if any(missed.values())
+        else text
+    )
+
+
+class _Kind(NamedTuple):
+    """What became of segments, the counter of that, and the counter of the host that misses them."""
+
+    what: str
+    counter: str
+    missed: str
+
+
+_LOST = _Kind("were lost", "RetransSegs", "TCPOFOQueue")
+_BROKEN = _Kind("arrived with a wrong checksum", "InCsumErrors", "InCsumErrors")
+
+
+def _where(hosts: Sequence[str], again: Mapping[str, int], missed: Mapping[str, int], what: str) -> str:
     """Return between which hosts segments were lost, or which of its segments a host loses."""
-    if len(hosts) != 1:
-        return f"between {' and '.join(hosts)}: segments {{what}}"
+    if len(hosts) > 1:
+        return f"between {' and '.join(hosts)}: segments {what}"
     (host,) = hosts
     way = _way(again.get(host, 0) / max(1, sum(again.values())), missed[host] / max(1, sum(missed.values())))
-    return f"node {host}: segments that it {way} {{what}}"
+    return f"node {host}: segments that it {way} {what}"
 
 
 def _sent_again(node: NodeChange) -> int:

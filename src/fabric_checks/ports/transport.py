@@ -46,14 +46,20 @@ def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | 
     """
     if not nodes or not fabric or moved_B == 0:
         return None
-    named = [(node.node, change) for node in nodes for change in node.ports.values() if is_of(change.port, fabric)]
-    without = sorted({node.node for node in nodes} - {host for host, _ in named})
-    uncounted = [host for host, change in named if change.sent_B is None]  # reported by :func:`uncounted`
+    named = {node.node: _named(node, fabric) for node in nodes}
+    every = [change.sent_B for of in named.values() for change in of]
+    without = sorted(host for host, of in named.items() if not of)
     if without:
         why = _lacking(nodes, without, fabric)
+    elif None in every:
+        return None  # reported by :func:`uncounted`
     else:
-        why = "" if uncounted else _carried(nodes, fabric, sum(change.sent_B or 0 for _, change in named), moved_B)
-    return f"{measured}: {why}" if measured and why else why or None
+        why = _carried(nodes, fabric, sum(filter(None, every)), moved_B)
+    return ": ".join(filter(None, (measured, why))) if why else None
+
+
+def _named(node: NodeChange, fabric: Sequence[str]) -> list[PortChange]:
+    return [change for change in node.ports.values() if is_of(change.port, fabric)]
 
 
 def _carried(nodes: Sequence[NodeChange], fabric: Sequence[str], by_fabric: int, moved_B: int | None) -> str:
