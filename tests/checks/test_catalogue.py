@@ -282,8 +282,11 @@ def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
 TWINS = sorted(path.stem for path in (TESTS.parent / "config" / "twins").glob("*.yaml"))
 
+#: All twins together take a minute; alone each is what it is among all, and one is enough every day.
+SYSTEMS = [name for name in loading.shipped_systems() if name not in TWINS and name != "twins"]
 
-@pytest.fixture(scope="module", params=[name for name in loading.shipped_systems() if name not in TWINS])
+
+@pytest.fixture(scope="module", params=[*SYSTEMS, TWINS[0], pytest.param("twins", marks=pytest.mark.long)])
 def of_system(request, tmp_path_factory):
     """Return the name of a shipped system and its cases."""
     with pytest.MonkeyPatch.context() as patch:

@@ -123,9 +123,9 @@ def test_what_only_some_measurements_show_is_no_fault():
 
 @pytest.mark.parametrize("leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"])
 def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf):
-    """Of 27 runs with a slow node one has a pair blamed beside it: the groups of its far half are not found."""
+    """Of 18 runs with a slow node one has a pair blamed beside it: the groups of its far half are not found."""
     wrong = []
-    for seed, more, far in product(range(3), (0.2, 0.3, 0.8), ("any quarter", "every fourth", "the last half")):
+    for seed, more, far in product(range(2), (0.2, 0.3, 0.8), ("any quarter", "every fourth", "the last half")):
         random = np.random.default_rng(seed)
         ranks = {"any quarter": random.choice(32, 8, replace=False), "every fourth": range(0, 32, 4),
                  "the last half": range(16, 32)}[far]  # fmt: skip
@@ -187,7 +187,7 @@ HEALTHY = {
 
 @pytest.mark.parametrize("leaf", HEALTHY.values(), ids=HEALTHY)
 def test_nobody_is_blamed_on_a_healthy_fabric(leaf):
-    for seed in range(6):
+    for seed in range(4):
         for noise, own in ((0.0, 0.0), (0.01, 0.01), (0.05, 0.0), (0.03, 0.02), (0.3, 0.0)):
             report = report_of(text_of(latencies(leaf), noise=noise, own=own, seed=seed))
             assert report.metrics()["faults"] == 0, (seed, noise, own, [found.text for found in report.findings])
