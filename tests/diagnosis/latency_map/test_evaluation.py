@@ -146,7 +146,7 @@ def test_nodes_of_two_kinds_are_counted_and_named():
     own = dict.fromkeys(range(8), 0.4)
     (found,) = report_of(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
     assert not found.is_fault
-    assert found.text.startswith("24 of 32 nodes are alike, and 8 (n000, n001, n002 and 5 more) are 0.40 us farther")
+    assert "24 of 32 nodes" in found.text and "8 (n000, n001, n002 and 5 more) are 0.40 us farther" in found.text
 
 
 def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
