@@ -154,21 +154,27 @@ def partition(name):
         extras["oversubscribed"] = True  # a node has the machine's cores, whatever its setting
     if link_MBps(rate) is not None:
         extras["link_MBps"] = link_MBps(rate)
-    of_mpis = [mpi for mpi, by in LAUNCHED_BY.items() if by == name]
-    yielding = [pair for mpi in of_mpis for pair in YIELDING[mpi]]
-    over_rails = [pair for mpi in of_mpis for pair in RAILS[mpi]] if rails > 1 else []
+    of_slurm = {"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}
     return {
+        **of_slurm,
         "name": name,
         "descr": f"All nodes, by {DESCRIPTION[name]}",
         "scheduler": f"fabric-{scheduler}",
         "launcher": LAUNCHER[name],
         "access": ACCESS,
-        **({"sched_options": {"use_nodes_option": True}} if scheduler == "slurm" else {}),
         "max_jobs": 1,
         "environs": [mpi for mpi in mpis if LAUNCHED_BY.get(mpi) == name],
-        "env_vars": [*VARIABLES[name], *yielding, *over_rails],
+        "env_vars": variables(name),
         "extras": extras,
     }
+
+
+def variables(name):
+    """Return the variables of the MPIs that are launched in one way."""
+    of_mpis = [mpi for mpi, by in LAUNCHED_BY.items() if by == name]
+    yielding = [pair for mpi in of_mpis for pair in YIELDING[mpi]]
+    over_rails = [pair for mpi in of_mpis for pair in RAILS[mpi]] if rails > 1 else []
+    return [*VARIABLES[name], *yielding, *over_rails]
 
 
 systems = [

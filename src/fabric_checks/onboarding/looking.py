@@ -313,10 +313,14 @@ def _built_with(
     now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
 ) -> list[modules.Module]:
     """Return the best module of each suite that was built with an MPI, or may have been."""
-    named = [module for module in listed if module.software in modules.SUITES and module.version]
-    built = {module: _is_built(now, module, mpi, needs) for module in named}
-    own = [module for module in named if built[module]]
-    unknown = [module for module in named if alone and built[module] is None]
+    own, unknown = [], []
+    for module in listed:
+        if module.software in modules.SUITES and module.version:
+            is_built = _is_built(now, module, mpi, needs)
+            if is_built:
+                own.append(module)
+            elif alone and is_built is None:
+                unknown.append(module)
     best = [modules.best(own, suite) or modules.best(unknown, suite) for suite in modules.SUITES]
     return [module for module in best if module is not None]
 

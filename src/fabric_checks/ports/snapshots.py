@@ -219,11 +219,9 @@ def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
     for path, value in rows:
         if path == "/proc/self/net/dev" and (found := _INTERFACE.fullmatch(value)):
             interfaces[found[1]] = tuple(map(int, found[2].split()))
-        for kind, pattern in _PATHS.items():
-            if found := pattern.fullmatch(path):
-                *names, key = found.groups()
-                values[kind].setdefault(":".join(names), {})[key] = value
-                break
+        kind, names, key = _place(path)
+        if kind:
+            values[kind].setdefault(names, {})[key] = value
     ports = []
     for name, files in values["port"].items():
         ports.append(_verbs_port(name, files, values["device"].get(name.rpartition(":")[0], {})))
@@ -235,6 +233,15 @@ def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
         others.append(_interface(name, counts, values["net"].get(name, {}), values["ioctl"].get(name)))
     _note_stacked(ports, others)
     return {port.name: port for port in (*ports, *others)}
+
+
+def _place(path: str) -> tuple[str, str, str]:
+    """Return the kind of thing that a file is of, the names of it, and what the file says; nothing of another file."""
+    for kind, pattern in _PATHS.items():
+        if found := pattern.fullmatch(path):
+            *names, key = found.groups()
+            return kind, ":".join(names), key
+    return "", "", ""
 
 
 def _add_counter(port: Port, name: str, text: str) -> None:
@@ -320,10 +327,10 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
     counters = (*(f"rx_{what}" for what in _IN_DEV), *(f"tx_{what}" for what in _OUT_DEV))
     port.counters = dict(zip(counters, (*counts[1:8], *counts[9:]), strict=True))
     known = asked or {}
-    if any(sysfs.get(key) != known.get(key) for key in ("ifindex", "address") if known):
+    if known and not _are_same(known, sysfs):
         sysfs = {}
-    port.rate_MBps = (_whole(known.get("speed", "")) or _whole(sysfs.get("speed", "")) or 0) / 8 or None
-    port.mtu = _whole(known.get("mtu", "")) or _whole(sysfs.get("mtu", ""))
+    speed, port.mtu = (_whole(known.get(key, "")) or _whole(sysfs.get(key, "")) for key in ("speed", "mtu"))
+    port.rate_MBps = speed / 8 if speed else None
     state = {"1": "up", "0": "down"}.get(known["running"]) if "running" in known else sysfs.get("operstate")
     port.up = {"up": True, "down": False}.get(state or "")
     port.driver, port.driver_version = _first(known.get("driver", "")), _first(known.get("driver_version", ""))
@@ -335,6 +342,10 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
     port.over_infiniband = sysfs.get("type") == IP_OVER_INFINIBAND
     port.stacked = name == "lo"
     return port
+
+
+def _are_same(known: Mapping[str, str], sysfs: Mapping[str, str]) -> bool:
+    return all(sysfs.get(key) == known.get(key) for key in ("ifindex", "address"))
 
 
 def _add_statistics(port: Port, files: Mapping[str, str]) -> None:

@@ -35,23 +35,25 @@ SCORE, TIMES_NEXT, TIMES_THIRD = 0.7, 1.8, 1.4
 def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     """Return the finding that segments of TCP were lost, and where; none if they were not, or are not counted."""
     again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
-    broken = {node.node: node.tcp.get("InCsumErrors", 0) for node in nodes}
+    broken = _counts(nodes, "InCsumErrors")
     is_broken = sum(broken.values()) >= BROKEN_AT_LEAST
     too_many = [node.node for node in nodes if _is_above(node, again.get(node.node, 0))]
     if not too_many and not is_broken:
         return []
     kind = _BROKEN if is_broken else _LOST
-    missed = {node.node: node.tcp.get(kind.missed, 0) for node in nodes}
+    missed = _counts(nodes, kind.missed)
     hosts = culprits(again, missed)
-    if hosts:
-        where = _where(hosts, again, missed, kind.what)
-    else:
-        seen = too_many or [host for host, count in broken.items() if count]
-        where = f"segments {kind.what} on {nodes_text(seen)}, and no host stands out"
+    where = _where(hosts, again, missed, kind.what) or (
+        f"segments {kind.what} on {nodes_text(too_many or list(filter(broken.get, broken)))}, and no host stands out"
+    )
     text = f"{where}: {_counted(nodes, again, missed, kind)}"
     severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
     growth = sum(again.values())
     return [finding("port", hosts, text, kind.counter, severity=severity, counter=kind.counter, growth=growth)]
+
+
+def _counts(nodes: Sequence[NodeChange], counter: str) -> dict[str, int]:
+    return {node.node: node.tcp.get(counter, 0) for node in nodes}
 
 
 def _counted(nodes: Sequence[NodeChange], again: Mapping[str, int], missed: Mapping[str, int], kind: _Kind) -> str:
@@ -79,6 +81,8 @@ _BROKEN = _Kind("arrived with a wrong checksum", "InCsumErrors", "InCsumErrors")
 
 def _where(hosts: Sequence[str], again: Mapping[str, int], missed: Mapping[str, int], what: str) -> str:
     """Return between which hosts segments were lost, or which of its segments a host loses."""
+    if not hosts:
+        return ""
     if len(hosts) > 1:
         return f"between {' and '.join(hosts)}: segments {what}"
     (host,) = hosts
