@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -249,7 +248,7 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
     if form == "json":
         offers = [asdict(offer) for offer in found.offers]
         turns = {name: turn and {"weight": turn[0], "first": turn[1]} for name, turn in found.turns.items()}
-        console.print_json(json.dumps({"offers": offers, "turns": turns, "faults": list(loaded.faults)}, indent=1))
+        console.print_json({"offers": offers, "turns": turns, "faults": list(loaded.faults)})
     elif form == "markdown":
         console.print_document(comparison.as_markdown(page))
     elif form == "html":

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -81,7 +80,7 @@ def table(*, write: bool, as_json: bool) -> None:
     found = published_table.simulate_all(twins)
     text = published_table.text(twins, found)
     if as_json:
-        console.print_json(json.dumps(list(map(published_table.as_json, published_table.rows(twins, found))), indent=1))
+        console.print_json(list(map(published_table.as_json, published_table.rows(twins, found))))
     elif write:
         files.write_text(published_table.README, text)
         console.print(str(published_table.README))

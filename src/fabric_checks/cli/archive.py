@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -51,7 +50,7 @@ def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     if as_json:
         written = [str(path) for path in outcome.files]
         whole = {"added": outcome.added, "known": outcome.known, "files": written, "faults": list(outcome.faults)}
-        console.print_json(json.dumps(whole, indent=1))
+        console.print_json(whole)
     else:
         many = count_text(len(outcome.files), "file")
         console.print(f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written")

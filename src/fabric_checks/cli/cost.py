@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None
         past = cost.durations(loaded.frame)
     found = cost.estimate(plan, past)
     if as_json:
-        console.print_json(json.dumps(asdict(found), indent=1))
+        console.print_json(asdict(found))
     else:
         console.print(*lines(found))
 

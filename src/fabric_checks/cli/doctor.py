@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import textwrap
@@ -47,7 +46,7 @@ def command(files: tuple[str, ...], system: str | None, *, as_json: bool) -> Non
     except ReframeError as error:
         raise FabricError(f"{', '.join(named)}: {one_line(str(error))}") from None
     if as_json:
-        console.print_json(json.dumps(found))
+        console.print_json(found)
     else:
         console.print(*_lines(found))
     if not found["cases"]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
     found = {name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()}
     if as_json:
         listed = {name: [as_dict(entry) for entry in entries] for name, entries in found.items()}
-        console.print_json(json.dumps({"open": listed, "faults": warnings}, indent=1))
+        console.print_json({"open": listed, "faults": warnings})
     elif not any(found.values()):
         console.print("Nothing is open.")
     else:

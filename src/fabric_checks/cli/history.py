@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import click
@@ -48,7 +47,7 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool, as_csv: boo
     lines = history.lines(frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named)))
     if as_json:
         content = {"series": [line.as_json() for line in lines], "faults": loaded.faults}
-        console.print_json(json.dumps(content, indent=1))
+        console.print_json(content)
     elif as_csv:
         console.print_document(csv_of([{**line.series, **run} for line in lines for run in line.as_json()["runs"]]))
     elif len(lines) > MOST:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -84,7 +83,7 @@ def propose_command(
     console.error(*report)
     if as_json:
         whole = {"file": target, "difference": difference, "report": report}
-        console.print_json(json.dumps(whole | {"proposals": [asdict(each) for each in proposals]}, indent=1))
+        console.print_json(whole | {"proposals": [asdict(each) for each in proposals]})
     else:
         console.print_document(difference)
     if all(each.action in ("refused", "kept") for each in proposals):
@@ -115,7 +114,7 @@ def check_command(system: str | None, *, as_json: bool) -> None:
     except ReferenceError as error:
         faults = [str(error)]
     if as_json:
-        console.print_json(json.dumps({"file": str(path), "faults": faults}, indent=1))
+        console.print_json({"file": str(path), "faults": faults})
     else:
         console.print(*faults, f"{path}: {count_text(len(faults), 'fault')}")
     if faults:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -102,7 +100,7 @@ def _session(folder: Path, found: runs.Session, form: str | None) -> None:
     if form:
         console.warn([*found.unreadable, *found.report_faults])
     if form == "json":
-        console.print_json(json.dumps(list(found.records), indent=1))
+        console.print_json(list(found.records))
         return
     if form == "csv":
         console.print_document(csv_text(FIELDS, ([row[field] for field in FIELDS] for row in found.records)))
@@ -123,7 +121,7 @@ def _nodes(source: str | None, name: str | None, form: str | None) -> None:
             raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them")
     if form == "json":
         content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
-        console.print_json(json.dumps(content, indent=1, default=datetime.isoformat))
+        console.print_json(content)
     elif form == "csv":
         console.print_document(csv_of([asdict(node) for node in found]))
     elif name is None:
@@ -136,7 +134,7 @@ def _nodes(source: str | None, name: str | None, form: str | None) -> None:
 def _list(folder: Path, form: str | None) -> None:
     listed, faults = runs.listed(folder)
     if form == "json":
-        console.print_json(json.dumps([asdict(run) for run in listed], indent=1, default=datetime.isoformat))
+        console.print_json([asdict(run) for run in listed])
     elif form == "csv":
         console.print_document(csv_of([asdict(run) for run in listed]))
     else:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -107,7 +106,7 @@ def command(
             "paths": verdicts.paths, "notes": verdicts.notes, "drain": drain,
             "no_drain": too_many, "sessions": jobs.sessions,
         }  # fmt: skip
-        console.print_json(json.dumps(data, indent=1))
+        console.print_json(data)
     else:
         _show(verdicts, spent, budget, found, session)
         if drain:

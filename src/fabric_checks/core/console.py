@@ -15,6 +15,7 @@ from __future__ import annotations
 import codecs
 import errno
 import io
+import json
 import os
 import stat
 import sys
@@ -219,8 +220,9 @@ def print_document(text: str) -> None:
     _document(_printable(text))
 
 
-def print_json(text: str) -> None:
-    """Print JSON, whose data is unchanged: JSON escapes all that is not printable, but for one character."""
+def print_json(data: object) -> None:
+    """Print data as JSON, or text that is JSON; JSON escapes all that is not printable, but for one character."""
+    text = data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
     _document(text.replace("\x7f", "\\u007f"))
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,7 +87,7 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
     measured = planning.measured_by(read, system) if system else {}
     rows = planning.rows(read, evidence.load(source).records if source else (), measured)
     if as_json:
-        console.print_json(json.dumps(rows, indent=1))
+        console.print_json(rows)
         return
     console.print_rich([rich_table(planning.HEADER, list(map(planning.cells, rows)))])
     seller, buyer = judging.joint_risks(read)
@@ -128,7 +127,7 @@ def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bo
 
 def _print(judged: Sequence[Judged], last: str, as_json: bool) -> None:
     if as_json:
-        console.print_json(json.dumps([each.data for each in judged], indent=1))
+        console.print_json([each.data for each in judged])
         return
     header = ("verdict", "clause", "asked for", "measured", "used", "left at most")
     rows = []
