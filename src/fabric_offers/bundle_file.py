@@ -221,6 +221,19 @@ class _Reader:
         self.seen: set[str] = set()
 
     def read(self) -> None:
+        self._begin()
+        members = 0
+        while self._one():
+            members += 1
+            if members > MOST_FILES:
+                self._fault("harmful", self.path.name, f"it has more than {MOST_FILES} files; the rest is not read")
+                break
+        for name in self.opened.manifest["files"]:
+            if name not in self.seen:
+                self._fault("removed", name, "it is in the manifest, but not in the bundle")
+
+    def _begin(self) -> None:
+        """Read the manifest."""
         try:
             info = self._next()
         except tarfile.HeaderError:
@@ -232,31 +245,23 @@ class _Reader:
             )
         text = b"".join(self._data(info.size))
         self.opened.manifest, self.opened.manifest_text = _manifest(self.path, text), text
-        listed = self.opened.manifest["files"]
-        ended = False
-        members = 0
-        while not ended:
-            before = self.length, self.sha.copy()
-            try:
-                info = self._next()
-            except tarfile.HeaderError as error:
-                self._fault("changed", f"byte {self.length}", f"the archive is broken there ({error})")
-                break
-            if info is None:
-                self._fault("changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off")
-                break
-            members += 1
-            if members > MOST_FILES:
-                self._fault("harmful", self.path.name, f"it has more than {MOST_FILES} files; the rest is not read")
-                break
-            ended = info.name == DIGEST
-            if ended:
-                self._end(before)
-            else:
-                self._member(info)
-        for name in listed:
-            if name not in self.seen:
-                self._fault("removed", name, "it is in the manifest, but not in the bundle")
+
+    def _one(self) -> bool:
+        """Read a member, and return whether another may follow."""
+        before = self.length, self.sha.copy()
+        try:
+            info = self._next()
+        except tarfile.HeaderError as error:
+            self._fault("changed", f"byte {self.length}", f"the archive is broken there ({error})")
+            return False
+        if info is None:
+            self._fault("changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off")
+        elif info.name == DIGEST:
+            self._end(before)
+        else:
+            self._member(info)
+            return True
+        return False
 
     def _end(self, before: tuple[int, Any]) -> None:
         """Hold the end of the file to the only one that it can have, given length and checksum of what is before."""
@@ -340,6 +345,14 @@ def _copy(parts: Iterable[bytes], file: BinaryIO, entry: Mapping[str, Any]) -> s
     return None
 
 
+def _require_entry(name: str, entry: Any) -> None:
+    """Raise ValueError unless an entry of the manifest is that of a file."""
+    if _unsound(name) or name in (MANIFEST, SIGNATURE, DIGEST):
+        raise ValueError(f"not the name of a file: {name!r:.60}")
+    if not isinstance(entry["bytes"], int) or entry["bytes"] < 0 or not isinstance(entry["sha256"], str):
+        raise ValueError(f"the size and checksum of {name!r:.60} are missing")
+
+
 def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     try:
         content = json.loads(text)
@@ -349,10 +362,7 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
             )
         names = content["files"]
         for name, entry in names.items():
-            if _unsound(name) or name in (MANIFEST, SIGNATURE, DIGEST):
-                raise ValueError(f"not the name of a file: {name!r:.60}")
-            if not isinstance(entry["bytes"], int) or entry["bytes"] < 0 or not isinstance(entry["sha256"], str):
-                raise ValueError(f"the size and checksum of {name!r:.60} are missing")
+            _require_entry(name, entry)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         cause = " ".join(str(error).split())[:120]
         raise RecordError(f"{path}: {MANIFEST} is broken ({type(error).__name__}: {cause}); ask for it again") from None

@@ -63,6 +63,10 @@ UNPROVED = {
 }
 
 
+#: Folders of the clone that a site adds files to.
+_OF_SITE = ("config/systems/", "config/references/", "config/environments/")
+
+
 def unproved() -> list[str]:
     """Return what cannot be proved in words, with the fields and files that it is about."""
     return [text + (f" ({', '.join(names)})" if names else "") for text, names in UNPROVED.items()]
@@ -257,27 +261,33 @@ def _checksums(folder: Path, names: Sequence[str], binaries: Any) -> Iterator[Fa
 
 def _counted(every: Sequence[Run], cases: set[tuple[Any, ...]], level: str) -> Iterator[Fault]:
     """Compare how often cases ran with the passes of the level."""
-    passes = LEVELS[level].passes
     ran: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in every:
         ran[run.case].append(run)
-    missing: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for case in sorted(cases - ran.keys()):
-        missing[f"{str(case[0]).split(' ')[0]} @{case[1]}+{case[2]}"].append(case)
+    missing: dict[str, list[str]] = defaultdict(list)
+    for test, partition, environ in sorted(cases - ran.keys()):
+        check, _, parameters = str(test).partition(" ")
+        missing[f"{check} @{partition}+{environ}"].append(parameters)
     for where, lost in missing.items():
-        which = ", ".join(case[0].partition(" ")[2] for case in lost)
-        yield Fault("left out", where, f"no record of {count_text(len(lost), 'case')} that {level} has: {which}"[:300])
+        text = f"no record of {count_text(len(lost), 'case')} that {level} has: {', '.join(lost)}"
+        yield Fault("left out", where, text[:300])
     for case, found in ran.items():
-        good = [run for run in found if run.has_values and is_success(run.first["case_result"])]
-        times = len({run.first["session"] for run in found})
-        if len(good) < passes and case in cases:
-            yield Fault("passes", _name(case), f"{len(good)} good of the {passes} that {level} asks for")
-        if len(found) > passes:
-            within = f"in {times} sessions" if times > 1 else "in one session"
-            yield Fault("repeated", _name(case), f"{len(found)} runs {within}, but {passes} were asked for")
+        yield from _passes(case, found, case in cases, level)
     for run in every:
         if not is_success(run.first["case_result"]):
             yield Fault("failed", run.name, str(run.first["fail_reason"] or "no reason is given")[:200])
+
+
+def _passes(case: Sequence[str], found: Sequence[Run], is_asked_for: bool, level: str) -> Iterator[Fault]:
+    """Compare how often a case ran with the passes of the level."""
+    passes = LEVELS[level].passes
+    good = sum(run.has_values and is_success(run.first["case_result"]) for run in found)
+    times = len({run.first["session"] for run in found})
+    if good < passes and is_asked_for:
+        yield Fault("passes", _name(case), f"{good} good of the {passes} that {level} asks for")
+    if len(found) > passes:
+        within = f"in {times} sessions" if times > 1 else "in one session"
+        yield Fault("repeated", _name(case), f"{len(found)} runs {within}, but {passes} were asked for")
 
 
 def _name(case: Sequence[str]) -> str:
@@ -308,16 +318,16 @@ def _alike(measured: Sequence[Run]) -> Iterator[Fault]:
 
 def _own_programs(folder: Path, names: Sequence[str], every: Sequence[Run], found: Checked) -> Iterator[Fault]:
     """Find programs of the collection that were not the same in all runs: every build prints their checksums."""
-    digests: dict[tuple[str, str], set[str]] = defaultdict(set)
+    builds = [name for name in names if OWN in name and name.endswith("/rfm_build.out")]
     built = {name.partition(OWN)[0].partition("/")[2] for name in names if OWN in name and name.endswith(".out")}
     needed = {run.folder.rpartition("/")[0].partition("/")[2] for run in every if run.has_values}
     for where in sorted(needed - built):
         yield Fault("removed", where, "the output of the build of the collection's programs is not there")
-    for name in names:
-        if OWN in name and name.endswith("/rfm_build.out"):
-            text = files.read_text(folder / name, folder)
-            for digest, program in re.findall(r"^([0-9a-f]{64})  (\S+)$", text, re.MULTILINE):
-                digests["+".join(name.split("/")[3:5]), program].add(digest)
+    digests: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for name in builds:
+        text = files.read_text(folder / name, folder)
+        for digest, program in re.findall(r"^([0-9a-f]{64})  (\S+)$", text, re.MULTILINE):
+            digests["+".join(name.split("/")[3:5]), program].add(digest)
     for (where, program), several in digests.items():
         if len(several) > 1:
             yield Fault("versions", where, f"{len(several)} builds of {program[:120]} that differ")
@@ -332,34 +342,43 @@ def _collection(
     """Compare the vendor's clone with the requested commit."""
     commit = str(state.get("commit"))
     wanted = str(asked.get("commit") or commit)
-    own = ("config/systems/", "config/references/", "config/environments/")
     if commit != wanted:
         yield Fault("collection", commit[:12], f"it was packed at this commit, but {wanted[:12]} was asked for")
-    expected = asked.get("files_of_commit")
-    if expected is None:
-        try:
-            expected = blobs(wanted) if re.fullmatch(r"[0-9a-f]{40,64}", wanted) else {}
-        except FabricError:
-            found.notes.append(
-                f"this clone does not know the commit {wanted[:12]}; give --request, which has its checksums"
-            )
-            expected = {}
-    actual = state.get("files")
-    if isinstance(actual, dict) and expected:
-        for name in sorted(expected.keys() | actual.keys()):
-            if expected.get(name) != actual.get(name):
-                how = "is new" if name not in expected else "was deleted" if name not in actual else "was changed"
-                if name.startswith(own) and name not in expected:
-                    found.notes.append(f"of the site: {name}")
-                else:
-                    yield Fault("collection", name, f"it {how} (see collection.diff)")
+    yield from _changed_files(state.get("files"), _files_of(wanted, asked, found), found)
     if isinstance(untracked := state.get("untracked"), list) and untracked:
         some = ", ".join(str(name)[:60] for name in untracked[:4])
         found.notes.append(f"{len(untracked)} files in the clone do not belong to the collection: {some}")
-    versions = sorted({str(run.first["collection"]) for run in every})
-    for version in versions:
+    for version in sorted({str(run.first["collection"]) for run in every}):
         if not version.endswith(f"+g{wanted[:12]}"):
             yield Fault("collection", version, f"runs were made with it, but {wanted[:12]}, unchanged, was asked for")
+
+
+def _files_of(commit: str, asked: Mapping[str, Any], found: Checked) -> Mapping[str, str]:
+    """Return the checksums of the files of the requested commit; none, and a note, if they are not known."""
+    known: Mapping[str, str] | None = asked.get("files_of_commit")
+    if known is not None or not re.fullmatch(r"[0-9a-f]{40,64}", commit):
+        return known or {}
+    try:
+        return blobs(commit)
+    except FabricError:
+        found.notes.append(
+            f"this clone does not know the commit {commit[:12]}; give --request, which has its checksums"
+        )
+        return {}
+
+
+def _changed_files(actual: Any, expected: Mapping[str, str], found: Checked) -> Iterator[Fault]:
+    """Compare the files of the vendor's clone with those of the commit; new ones of the site are noted."""
+    if not isinstance(actual, dict) or not expected:
+        return
+    for name in sorted(expected.keys() | actual.keys()):
+        if expected.get(name) == actual.get(name):
+            continue
+        if name not in expected and name.startswith(_OF_SITE):
+            found.notes.append(f"of the site: {name}")
+        else:
+            how = "is new" if name not in expected else "was deleted" if name not in actual else "was changed"
+            yield Fault("collection", name, f"it {how} (see collection.diff)")
 
 
 def _note_system(system: Mapping[str, Any], found: Checked) -> None:

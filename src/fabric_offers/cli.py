@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
@@ -26,7 +26,7 @@ from fabric_offers import request as requests
 from fabric_offers.acceptance import evidence
 from fabric_offers.acceptance.cli import command as accept
 from fabric_offers.bundle_file import OFFER
-from fabric_offers.ranking import PRICE, Ranking
+from fabric_offers.ranking import PRICE, Offer, Ranking
 
 _REQUEST = """
 \b
@@ -264,41 +264,44 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
 
 
 def _ranking_page(found: Ranking) -> Page:
-    labels = [offer.label for offer in found.offers]
-    score = tuple("-" if offer.score is None else f"{offer.score:.3f}" for offer in found.offers)
-    rows = [("score", "", *score)]
+    rows = [("score", "", *("-" if each.score is None else f"{each.score:.3f}" for each in found.offers))]
     for criterion in found.rules.criteria:
-        cells = []
-        for offer in found.offers:
-            median = offer.medians.get(criterion.name)
-            ratio = offer.ratios.get(criterion.name)
-            text = "-" if median is None else f"{value_text(median)} {offer.units[criterion.name]}"
-            cells.append(text + ("" if ratio is None else f" ({ratio:.3f}, n {offer.runs[criterion.name]})"))
-        rows.append((criterion.name, f"{criterion.weight:g}", *cells))
-    prices = []
-    for offer in found.offers:
-        ratio = offer.ratios.get(PRICE)
-        text = "-" if offer.price is None else f"{offer.price:,.0f} {found.rules.currency}"
-        prices.append(text + ("" if ratio is None else f" ({ratio:.3f})"))
+        rows.append((criterion.name, f"{criterion.weight:g}", *(_cell(each, criterion.name) for each in found.offers)))
+    prices = (_price_cell(each, found.rules.currency) for each in found.offers)
     rows.append((PRICE, f"{found.rules.price_weight:g}", *prices))
     shares = ("-" if each.score is None else f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers)
     rows.append(("runs redrawn", "", *shares))
-    table = Table(
-        "What decides",
-        ("", "weight", *map(one_line, labels)),
-        tuple(tuple(map(one_line, row)) for row in rows),
-    )
+    header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
+    table = Table("What decides", header, tuple(tuple(map(one_line, row)) for row in rows))
     lines = [f"{offer.label} is out: {'; '.join(offer.misses)}" for offer in found.offers if offer.misses]
-    weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
-    for name, turn in found.turns.items():
-        if turn is None:
-            lines.append(f"No weight of {name} puts another offer first.")
-        else:
-            way = "above" if turn[0] > weights[name] else "below"
-            lines.append(f"{turn[1]} comes first with a weight of {name} {way} {turn[0]:.3g}.")
+    lines += _turns(found)
     notes = (
         "In brackets: the ratio to the best offer (1 for the best itself), and the least number of runs behind the "
         "median.",
         "The score is the weighted geometric mean of the ratios.",
     )
     return Page((table,), notes, tuple(map(one_line, lines)))
+
+
+def _cell(offer: Offer, name: str) -> str:
+    """Return the median of an offer by a criterion, its ratio to the best, and the number of its runs."""
+    if name not in offer.medians:
+        return "-"
+    text = f"{value_text(offer.medians[name])} {offer.units[name]}"
+    return f"{text} ({offer.ratios[name]:.3f}, n {offer.runs[name]})" if name in offer.ratios else text
+
+
+def _price_cell(offer: Offer, currency: str) -> str:
+    text = "-" if offer.price is None else f"{offer.price:,.0f} {currency}"
+    return f"{text} ({offer.ratios[PRICE]:.3f})" if PRICE in offer.ratios else text
+
+
+def _turns(found: Ranking) -> Iterator[str]:
+    """Yield at which weight another offer comes first."""
+    weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
+    for name, turn in found.turns.items():
+        if turn is None:
+            yield f"No weight of {name} puts another offer first."
+        else:
+            way = "above" if turn[0] > weights[name] else "below"
+            yield f"{turn[1]} comes first with a weight of {name} {way} {turn[0]:.3g}."

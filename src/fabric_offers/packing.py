@@ -64,23 +64,11 @@ def pack(
     if not ours:
         raise RecordError(f"{results}: no records of the system {system}; run it first: ci/run --system {system}")
     described = description(system, environs)
-    members: dict[str, Path | bytes] = {**perflogs, **(more or {})}
-    scripts: set[Path] = set()
-    for session in sorted(ours):
-        for folder in ("output", "stage"):
-            for file in _files(results / folder / session / system):
-                members[str(file.relative_to(results))] = file
-                if file.name == SCRIPT:
-                    scripts.add(file)
-    reports = reports_of(results)
-    for session in ours:
-        for log in (reports.get(session), results / "logs" / f"{session}.log"):
-            if log and log.is_file():
-                members[str(log.relative_to(results))] = log
-    members |= _site(system, described)
-    members |= _collection()
-    members[SYSTEM] = _json(described)
-    members[BINARIES] = _json(_binaries(scripts))
+    of_cases = _of_cases(results, system, ours)
+    scripts = [file for file in of_cases.values() if file.name == SCRIPT]
+    members = {**perflogs, **(more or {}), **of_cases, **_reports(results, ours)}
+    members |= {**_site(system, described), **_collection()}
+    members |= {SYSTEM: _json(described), BINARIES: _json(_binaries(scripts))}
     facts = {
         "kind": bundle_file.OFFER,
         "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -92,6 +80,19 @@ def pack(
         REPEATED: answers,
     }
     return bundle_file.write(path, facts, members, sign)
+
+
+def _of_cases(results: Path, system: str, ours: Collection[str]) -> dict[str, Path]:
+    """Return the files of the cases of sessions, by their names in the bundle."""
+    folders = [results / folder / session / system for session in sorted(ours) for folder in ("output", "stage")]
+    return {str(file.relative_to(results)): file for folder in folders for file in _files(folder)}
+
+
+def _reports(results: Path, ours: Collection[str]) -> dict[str, Path]:
+    """Return the reports and logs of sessions, by their names in the bundle."""
+    reports = reports_of(results)
+    named = [path for session in ours for path in (reports.get(session), results / "logs" / f"{session}.log")]
+    return {str(path.relative_to(results)): path for path in named if path and path.is_file()}
 
 
 def _json(content: Any) -> bytes:
@@ -148,29 +149,27 @@ def description(system: str, environs: Collection[str]) -> dict[str, Any]:
 
     :raises FabricError: if the system cannot be loaded, or an environment is not found.
     """
-    found: dict[str, Any] = {}
-    for stack in (None, *STACKS):
-        described = _described(system, stack)
-        found = found or {**described, "environments": [], "not_run": []}
-        for partition in described["partitions"]:
-            (same,) = [each for each in found["partitions"] if each["name"] == partition["name"]]
-            same["environs"] = list(dict.fromkeys([*same["environs"], *partition["environs"]]))
-        have = {each["name"] for each in found["environments"]}
-        found["environments"] += [
-            each for each in described["environments"] if each["name"] in environs and each["name"] not in have
-        ]
-        have = {each["name"] for each in found["environments"]}
-        if set(environs) <= have:
+    found = {**_described(system, None), "not_run": []}
+    every = {each["name"]: each for each in found["environments"]}
+    partitions = {each["name"]: each for each in found["partitions"]}
+    for stack in STACKS:
+        if set(environs) <= every.keys():
             break
-    if lacking := set(environs) - have:
+        described = _described(system, stack)
+        every = {each["name"]: each for each in described["environments"]} | every
+        for partition in described["partitions"]:
+            same = partitions[partition["name"]]
+            same["environs"] = list(dict.fromkeys([*same["environs"], *partition["environs"]]))
+    if lacking := set(environs) - every.keys():
         raise FabricError(
             f"{system} no longer has the environment {quoted(min(lacking))}, but there are records of it: put it back "
             "into the system's file, or choose the runs that go in with --session"
         )
-    every = {name for partition in found["partitions"] for name in partition["environs"]}
+    listed = {name for partition in found["partitions"] for name in partition["environs"]}
     for partition in found["partitions"]:
-        partition["environs"] = [name for name in partition["environs"] if name in have]
-    return {**found, "not_run": sorted(every - have)}
+        partition["environs"] = [name for name in partition["environs"] if name in environs]
+    packed = [each for name, each in every.items() if name in environs]
+    return {**found, "environments": packed, "not_run": sorted(listed - set(environs))}
 
 
 def _described(system: str, stack: str | None) -> Any:

@@ -58,21 +58,24 @@ def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | No
     """
     partitions = {each["name"]: each for each in system["partitions"]}
     for run in runs:
-        partition = partitions.get(run.case[1], {})
-        extras = partition.get("extras", {})
-        link = link_MBps or extras.get("link_MBps")
-        nodes = run.first["nodes"]
-        if not link or not nodes or nodes < 2 or SIMULATED in partition.get("features", ()):
+        nodes, partition = run.first["nodes"] or 1, partitions.get(run.case[1], {})
+        of_node_MBps = _of_node_MBps(partition, link_MBps)
+        if nodes < 2 or not of_node_MBps:
             continue
-        of_node = link * extras.get("nics", 1)
         for record in run.records:
-            if record["metric"] is None or record["unit"] != "MB/s":
-                continue
             ways = 1 if record["one_way"] else 2
-            most = ways * of_node * (1 if nodes == 2 else nodes)
-            if record["value"] > most * _ROUNDED:
+            most = ways * of_node_MBps * (1 if nodes == 2 else nodes)
+            if record["metric"] and record["unit"] == "MB/s" and record["value"] > most * _ROUNDED:
                 text = f"{record['metric']} is {value_text(record['value'])} MB/s, but the links carry"
                 yield Fault(KIND, run.name, f"{text} {value_text(most)} MB/s ({nodes} nodes, {ways} ways)")
+
+
+def _of_node_MBps(partition: Mapping[str, Any], link_MBps: float | None) -> float | None:
+    """Return the line rate of a node as described; None if it is unknown, or simulated."""
+    extras = partition.get("extras", {})
+    link = link_MBps or extras.get("link_MBps")
+    is_real = SIMULATED not in partition.get("features", ())
+    return link * extras.get("nics", 1) if link and is_real else None
 
 
 def _times(runs: Sequence[Run]) -> Iterator[Fault]:
@@ -80,22 +83,16 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
     spans: dict[str, list[tuple[float, float, Run]]] = defaultdict(list)
     for run in runs:
         record = run.first
-        elapsed_s, began, ended = record["elapsed_s"], _moment(record["job_began"]), _moment(record["time"])
+        elapsed_s, began = record["elapsed_s"], _moment(record["job_began"])
         if elapsed_s is None:
             continue
-        for each in run.records:
-            is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
-            if is_time and each["value"] > elapsed_s + 1:
-                text = f"{each['metric']} is {value_text(each['value'])} s, but its job took"
-                yield Fault(KIND, run.name, f"{text} {value_text(elapsed_s)} s")
+        yield from _longer_than_job(run, elapsed_s)
+        ended = _moment(record["time"])
         if began is None or ended is None:
             continue
-        if began + elapsed_s > ended + _CLOCK_S or began > ended + _CLOCK_S:
-            yield Fault(
-                KIND,
-                run.name,
-                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over",
-            )
+        if began + elapsed_s > ended + _CLOCK_S:
+            text = f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over"
+            yield Fault(KIND, run.name, text)
         if record["nodes"] == len(record["nodelist"] or ()):
             for node in record["nodelist"]:
                 spans[node].append((began, began + elapsed_s, run))
@@ -103,9 +100,17 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
         found.sort(key=lambda each: each[:2])
         for (_, end, one), (start, _, other) in pairwise(found):
             if start + 2 < end:
-                yield Fault(
-                    KIND, other.name, f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
-                )
+                text = f"it ran on {node} at the same time as {one.name}: neither had the node to itself"
+                yield Fault(KIND, other.name, text)
+
+
+def _longer_than_job(run: Run, elapsed_s: float) -> Iterator[Fault]:
+    """Find times of a run that are longer than its job."""
+    for each in run.records:
+        is_time = each["unit"] == "s" and each["better"] == "smaller" and not each["compared"]
+        if is_time and each["value"] > elapsed_s + 1:
+            text = f"{each['metric']} is {value_text(each['value'])} s, but its job took {value_text(elapsed_s)} s"
+            yield Fault(KIND, run.name, text)
 
 
 def _moment(text: str | None) -> float | None:

@@ -157,15 +157,19 @@ def _comparable(field: str, value: Any) -> Any:
 
 def same(one: Any, two: Any) -> bool:
     """Return whether two values of JSON are equal, except for the last digits of numbers."""
-    if isinstance(one, bool) or isinstance(two, bool) or one is None or two is None:
-        return one is two
-    if isinstance(one, int | float) and isinstance(two, int | float):
+    if _is_number(one) and _is_number(two):
         return math.isclose(one, two, rel_tol=_SAME, abs_tol=0)
-    if isinstance(one, Mapping) and isinstance(two, Mapping):
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, Mapping):
         return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
-    if isinstance(one, list) and isinstance(two, list):
+    if isinstance(one, list):
         return len(one) == len(two) and all(map(same, one, two))
-    return type(one) is type(two) and bool(one == two)
+    return bool(one == two)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _short(value: Any) -> str:

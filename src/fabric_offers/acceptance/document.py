@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -66,53 +67,66 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
 
     :param ledger: without lines if sessions were not counted. :param code: version and commit that judged.
     """
-    word = judging.overall(judged)
-    seller, buyer = judging.joint_risks(contract)
-    counts = ", ".join(f"{sum(each.word == word for each in judged)} {word}" for word in (MET, VIOLATED, OPEN))
-    period = f"{contract.since or 'the first session'} to {contract.until or 'the last'}"
-    records = _records(judged)
-    sessions = sorted({str(record["session"]) for record in records})
-    versions = sorted({str(record["collection"]) for record in records if record["collection"]})
-    facts = (
-        ("System", contract.system),
-        ("Period", f"{period}, UTC"),
-        ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
-        ("Risks", f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each"),
-    )
-    verdict = Section(
-        "verdict",
-        "Verdict",
-        (_table(judged), *([_evidence(judged)] if any(each.state.path for each in judged) else [])),
-        verdict=(word, f"{count_text(len(judged), 'clause')}: {counts}."),
-        intro=(contract.source,) if contract.source else (),
-        facts=facts,
-    )
-    counted = f"{count_text(len(ledger.entries), 'session')}, SHA-256 of the last line {ledger.last}"
-    again = "as recorded; `offers accept check` computes them again from the outputs"
-    if evidence.recomputed is not None:
-        again = f"{evidence.recomputed} computed again from the outputs, {len(evidence.faults)} objections"
-    hashes = (
-        ("clauses", (f"{contract.path.name}, SHA-256 {contract.sha256}",)),
-        ("records", (f"{count_text(len({each['output'] for each in records}), 'run')}, SHA-256 {digest(records)}",)),
-        ("code", (f"judged with {code}; measured with {', '.join(versions) or 'an unknown version'}",)),
-        ("sessions counted", (counted if ledger.entries else _NOT_COUNTED,)),
-        ("values", (again,)),
-    )
-    lines = (
-        "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
-        "signature is in a file of its own; whoever has the public keys can verify both.",
-        *(f"{role}: {contract.parties.get(role, _BLANK)}, date: {_BLANK}, signature: {_BLANK}" for role in ROLES),
-    )
     basis = Section(
         "basis",
         "What it rests on",
         (
             Lines("excluded", "What did not count, and why", _excluded(judged), empty="Everything counted."),
-            Lines("hashes", "Hashes", hashes),
-            Lines("signatures", "Signatures", (("", lines),)),
+            Lines("hashes", "Hashes", _hashes(contract, judged, evidence, ledger, code)),
+            Lines("signatures", "Signatures", (("", _signatures(contract)),)),
         ),
     )
-    return render(contract.title, [verdict, basis], Provenance(), datetime.now(timezone.utc))
+    sections = [_verdict(contract, judged), basis]
+    return render(contract.title, sections, Provenance(), datetime.now(timezone.utc))
+
+
+def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
+    word = judging.overall(judged)
+    seller, buyer = judging.joint_risks(contract)
+    counts = Counter(each.word for each in judged)
+    period = f"{contract.since or 'the first session'} to {contract.until or 'the last'}"
+    sessions = sorted({str(record["session"]) for record in _records(judged)})
+    counted = ", ".join(f"{counts[each]} {each}" for each in (MET, VIOLATED, OPEN))
+    return Section(
+        "verdict",
+        "Verdict",
+        (_table(judged), *([_evidence(judged)] if any(each.state.path for each in judged) else [])),
+        verdict=(word, f"{count_text(len(judged), 'clause')}: {counted}."),
+        intro=(contract.source,) if contract.source else (),
+        facts=(
+            ("System", contract.system),
+            ("Period", f"{period}, UTC"),
+            ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
+            ("Risks", f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each"),
+        ),
+    )
+
+
+def _hashes(
+    contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledger: Ledger, code: str
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    records = _records(judged)
+    runs = count_text(len({each["output"] for each in records}), "run")
+    versions = ", ".join(sorted({str(each["collection"]) for each in records if each["collection"]}))
+    counted = f"{count_text(len(ledger.entries), 'session')}, SHA-256 of the last line {ledger.last}"
+    again = "as recorded; `offers accept check` computes them again from the outputs"
+    if evidence.recomputed is not None:
+        again = f"{evidence.recomputed} computed again from the outputs, {len(evidence.faults)} objections"
+    return (
+        ("clauses", (f"{contract.path.name}, SHA-256 {contract.sha256}",)),
+        ("records", (f"{runs}, SHA-256 {digest(records)}",)),
+        ("code", (f"judged with {code}; measured with {versions or 'an unknown version'}",)),
+        ("sessions counted", (counted if ledger.entries else _NOT_COUNTED,)),
+        ("values", (again,)),
+    )
+
+
+def _signatures(contract: Contract) -> tuple[str, ...]:
+    return (
+        "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
+        "signature is in a file of its own; whoever has the public keys can verify both.",
+        *(f"{role}: {contract.parties.get(role, _BLANK)}, date: {_BLANK}, signature: {_BLANK}" for role in ROLES),
+    )
 
 
 def _records(judged: Sequence[Judged]) -> list[Record]:

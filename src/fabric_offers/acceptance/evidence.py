@@ -79,14 +79,19 @@ def of_bundle(path: Path) -> Iterator[Evidence]:
     with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
         opened = bundle_file.unpack(path, Path(folder))
         names = [name for name in opened.manifest["files"] if (Path(folder) / name).is_file()]
-        every = runs.read(Path(folder), names)[0]
-        records: list[Record] = [record for run in every if not run.has_values for record in run.records]
-        computed = (*recomputation.FACTS, *recomputation.OF_METRIC, "metric")
-        for run, came in zip((run for run in every if run.has_values), again, strict=False):
-            own = {name: value for name, value in run.first.items() if name not in computed}
-            records += [{**record, **own} for record in came.get("records", ())]
+        records = _following(runs.read(Path(folder), names)[0], again)
         count = sum(record["metric"] is not None for record in records)
         yield Evidence(tuple(records), Path(folder), tuple(dict.fromkeys(faults)), count)
+
+
+def _following(every: Sequence[runs.Run], again: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """Return the records of runs that failed, and of the others what follows from their outputs."""
+    records: list[Record] = [record for run in every if not run.has_values for record in run.records]
+    computed = (*recomputation.FACTS, *recomputation.OF_METRIC, "metric")
+    for run, came in zip((run for run in every if run.has_values), again, strict=False):
+        own = {name: value for name, value in run.first.items() if name not in computed}
+        records += [{**record, **own} for record in came.get("records", ())]
+    return records
 
 
 def digest(records: Sequence[Record]) -> str:

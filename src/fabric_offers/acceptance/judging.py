@@ -76,18 +76,12 @@ def judge(contract: Contract, records: Sequence[Record], folder: Path) -> list[J
 def judge_clause(clause: Clause, observed: Observed) -> Judged:
     """Judge a clause by its units."""
     values = [unit.value for unit in observed.units]
-    plan, notes = clause.design, []
+    plan = clause.design
     spread = _spread(clause.model, [value for value in values if value is not None])
     state = sequential.follow(plan, values, [unit.at for unit in observed.units])
+    notes: list[str] = []
     if spread is not None and spread > clause.model.spread:
-        notes.append(f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that")
-        asked = (replace(clause.model, spread=spread), clause.seller, clause.buyer, clause.most, clause.least)
-        fitting = sequential.design(*asked)
-        plan = fitting or sequential.without_end(*asked)
-        state = sequential.follow(plan, values)
-        if not fitting and state.word != OPEN and plan.lower < state.path[-1] < plan.upper:
-            state = replace(state, word=OPEN)
-            notes.append("with so much scatter the units allowed do not decide: find its cause, or agree on more")
+        plan, state, notes = _by_spread(clause, spread, values)
     if observed.excluded > clause.most_excluded:
         state = replace(state, word=OPEN)
         notes.append(
@@ -97,6 +91,19 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
         notes.append("no run of this case has a value yet")
     known = [(unit.at, unit.value) for unit in observed.units[: state.units] if unit.value is not None]
     return Judged(clause, observed, plan, state, *_interval(clause, known), spread if known else None, tuple(notes))
+
+
+def _by_spread(clause: Clause, spread: float, values: Sequence[float | None]) -> tuple[Design, State, list[str]]:
+    """Judge a clause by a spread that is larger than agreed; return its test, where that stands, and what to say."""
+    notes = [f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that"]
+    asked = (replace(clause.model, spread=spread), clause.seller, clause.buyer, clause.most, clause.least)
+    fitting = sequential.design(*asked)
+    plan = fitting or sequential.without_end(*asked)
+    state = sequential.follow(plan, values)
+    if not fitting and state.word != OPEN and plan.lower < state.path[-1] < plan.upper:
+        state = replace(state, word=OPEN)
+        notes.append("with so much scatter the units allowed do not decide: find its cause, or agree on more")
+    return plan, state, notes
 
 
 def _spread(model: Model, known: Sequence[float]) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
@@ -27,7 +27,7 @@ from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, case_name, was_disturbed
 from fabric_checks.records.sessions import started
 from fabric_checks.report import sight
-from fabric_offers.acceptance.clauses import BAD, LINE_RATE, MEDIAN, SELECTING, Clause, ClauseError, Contract
+from fabric_offers.acceptance.clauses import BAD, MEDIAN, SELECTING, Clause, ClauseError, Contract
 from fabric_offers.runs import OUTPUT
 
 
@@ -189,11 +189,9 @@ class _Observation:
         """Return the number of a run; infinite for one that failed, None if such ones do not count."""
         record, clause = run[0], self.clause
         if record["metric"] is None or (clause.over == "runs" and record["value"] is None):
-            why = str(record["fail_reason"] or "no reason is given")[:120]
-            effect = "it counts as the worst" if clause.failed == BAD else "it does not count"
-            self.lines.append(f"{record['session']}: a run of {_time(record)} failed ({why}); {effect}")
-            return math.inf if clause.failed == BAD else None
-        self._require_valid(run)
+            return self._failed(record)
+        for cause in self._invalid(run):
+            raise _InvalidError(cause)
         if clause.free_of:
             faults = {each.kind for each in findings_of(record) if each.is_fault}
             return float(faults.isdisjoint(clause.free_of))
@@ -202,8 +200,16 @@ class _Observation:
         number = self._reached([each / by for each in values])
         if clause.quantity != "share":
             return number
-        low, high = clause.at_least, clause.at_most
-        return float((low is None or number >= low) and (high is None or number <= high))
+        low = -math.inf if clause.at_least is None else clause.at_least
+        high = math.inf if clause.at_most is None else clause.at_most
+        return float(low <= number <= high)
+
+    def _failed(self, record: Record) -> float | None:
+        """Note a run without a value, and return what it counts."""
+        why = str(record["fail_reason"] or "no reason is given")[:120]
+        effect = "it counts as the worst" if self.clause.failed == BAD else "it does not count"
+        self.lines.append(f"{record['session']}: a run of {_time(record)} failed ({why}); {effect}")
+        return math.inf if self.clause.failed == BAD else None
 
     def _reached(self, numbers: Sequence[float]) -> float:
         """Return the median of numbers, the worst of them, or what a share of them reaches."""
@@ -225,21 +231,24 @@ class _Observation:
         return number if math.isfinite(number) else None
 
     def _divisor(self, record: Record, values: Sequence[float]) -> float:
-        of = self.clause.of
-        if of == LINE_RATE:
+        of, other = self.clause.of, self.clause.divisor
+        if of is None:
+            return 1.0
+        if of == MEDIAN:
+            return float(np.median(values))
+        if other is None:
             rate = self.clause.line_rate_MBps or record["link_MBps"]
             if not rate:
                 raise ClauseError(f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses")
             return float(rate)
-        if of == MEDIAN:
-            return float(np.median(values))
-        other = self.clause.divisor
-        if other is None or other.value:
-            return (other and other.value) or 1.0
-        if not self.series:
+        if not other.value and not self.series:
             raise ClauseError(f"{self.where}: there are no records of {other.select}, which it compares with")
+        return other.value or self._of_series(str(record["session"]))
+
+    def _of_series(self, session: str) -> float:
+        """Return the median of the series that values are divided by, in a session or in all."""
         self._require_one(self.series, by_metric=True)
-        together = [each["value"] for each in self.series if each["session"] == record["session"]]
+        together = [each["value"] for each in self.series if each["session"] == session]
         return float(np.median(together or [each["value"] for each in self.series]))
 
     def _bandwidths(self, record: Record) -> list[float]:
@@ -260,28 +269,32 @@ class _Observation:
                 by_node[output.hosts[rank]].append(rate)
         return [float(np.median(rates)) for rates in by_node.values()]
 
-    def _require_valid(self, run: Sequence[Record]) -> None:
-        """Raise :class:`_InvalidError` for a run that the clause does not count."""
+    def _invalid(self, run: Sequence[Record]) -> Iterator[str]:
+        """Yield why the clause does not count a run."""
         valid, record = self.clause.valid, run[0]
         if valid.quiet and was_disturbed(record):
-            raise _InvalidError("other processes took cores from its ranks")
+            yield "other processes took cores from its ranks"
         if valid.binding and record["binding"] != valid.binding:
-            raise _InvalidError(f"its ranks were bound to {record['binding']}, not {valid.binding}")
+            yield f"its ranks were bound to {record['binding']}, not {valid.binding}"
+        yield from self._other_versions(record)
+        if valid.transport and not (record["ports"] or {}).get("fabric"):
+            yield "nothing shows which network carried it: its ports were not counted"
+        if "port" in self.clause.free_of and not record["ports"]:
+            yield "its ports were not counted"
+        limit = sight.limits({"": run}).get("", {}).get("node") if valid.blind_from else 0.0
+        if limit is None:
+            yield "it would have named no slow node"
+        elif limit > valid.blind_from:
+            yield f"it would have named a node only from {100 * limit:.0f} % on"
+
+    def _other_versions(self, record: Record) -> Iterator[str]:
+        valid = self.clause.valid
         for name, pattern in valid.versions.items():
             if not re.fullmatch(pattern, str(record[name])):
-                raise _InvalidError(f"{name} is {record[name]}, not {pattern}")
+                yield f"{name} is {record[name]}, not {pattern}"
         for name in valid.one:
             if record[name] != self.first.setdefault(name, record[name]):
-                raise _InvalidError(f"{name} is {record[name]}, but {self.first[name]} in the first run")
-        if valid.transport and not (record["ports"] or {}).get("fabric"):
-            raise _InvalidError("nothing shows which network carried it: its ports were not counted")
-        if "port" in self.clause.free_of and not record["ports"]:
-            raise _InvalidError("its ports were not counted")
-        if valid.blind_from:
-            limit = sight.limits({"": run}).get("", {}).get("node")
-            if limit is None or limit > valid.blind_from:
-                least = "no slow node" if limit is None else f"a node only from {100 * limit:.0f} % on"
-                raise _InvalidError(f"it would have named {least}")
+                yield f"{name} is {record[name]}, but {self.first[name]} in the first run"
 
 
 class _InvalidError(RecordError):

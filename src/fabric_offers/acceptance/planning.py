@@ -70,26 +70,32 @@ def measured_by(contract: Contract, system: str) -> dict[str, Case]:
     :raises ClauseError: for a clause that no case measures, or whose bound the links cannot carry.
     :raises ReferenceError: if the system does not exist.
     """
-    names = {name for clause in contract.clauses for name in clause.select.get("parameters", {})}
+    names = {name for clause in contract.clauses for name in clause.parameters}
     known = cases.of_system(system, sorted(names | {_LIMIT}))
     measured = {}
     for clause in contract.clauses:
         where = f"{contract.path}: clause {quoted(clause.name)}"
-        found = list(known.cases)
-        for name in ("check", "parameters", "layout", "metric"):
-            wanted = clause.select.get(name)
-            if wanted is None:
-                continue
-            kept = [case for case in found if _fits(case, name, wanted)]
-            if not kept:
-                there = known.checks if name == "check" else {each for case in found for each in _values(case, name)}
-                near = difflib.get_close_matches(str(wanted), there, 1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {names_text(sorted(there))}"
-                raise ClauseError(f"{where}: nothing on {system} measures {name} {wanted}: {hint}")
-            found = kept
-        _require_reachable(where, clause, found[0])
-        measured[clause.name] = found[0]
+        case = _case_of(clause, known, f"{where}: nothing on {system} measures")
+        _require_reachable(where, clause, case)
+        measured[clause.name] = case
     return measured
+
+
+def _case_of(clause: Clause, known: cases.Catalogue, nothing: str) -> Case:
+    """Return the first case that a clause selects; ``nothing`` begins the message if there is none."""
+    found = list(known.cases)
+    for name in ("check", "parameters", "layout", "metric"):
+        wanted = clause.select.get(name)
+        if wanted is None:
+            continue
+        kept = [case for case in found if _fits(case, name, wanted)]
+        if not kept:
+            there = known.checks if name == "check" else {each for case in found for each in _values(case, name)}
+            near = difflib.get_close_matches(str(wanted), there, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {names_text(sorted(there))}"
+            raise ClauseError(f"{nothing} {name} {wanted}: {hint}")
+        found = kept
+    return found[0]
 
 
 def _values(case: Case, name: str) -> list[str]:
@@ -108,14 +114,19 @@ def _fits(case: Case, name: str, wanted: Any) -> bool:
 
 def _require_reachable(where: str, clause: Clause, case: Case) -> None:
     """Raise :class:`ClauseError` for a bound beyond the line rate of all nodes, or of one for a pair."""
-    metric = next((each for each in case.metrics if re.fullmatch(clause.select.get("metric", "$"), each.name)), None)
     rate = clause.line_rate_MBps or (case.extras.link_MBps or 0) * case.extras.nics
     by = clause.divisor.value if clause.divisor else {"": 1.0, LINE_RATE: rate}.get(str(clause.of or ""))
-    is_rate = clause.over != "runs" or (metric is not None and metric.unit == line_rate.UNIT)
-    if by is None or not rate or not is_rate or clause.quantity in ("share", "drift"):
+    if by is None or not rate or not _is_rate(clause, case) or clause.quantity in ("share", "drift"):
         return
-    why = line_rate.why_unreachable(clause.good * by, None, line_rate.UNIT, case.layout, case.extras)
-    if not why and clause.over != "runs" and Layout.of(case.layout).nodes > 1 and clause.good * by > rate:
-        why = f"unreachable: {clause.good * by:g} MB/s is beyond the line rate of a node, {rate:g} MB/s"
+    good = clause.good * by
+    why = line_rate.why_unreachable(good, None, line_rate.UNIT, case.layout, case.extras)
+    if not why and clause.over != "runs" and Layout.of(case.layout).nodes > 1 and good > rate:
+        why = f"unreachable: {good:g} MB/s is beyond the line rate of a node, {rate:g} MB/s"
     if why:
         raise ClauseError(f"{where}: {why}")
+
+
+def _is_rate(clause: Clause, case: Case) -> bool:
+    """Return whether what a clause judges is a bandwidth."""
+    metric = next((each for each in case.metrics if re.fullmatch(clause.metric, each.name)), None)
+    return clause.over != "runs" or (metric is not None and metric.unit == line_rate.UNIT)
