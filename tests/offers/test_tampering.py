@@ -213,7 +213,7 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
         (["check", "x", "--signers", "{}/none"], 2, "--signers: there is no file"),
         (["request", "{}/none/x.tar"], 2, "create it first"),
         (["request", "{}/x.tar", "--commit", "nosuch"], 1, "'nosuch' is no commit of"),
-        (["rank", "{}/rules.yaml", "x"], 1, "criteria is 5; give a list, each a mapping (what decides); docs/offers.yaml shows the form"),
+        (["rank", "{}/rules.yaml", "x"], 1, "criteria is 5; give a list, each a mapping"),
     ],
 )
 def test_wrong_usage_is_one_line_with_the_remedy(tmp_path, words, status, text):
