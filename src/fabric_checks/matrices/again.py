@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices import formats
 from fabric_checks.matrices.joining import Run
-from fabric_checks.matrices.model import End
+from fabric_checks.matrices.model import End, PairTable
 
 Pair = tuple[End, End]
 
@@ -32,25 +33,35 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     if run.table is None:
         return [], 0
     named = [found.ranks for found in report.findings if found.ranks and found.kind != "past"]
-    of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
-    nodes = list(dict.fromkeys(rank for ranks in of_nodes for rank in ranks))
+    nodes, between = _suspects(run, named)
     slow = _slow(report, nodes)
-    chosen = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes] + slow[:MOST_SLOW]
-    if not nodes and not chosen:
+    between += slow[:MOST_SLOW]
+    if not nodes and not between:
         return [], 0
-    suspect = {run.ends[rank].host for rank in {*nodes, *(rank for pair in chosen for rank in pair)}}
+    suspect = {run.ends[rank].host for rank in {*nodes, *chain(*between)}}
     healthy = [rank for rank, end in enumerate(run.ends) if end.host not in suspect]
-    chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + chosen
+    chosen = [(rank, other) for rank in nodes for other in _nearest(run, rank, healthy)] + between
     if isinstance(report, Report):
         once = list({frozenset(pair): pair for pair in reversed(slow)}.values())[::-1]
         chosen += _of_cables(report.mapped, once[:MOST_OF_CABLES], nodes)
-    enough = int(np.ceil(len(run.ends) * ENOUGH_CONTROLS / 2))
-    of_pairs = min(max(enough, LEAST_HEALTHY), MOST_HEALTHY)
-    chosen += _disjoint(run, healthy, FEW_HEALTHY if formats.measures_nodes(run.table) else of_pairs)
+    chosen += _disjoint(run, healthy, _healthy_pairs(run, run.table))
     both = run.table.both_ways
     ways = [(min(pair, pair[::-1]),) if both else (pair, pair[::-1]) for pair in chosen]
-    unique = dict.fromkeys(pair for each in ways for pair in each)
+    unique = dict.fromkeys(chain(*ways))
     return [(run.ends[one], run.ends[other]) for one, other in unique], 0 if named else len(slow) // (1 + both)
+
+
+def _suspects(run: Run, named: Sequence[tuple[int, ...]]) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the ranks of nodes that are suspect, and the pairs of nodes; :param named: the ranks of each finding."""
+    of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
+    between = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes]
+    return list(dict.fromkeys(chain(*of_nodes))), between
+
+
+def _healthy_pairs(run: Run, table: PairTable) -> int:
+    """Return how many healthy pairs are measured again at most."""
+    enough = int(np.ceil(len(run.ends) * ENOUGH_CONTROLS / 2))
+    return FEW_HEALTHY if formats.measures_nodes(table) else min(max(enough, LEAST_HEALTHY), MOST_HEALTHY)
 
 
 def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[int, int]]:

@@ -52,7 +52,8 @@ def _rows(text: str, which: str, word: str, tasks: int) -> tuple[Row, ...]:
     slacks = (6e-4, 1e-3 + 6e-4 * extremes[1] / (min(values, default=0) or 1))
     for printed, value, slack in zip(found.groups()[:2], extremes, slacks, strict=True):
         if not re.fullmatch(r"\d{1,18}\.\d{6}", printed) or abs(float(printed) - value) > slack:
-            raise OutputError(f"by the matrix {which!r} {quoted(printed)} should be {value:.3f}", first)
+            cause = f"{which} has {quoted(printed)} as maximum or mean, but that of its matrix is {value:.3f}"
+            raise OutputError(f"{cause}: the file was edited, or mixed from two runs", first)
     if which == "Recv":
         rows = [row._replace(sender=row.receiver, receiver=row.sender) for row in rows]
     rank = {end: task for task, end in enumerate(ends)}

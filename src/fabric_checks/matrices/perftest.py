@@ -73,35 +73,59 @@ def parse(text: str) -> list[PairTable]:
 def _run(named: re.Match[str], part: str, line: int) -> Iterator[tuple[str, str, int, Row]]:
     """Yield what a run measured, which follows a line that names its pair."""
     tests, found, devices = list(_TEST.finditer(part)), _RESULTS.search(part), _DEVICE.findall(part)
-    before, _, after = part.partition(found[0]) if found else (part, "", "")
-    is_mixed = _VALUES.search(before) or _VALUES.search(after) or _BANNER.search(after)
-    is_cut = bool(tests) and not re.search(r"^[ \t]*-{2,}$", after, re.MULTILINE)
-    if not found or is_mixed or is_cut or len(_BANNER.findall(before)) > 2 or len(devices) > 1:
+    if found is None or len(devices) > 1 or not _is_one_run(part, found[0], has_test=bool(tests)):
         raise OutputError("the results of this run are missing, cut off or mixed with those of another", line)
-    device = "".join(devices)
-    one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
-    if device and device not in (one.device, other.device):
-        raise OutputError(f"neither end is named with the device {quoted(device)}, which this run has", line)
-    unit, integers, columns = found["unit"], found[1].count("#"), found[1].count("#") + found[1].count("[")
-    metric, factor, kind = (BANDWIDTH, _RATES[unit], "") if unit else (LATENCY, 1.0, "")
+    one, other = _ends(named, "".join(devices), line)
+    is_bandwidth = found["unit"] is not None
+    metric, factor = (BANDWIDTH, _RATES[found["unit"]]) if is_bandwidth else (LATENCY, 1.0)
+    kind = ""
     for test in tests:
-        kind = f"ib_{test[1].lower()}_{'bw' if unit else 'lat'}{' -b' if test[2] else ''}"
+        kind = f"ib_{test[1].lower()}_{'bw' if is_bandwidth else 'lat'}{' -b' if test[2] else ''}"
     rows = [row.split() for row in found[3].splitlines()]
     if len({row[0] for row in rows}) < len(rows):
         raise OutputError("the same message size is there twice in one run", line)
+    integers = found[1].count("#")
     for cells in rows:
-        if len(cells) != columns or not all(re.fullmatch(r"\d{1,15}\.\d{2,9}", cell) for cell in cells[integers:]):
-            raise OutputError(f"a row of {columns} numbers was expected, found {quoted(' '.join(cells))}", line)
-        size_B, *_ = (whole(cell, line, "a size and a count") for cell in cells[:integers])
-        values = [float(cell) for cell in cells[integers:]]
-        if unit:  # peak, average and message rate; a run of some seconds measures no peak and prints 0
-            peak, average, rate = values
-            off = abs(rate * size_B - average * factor)  # which have six decimals and two
-            is_right = (not peak or peak >= average * 0.999 - 0.01) and off <= 0.0051 * factor + 6e-7 * size_B
-        else:
-            least, most, typical, *more = values
-            in_order = [least, typical, *more[2:], most]  # the percentiles of 99 and 99.9 follow mean and deviation
-            is_right = in_order == sorted(in_order) and all(least <= mean <= most for mean in more[:1])
+        size_B, values = _numbers(cells, integers, integers + found[1].count("["), line)
+        is_right = _is_right_rate(size_B, values, factor) if is_bandwidth else _is_right_latency(values)
         if not is_right:
             raise OutputError(f"the values of a row contradict each other: {quoted(' '.join(cells))}", line)
-        yield kind, metric, size_B, Row(one, other, values[1 if unit else 2] * factor, line)
+        yield kind, metric, size_B, Row(one, other, values[1 if is_bandwidth else 2] * factor, line)
+
+
+def _is_one_run(part: str, results: str, *, has_test: bool) -> bool:
+    """Return whether a text has the results of one run, and their end."""
+    before, _, after = part.partition(results)
+    is_mixed = _VALUES.search(before) or _VALUES.search(after) or _BANNER.search(after)
+    is_cut = has_test and not re.search(r"^[ \t]*-{2,}$", after, re.MULTILINE)
+    return not (is_mixed or is_cut or len(_BANNER.findall(before)) > 2)
+
+
+def _ends(named: re.Match[str], device: str, line: int) -> tuple[End, End]:
+    """Return the two ends of a run; :param device: the one that it prints, or nothing."""
+    one, other = End(named[1], named[2] or device), End(named[3], named[4] or device)
+    if device and device not in (one.device, other.device):
+        raise OutputError(f"neither end is named with the device {quoted(device)}, which this run has", line)
+    return one, other
+
+
+def _numbers(cells: list[str], integers: int, columns: int, line: int) -> tuple[int, list[float]]:
+    """Return the size and the values of a row."""
+    if len(cells) != columns or not all(re.fullmatch(r"\d{1,15}\.\d{2,9}", cell) for cell in cells[integers:]):
+        raise OutputError(f"a row of {columns} numbers was expected, found {quoted(' '.join(cells))}", line)
+    size_B, *_ = (whole(cell, line, "a size and a count") for cell in cells[:integers])
+    return size_B, [float(cell) for cell in cells[integers:]]
+
+
+def _is_right_rate(size_B: int, values: list[float], factor: float) -> bool:
+    """Return whether peak, average and message rate agree; a run of some seconds measures no peak and prints 0."""
+    peak, average, rate = values
+    off = abs(rate * size_B - average * factor)  # which have six decimals and two
+    return (not peak or peak >= average * 0.999 - 0.01) and off <= 0.0051 * factor + 6e-7 * size_B
+
+
+def _is_right_latency(values: list[float]) -> bool:
+    """Return whether times are in order; the percentiles of 99 and 99.9 follow mean and deviation."""
+    least, most, typical, *more = values
+    in_order = [least, typical, *more[2:], most]
+    return in_order == sorted(in_order) and all(least <= mean <= most for mean in more[:1])

@@ -34,35 +34,53 @@ def parse(text: str) -> list[PairTable]:
 
     :raises OutputError: if the unit is unknown, or the table is cut or not one of these.
     """
-    settings: dict[str, str] = {}
-    for key, value in ((key.lower(), value) for key, value in _SETTING.findall(text)):
-        if settings.setdefault(key, value) != value:
-            raise OutputError(f"'# {key}:' is there twice, with different values")
-        if value.lower() not in _CHOICES.get(key, {value.lower(): True}):
-            raise OutputError(f"'# {key}:' is {quoted(value)}; one of {', '.join(_CHOICES[key])} was expected")
+    settings = _settings(text)
     chosen = {key: choices.get(settings.get(key, "").lower()) for key, choices in _CHOICES.items()}
-    name, _, better = (part.strip() for part in settings.get("unit", "").partition(","))
-    metric, factor = unit(name)
-    if better.lower() != (expected := "larger is better" if metric == BANDWIDTH else "smaller is better"):
-        raise OutputError(f"the unit is {quoted(settings['unit'])}; '{name}, {expected}' was expected")
-    lines = text.split("\n")
-    if lines.pop():
-        raise OutputError("the last line does not end: the file may be cut; end it with a newline", len(lines) + 1)
-    separator = next((each for each in "\t;" if any(each in line for line in lines if line[:1] != "#")), ",")
-    table = [
-        (at, [cell.strip(' "') for cell in line.split(separator)])
-        for at, line in enumerate(lines, 1)
-        if not line.startswith("#")
-    ]
-    blocks = [list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty]
-    if not blocks:
-        raise OutputError("there is no table below the line with the unit")
+    metric, factor = _unit(settings.get("unit", ""))
+    blocks = _blocks(text)
     is_long = [cell.lower() for cell in blocks[0][0][1]] == _LONG
     rows = [row for block in blocks for row in (_of_pairs(block) if is_long else _of_matrix(block))]
     has_devices = all(end.host.count(":") == 1 for row in rows for end in row[:2])
     ends = {end: End(*end.host.split(":")) if has_devices else end for row in rows for end in row[:2]}
     measured = tuple(Row(ends[one], ends[other], value * factor, line) for one, other, value, line, _ in rows)
     return [PairTable("CSV", metric, measured, chosen["pairs"], bool(chosen["directions"]))]
+
+
+def _settings(text: str) -> dict[str, str]:
+    """Return the settings in lines that begin with ``#``."""
+    settings: dict[str, str] = {}
+    for key, value in ((key.lower(), value) for key, value in _SETTING.findall(text)):
+        if settings.setdefault(key, value) != value:
+            raise OutputError(f"'# {key}:' is there twice, with different values")
+        if value.lower() not in _CHOICES.get(key, {value.lower(): True}):
+            raise OutputError(f"'# {key}:' is {quoted(value)}; one of {', '.join(_CHOICES[key])} was expected")
+    return settings
+
+
+def _unit(setting: str) -> tuple[str, float]:
+    """Return the metric and the factor of a unit such as ``GB/s, larger is better``."""
+    name, _, better = (part.strip() for part in setting.partition(","))
+    metric, factor = unit(name)
+    expected = "larger is better" if metric == BANDWIDTH else "smaller is better"
+    if better.lower() != expected:
+        raise OutputError(f"the unit is {quoted(setting)}; '{name}, {expected}' was expected")
+    return metric, factor
+
+
+def _blocks(text: str) -> list[_Lines]:
+    """Return the tables, which empty lines separate."""
+    lines = text.split("\n")
+    if lines.pop():
+        raise OutputError("the last line does not end: the file may be cut; end it with a newline", len(lines) + 1)
+    rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
+    separator = next((each for each in "\t;" if any(each in line for _, line in rows)), ",")
+    table = [(at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows]
+    blocks: list[_Lines] = [
+        list(block) for is_empty, block in groupby(table, lambda line: line[1] == [""]) if not is_empty
+    ]
+    if not blocks:
+        raise OutputError("there is no table below the line with the unit")
+    return blocks
 
 
 def _of_pairs(lines: _Lines) -> Iterator[Row]:

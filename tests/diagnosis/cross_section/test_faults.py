@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from fabric_checks.analysis.max_min import max_min
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.diagnosis.fabric_map.sharing import max_min
 from lab.faults import calibration
 from lab.faults.fabric import Fabric, wired
 from lab.faults.program import run

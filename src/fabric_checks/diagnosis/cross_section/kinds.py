@@ -61,6 +61,27 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
     :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
     """
+    pairs = _by_pair(table)
+    if len(pairs) < 2 * ranks:
+        return np.zeros(ranks)
+    seen = _levels(pairs, ranks, repeat)
+    groups = _large(_groups(np.flatnonzero(seen.usable), seen.level, seen.error), ranks, rails)
+    of_kinds = groups[:1] + [group for group in groups[1:] if _is_slow_kind(group, groups[0], seen, rails)]
+    if len(of_kinds) < 2:
+        return np.zeros(ranks)
+    level = seen.level
+    centres = np.array([float(np.median(level[group])) for group in of_kinds])
+    # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
+    known = np.where(np.isnan(level), centres[0], level)
+    off = np.concatenate([np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)])
+    chance = max(APART * max(OF_MAD * float(np.median(off)), seen.error), LEAST_APART)
+    ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
+    number = (known[:, None] < ends).sum(axis=1) - 1
+    return _by_rates_alone(pairs, number, centres - centres[0], rails)
+
+
+def _by_pair(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each pair: its rate, alone if that was measured, in the scan, and at best."""
     alone = pl.col("rate").filter(pl.col("phase").is_in(("control", "alone"))).median()
     scanned = pl.col("rate").filter(pl.col("phase") == "scan").median()
     pairs = table.group_by("pair").agg(
@@ -70,58 +91,81 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
         alone.is_not_null().alias("alone"),
         (pl.col("phase") == "control").any().alias("control"),
     )
-    pairs = pairs.filter(pl.col("rate").is_not_null()).sort("pair")
-    pair, rate, scan = (pairs[name].to_numpy() for name in ("pair", "rate", "scan"))
-    if len(pair) < 2 * ranks:
-        return np.zeros(ranks)
+    return pairs.filter(pl.col("rate").is_not_null()).sort("pair")
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """How fast nodes are, and the pairs that show it.
+
+    :param best: of each pair its highest rate; :param alone: whether it was measured alone.
+    :param next_best: of each rank the second highest rate; :param level: its level, NaN without one that is usable.
+    :param spread: of pairs; :param error: of a level; :param of_all: whether all pairs were measured alone.
+    """
+
+    sender: NDArray[np.int64]
+    receiver: NDArray[np.int64]
+    best: Array
+    alone: NDArray[np.bool_]
+    next_best: Array
+    level: Array
+    usable: NDArray[np.bool_]
+    spread: float
+    error: float
+    of_all: bool
+
+
+def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
+    """Return the levels of nodes.
+
+    A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One may be
+    disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by itself.
+    """
+    pair, rate, scan, best, alone = (pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best", "alone"))
     sender, receiver = pair // ranks, pair % ranks
-    # A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One may be
-    # disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by itself.
-    best, alone_too = pairs["best"].to_numpy(), pairs["alone"].to_numpy()
-    twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone_too)))
+    twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone)))
     seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
     of_scan = scan[~np.isnan(scan)]
-    # The fastest pairs may be of several kinds. A node of a single pair has no level.
-    beyond = scan - np.minimum(level[sender], level[receiver])
-    beyond = beyond[~np.isnan(beyond)]
-    spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
-    error, usable, of_all = OF_NEXT_BEST * spread, ~np.isnan(level), bool(alone_too.all())
-    if of_all:
+    if alone.all():
         spread = max(top_of(of_scan)[1], repeat)
         level, error, usable = _of_matrix(rate, sender, receiver, spread, seen)
-    groups = _groups(np.flatnonzero(usable), level, error)
+    else:
+        # The fastest pairs may be of several kinds. A node of a single pair has no level.
+        beyond = scan - np.minimum(level[sender], level[receiver])
+        beyond = beyond[~np.isnan(beyond)]
+        spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
+        error, usable = OF_NEXT_BEST * spread, ~np.isnan(level)
+    return _Levels(sender, receiver, best, alone, seen, level, usable, spread, error, bool(alone.all()))
+
+
+def _large(groups: list[NDArray[np.int64]], ranks: int, rails: int) -> list[NDArray[np.int64]]:
+    """Return the groups, the fastest first, that have nodes enough, with the slower ones of fewer, for a kind."""
     fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
-    nodes = [len(np.unique(group // rails)) for group in groups]
-    slower, of_kinds = 0, list[NDArray[np.int64]]()
-    for number, (group, count) in reversed(list(enumerate(zip(groups, nodes, strict=True)))):
+    slower, large = 0, list[NDArray[np.int64]]()
+    for number, group in reversed(list(enumerate(groups))):
+        count = len(np.unique(group // rails))
         # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
         is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
-        is_kind &= number == 0 or len(group) >= MOST_OF_NODE * rails * count
-        of_kinds, slower = ([group, *of_kinds], 0) if is_kind else (of_kinds, slower + count)
-    slow = of_kinds[1:]
-    for group in slow:
-        of_kinds = [each for each in of_kinds if each is not group]
-        faster = float(np.median(level[group])) + APART * spread
-        # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
-        starts, ends = np.isin(sender, group), np.isin(receiver, group)
-        within, by_itself = starts & ends, (starts | ends) & alone_too
-        exceeds = any((best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
-        # Where most pairs share links, the third and fourth may do so as well.
-        by_one, by_several = (np.median(each[of_kinds[0]]) - np.median(each[group]) for each in (seen, level))
-        of_kind = median_abs_deviation(level[group], scale="normal")
-        most = MOST_SPREAD if of_all or len(group) > FEW * rails else MOST_SPREAD_OF_FEW
-        if within.any() and not exceeds and (of_all or by_one > by_several / 2) and of_kind <= most * error:
-            of_kinds.append(group)
-    if len(of_kinds) < 2:
-        return np.zeros(ranks)
-    centres = np.array([float(np.median(level[group])) for group in of_kinds])
-    # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
-    known = np.where(np.isnan(level), centres[0], level)
-    off = np.concatenate([np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)])
-    chance = max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART)
-    ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
-    number = (known[:, None] < ends).sum(axis=1) - 1
-    return _by_rates_alone(pairs, number, centres - centres[0], rails)
+        if is_kind and (number == 0 or len(group) >= MOST_OF_NODE * rails * count):
+            large, slower = [group, *large], 0
+        else:
+            slower += count
+    return large
+
+
+def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels, rails: int) -> bool:
+    """Return whether nodes are of a slow kind, and not behind a slow link, nor several slow ones."""
+    level = seen.level
+    faster = float(np.median(level[group])) + APART * seen.spread
+    # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
+    starts, ends = np.isin(seen.sender, group), np.isin(seen.receiver, group)
+    within, by_itself = starts & ends, (starts | ends) & seen.alone
+    exceeds = any((seen.best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
+    # Where most pairs share links, the third and fourth may do so as well.
+    by_one, by_several = (np.median(each[fastest]) - np.median(each[group]) for each in (seen.next_best, level))
+    most = MOST_SPREAD if seen.of_all or len(group) > FEW * rails else MOST_SPREAD_OF_FEW
+    is_alike = median_abs_deviation(level[group], scale="normal") <= most * seen.error
+    return bool(within.any() and not exceeds and (seen.of_all or by_one > by_several / 2) and is_alike)
 
 
 def with_blamed(own: Array, blamed: Mapping[int, float]) -> Array:

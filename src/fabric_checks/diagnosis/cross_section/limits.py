@@ -46,71 +46,105 @@ def limits(
         again while others ran; None if nothing is measured again.
     :param slow_nodes: ranks that are blamed: their slow pairs do not keep others from being found.
     """
-    evidence = mapped.evidence
-    noise = evidence.noise
-    repeat = noise.repeat or noise.scan
-    error = OF_BEST * repeat / np.sqrt(_REPEATS)
-    senders = np.bincount(evidence.sender[~np.isnan(evidence.scan)], minlength=evidence.ranks)
-    partners = max(float(np.median(senders)), 1.0)
-    threshold = -float(np.log1p(-suspect_share))
+    if together is None:
+        return dict.fromkeys(("node", "pair", "cable"))
+    sight = _Sight(mapped, suspect_share, slow_nodes)
+    return {"node": sight.node(), "pair": sight.pair(together), "cable": sight.cable()}
 
-    # Pairs are compared with the usual rate, or with a little less than what nodes have at their best if that is more.
-    ends = evidence.sender, evidence.receiver
-    usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in ends]
-    of_nodes = [float(np.nanmedian(side)) for side in usual if not np.isnan(side).all()]
-    best = min(0.0, max(of_nodes, default=0.0))
-    # The usual rate is, as the program defines it, the median over rounds of their medians.
-    seen = ~np.isnan(evidence.scan) & (evidence.round >= 0)
-    medians = [np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])]
-    shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), threshold - best)
 
-    # A node that looks slow by sharing explains that its pairs are; of nodes that are blamed no pair counts.
-    of_slow = np.isin(evidence.sender, slow_nodes) | np.isin(evidence.receiver, slow_nodes)
-    below = np.fmax(*(np.nanmedian(side) - side[rank] for side, rank in zip(usual, ends, strict=True)))
-    below = np.where(below > threshold, below, 0.0)[~np.isnan(evidence.scan) & ~of_slow]
-    explained = float(np.quantile(below, _FOUND)) if len(below) else 0.0
+class _Sight:
+    """What a run can see. Losses and levels are logarithms.
 
-    if noise.nodes > noise.most:  # not bounded by controls: it differs from run to run
-        noise = replace(noise, nodes=_NEXT_SPREAD * noise.nodes)
-        mapped = replace(mapped, evidence=replace(evidence, noise=noise))
-    slowest = by_chance(mapped, np.flatnonzero(of_slow))
+    :param threshold: the loss from which a pair or a node is measured again; :param error: of a pair alone.
+    :param usual: the level of each rank as sender, and as receiver; :param of_nodes: those of the usual node.
+    :param slowest: the loss of the slowest healthy node by chance.
+    """
 
-    def named(kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
-        if together is None or evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
+    def __init__(self, mapped: MappedEvidence, suspect_share: float, slow_nodes: Sequence[int]) -> None:
+        evidence, noise = mapped.evidence, mapped.evidence.noise
+        self.evidence, self.noise, self.slow_nodes = evidence, noise, slow_nodes
+        self.threshold = -float(np.log1p(-suspect_share))
+        self.error = OF_BEST * (noise.repeat or noise.scan) / np.sqrt(_REPEATS)
+        self.ends = evidence.sender, evidence.receiver
+        self.usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in self.ends]
+        self.of_nodes = [float(np.nanmedian(side)) for side in self.usual if not np.isnan(side).all()]
+        self.scanned = ~np.isnan(evidence.scan)
+        self.of_slow = np.any([np.isin(side, slow_nodes) for side in self.ends], axis=0)
+        if noise.nodes > noise.most:  # not bounded by controls: it differs from run to run
+            of_next = replace(noise, nodes=_NEXT_SPREAD * noise.nodes)
+            mapped = replace(mapped, evidence=replace(evidence, noise=of_next))
+        self.mapped = mapped
+        self.slowest = by_chance(mapped, np.flatnonzero(self.of_slow))
+
+    def named(self, kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
+        """Return the smallest loss of a part, as a share, that is suspected and certain.
+
+        :param pairs: of it that are measured alone; :param seen: the error of its rate in the scan; :param shared: what
+            it may lose by sharing before it is suspected.
+        """
+        if self.evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
             return None
-        of_alone = error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
+        of_alone = self.error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
         certain = _CERTAIN_OF_PAIR if kind == "pair" else _CERTAIN
-        sure = least_loss(mapped, of_alone, kind, slowest=slowest) + certain * of_alone
-        suspected = threshold + shared + certain * seen
+        sure = least_loss(self.mapped, of_alone, kind, slowest=self.slowest) + certain * of_alone
+        suspected = self.threshold + shared + certain * seen
         smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
         return smallest if smallest < _ALL else None
 
-    # Nodes are compared with the best of other nodes. Where these share in most rounds, one that is slower by less than
-    # what is shared looks like them.
-    seen_of_node = OF_MEDIAN * noise.scan / np.sqrt(partners)
-    of_node = named("sender", _PAIRS_OF_NODE, seen_of_node, -min([*of_nodes, 0.0]) if of_nodes else 0.0)
-    if of_node is not None:
+    def node(self) -> float | None:
+        """Return the limit of nodes, which are compared with the best of other nodes.
+
+        Where these share in most rounds, one that is slower by less than what is shared looks like them.
+        """
+        evidence = self.evidence
+        senders = np.bincount(evidence.sender[self.scanned], minlength=evidence.ranks)
+        seen = OF_MEDIAN * self.noise.scan / np.sqrt(max(float(np.median(senders)), 1.0))
+        found = self.named("sender", _PAIRS_OF_NODE, seen, -min([*self.of_nodes, 0.0]))
+        if found is None:
+            return None
         # A node of a fast kind that is as slow as a slower one is counted to that.
-        of_node = 1 - evidence.kinds[-1].share * (1 - of_node)
+        found = 1 - evidence.kinds[-1].share * (1 - found)
         # Where many nodes look slow by sharing, some are hardly measured alone: one as slow as these is not named.
         alone = ~np.isnan(evidence.alone)
-        count = np.bincount(np.concatenate([side[alone] for side in ends]), minlength=evidence.ranks)
-        level = np.fmax(*usual)
-        level[[*slow_nodes, *np.flatnonzero(count >= FEWEST_PAIRS)]] = 0.0
+        count = np.bincount(np.concatenate([side[alone] for side in self.ends]), minlength=evidence.ranks)
+        level = np.fmax(*self.usual)
+        level[[*self.slow_nodes, *np.flatnonzero(count >= FEWEST_PAIRS)]] = 0.0
         lowest = float(np.nanmin([*level, 0.0]))
-        of_node = max(of_node, 1 - float(np.exp(lowest - _CERTAIN * seen_of_node))) if lowest < -threshold else of_node
-    of_pair = named("pair", 1, noise.scan, shared + explained)
-    if together is not None and of_pair is not None:
-        found = _found(evidence, together, -(threshold + shared), of_pair, slow_nodes)
+        return max(found, 1 - float(np.exp(lowest - _CERTAIN * seen))) if lowest < -self.threshold else found
+
+    def pair(self, together: Transfers) -> float | None:
+        """Return the limit of pairs, which are compared with the usual rate.
+
+        Or with a little less than what nodes have at their best if that is more. A node that looks slow by sharing
+        explains that its pairs are; of nodes that are blamed no pair counts.
+        """
+        evidence = self.evidence
+        best = min(0.0, max(self.of_nodes, default=0.0))
+        # The usual rate is, as the program defines it, the median over rounds of their medians.
+        seen = self.scanned & (evidence.round >= 0)
+        medians = [
+            np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])
+        ]
+        shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), self.threshold - best)
+        of_ends = zip(self.usual, self.ends, strict=True)
+        below = np.fmax(*(np.nanmedian(side) - side[rank] for side, rank in of_ends))
+        below = np.where(below > self.threshold, below, 0.0)[self.scanned & ~self.of_slow]
+        explained = float(np.quantile(below, _FOUND)) if len(below) else 0.0
+        found = self.named("pair", 1, self.noise.scan, shared + explained)
+        if found is None or _found(evidence, together, -(self.threshold + shared), found, self.slow_nodes) < _FOUND:
+            return None
         of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
-        is_chance = of_all and low_each_time(evidence, float(np.log1p(-of_pair))) > CHANCE
-        of_pair = of_pair if found >= _FOUND and not is_chance else None
-    # Its pairs are measured alone only if they stayed slow in every pass beside others.
-    of_cable = named("cable", _PAIRS_OF_CABLE, noise.scan) if mapped.known.has_routes else None
-    if of_cable is not None and mapped.known.rates is not None:
+        is_chance = of_all and low_each_time(evidence, float(np.log1p(-found))) > CHANCE
+        return None if is_chance else found
+
+    def cable(self) -> float | None:
+        """Return the limit of cables, whose pairs are measured alone only if they stayed slow beside others."""
+        known = self.mapped.known
+        found = self.named("cable", _PAIRS_OF_CABLE, self.noise.scan) if known.has_routes else None
+        if found is None or known.rates is None:
+            return found
         # A cable faster than a pair alone has to lose more before the pair is slower.
-        of_cable = 1 - (1 - of_cable) / max(1.0, float(mapped.known.rates.max(initial=1.0)))
-    return {"node": of_node, "pair": of_pair, "cable": of_cable}
+        return 1 - (1 - found) / max(1.0, float(known.rates.max(initial=1.0)))
 
 
 def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:

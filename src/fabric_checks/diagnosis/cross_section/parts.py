@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import median_abs_deviation
 
+from fabric_checks.analysis.max_min import max_min
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, FabricMap, arcs_of
-from fabric_checks.diagnosis.fabric_map.sharing import max_min
 
 Mask = NDArray[np.bool_]
 

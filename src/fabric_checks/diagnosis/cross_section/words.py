@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -166,18 +167,12 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
         if len(never):
             lines.append(f"never {word}: {names_text([name_of(hosts, int(rank)) for rank in never], MOST_NAMES)}")
     if known.hosts and mapped.missing:
-        lines.append(
-            f"not in the topology ({known.source}): {names_text([repr(name) for name in mapped.missing], MOST_NAMES)}"
-        )
+        missing = names_text([repr(name) for name in mapped.missing], MOST_NAMES)
+        lines.append(f"not in the topology ({known.source}): {missing}")
     if evidence.rails > 1:
         lines.append("pairs between rails: each GPU was paired with those of its own number")
-    leaves = np.unique(mapped.leaf[mapped.leaf >= 0])
-    if len(leaves) > 1:
-        crossed = {(int(a), int(b)) for a, b in zip(mapped.from_leaf, mapped.to_leaf, strict=True)}
-        never_crossed = [(a, b) for a in leaves.tolist() for b in leaves.tolist() if a != b and (a, b) not in crossed]
-        if never_crossed:
-            ways = [f"{known.switches[a]} to {known.switches[b]}" for a, b in never_crossed]
-            lines.append(f"paths between switches that no pair took: {names_text(ways, MOST_NAMES)}")
+    if never_crossed := _never_crossed(mapped):
+        lines.append(f"paths between switches that no pair took: {names_text(never_crossed, MOST_NAMES)}")
     if known.hosts and not known.is_static:
         why = _NOT_STATIC[known.routing]
         lines.append(f"cables and switches without hosts, of which none can be named here: {why}")
@@ -185,3 +180,10 @@ def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -
     if lost:
         lines.append(f"the topology does not say which path {lost} of {len(mapped.arcs)} pairs take")
     return lines
+
+
+def _never_crossed(mapped: MappedEvidence) -> list[str]:
+    """Return the ways from one switch of hosts to another that no pair took."""
+    names, leaves = mapped.known.switches, np.unique(mapped.leaf[mapped.leaf >= 0]).tolist()
+    crossed = set(zip(mapped.from_leaf.tolist(), mapped.to_leaf.tolist(), strict=True))
+    return [f"{names[a]} to {names[b]}" for a, b in permutations(leaves, 2) if (a, b) not in crossed]

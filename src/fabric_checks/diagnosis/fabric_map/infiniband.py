@@ -14,7 +14,7 @@ has it, its "AR Manager" reports each cycle.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -204,28 +204,66 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
     switches = [device for device in fabric.devices.values() if device.is_switch]
     number = {device.key: position for position, device in enumerate(switches)}
     names = _names(switches)
-    switch_of: dict[str, dict[int, int]] = {}  # by adapter and port
+    arcs, arc_at, cables = _cables(fabric, number, names)
+    at = _ports_of_adapters(fabric, number)
+    hosts, warnings = _hosts(fabric, at)
+    following = None
+    if tables is not None:
+        following, missing = _next_arcs(switches, tables, [device.lid for device in hosts.values()], arc_at)
+        if missing:
+            warnings.append(f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table")
+    starts, ends = np.array(arcs, dtype=np.int64).reshape(-1, 2).T
+    first_ports = [at[device.key][min(at[device.key])] for device in hosts.values()]
+    return FabricMap(
+        "the tools of InfiniBand",
+        tuple(hosts),
+        names,
+        np.array(first_ports, dtype=np.int64),
+        starts,
+        ends,
+        tuple(cables),
+        following,
+        warnings=tuple(warnings),
+    )
+
+
+def _cables(
+    fabric: Fabric, number: Mapping[str, int], names: Sequence[str]
+) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int], list[str]]:
+    """Return the arcs between switches, the arc that leaves a switch at a port, and the names of the cables."""
     arcs: list[tuple[int, int]] = []
     arc_at: dict[tuple[int, int], int] = {}
-    cables: list[str] = []
+    cables = []
     for one, one_port, other, other_port in fabric.links:
         if one in number and other in number:
             a, b = number[one], number[other]
             arc_at[a, one_port], arc_at[b, other_port] = len(arcs), len(arcs) + 1
             arcs += [(a, b), (b, a)]
             cables.append(f"{names[a]} port {one_port} to {names[b]} port {other_port}")
+    return arcs, arc_at, cables
+
+
+def _ports_of_adapters(fabric: Fabric, number: Mapping[str, int]) -> dict[str, dict[int, int]]:
+    """Return of each adapter the number of the switch at each of its ports."""
+    found: dict[str, dict[int, int]] = {}
+    for one, one_port, other, other_port in fabric.links:
         for adapter, port, switch in ((one, one_port, other), (other, other_port, one)):
             if adapter not in number and switch in number:
-                switch_of.setdefault(adapter, {})[port] = number[switch]
+                found.setdefault(adapter, {})[port] = number[switch]
+    return found
+
+
+def _hosts(fabric: Fabric, at: Mapping[str, Mapping[int, int]]) -> tuple[dict[str, Device], list[str]]:
+    """Return the adapter of each host, and warnings of adapters that are left out; :param at: ports of adapters."""
     hosts: dict[str, Device] = {}
     several: dict[str, None] = {}
-    adapters = [fabric.devices[key] for key in fabric.devices if key in switch_of]
+    adapters = [device for key, device in fabric.devices.items() if key in at]
     adapters = [device for device in adapters if not _AGGREGATION.search(device.name)]
     nameless = [device.name for device in adapters if _NAMELESS.fullmatch(device.name)]
     for device in adapters:
         if device.name not in nameless:
             name = plain(device.name)
-            if hosts.setdefault(name, device) is not device or len(switch_of[device.key]) > 1:
+            if hosts.setdefault(name, device) is not device or len(at[device.key]) > 1:
                 several[name] = None
     warnings = []
     if nameless:
@@ -236,23 +274,7 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
     if several:
         with_several = count_text(len(several), "host")
         warnings.append(f"{with_several} with several ports, only the first is used: {next(iter(several))}")
-    following = None
-    if tables is not None:
-        following, missing = _next_arcs(switches, tables, [device.lid for device in hosts.values()], arc_at)
-        if missing:
-            warnings.append(f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table")
-    starts, ends = np.array(arcs, dtype=np.int64).reshape(-1, 2).T
-    return FabricMap(
-        "the tools of InfiniBand",
-        tuple(hosts),
-        names,
-        np.array([of[min(of)] for device in hosts.values() for of in (switch_of[device.key],)], dtype=np.int64),
-        starts,
-        ends,
-        tuple(cables),
-        following,
-        warnings=tuple(warnings),
-    )
+    return hosts, warnings
 
 
 def _names(switches: list[Device]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ Both give the switch or block of each node, and not the cables.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
@@ -21,6 +22,7 @@ _WORD = re.compile(r"([A-Za-z]+)=(\S*)")
 #: What Slurm prints, and nothing else that ClusterShell understands: operators, groups, steps; nor longer
 #: numbers than ranges have, and names.
 _LIST = re.compile(r"(?!.*\[[^\]]*[0-9]{10}|.*[0-9]{64})[A-Za-z0-9_.:,\[\]-]+")
+_NONE = (None, "", "(null)")
 _RANGE = re.compile(r"(?<=[\[,])([0-9]+)-([0-9]+)(?=[\],])")
 
 
@@ -58,22 +60,10 @@ def parse(text: str) -> FabricMap:
     kinds = ("switchname",) if has_switches else ("switchname", "blockname")
     seen: set[str] = set()
     for number, raw in enumerate(cleaned(text).splitlines(), 1):
-        line = raw.split("#", 1)[0].strip()
-        words = {key.lower(): value for key, value in _WORD.findall(line)}
-        # Lines of other kinds give no node its switch or block: aggregates of blocks, settings, what is yet to come.
-        # Nor does one that is whole and has no nodes, nor a block where there are switches: both may be in a file, with
-        # the same nodes.
-        names = [words[kind] for kind in kinds if kind in words]
-        is_whole = all(names) and not _WORD.sub("", line).strip()
-        if not names or (is_whole and words.get("nodes") in (None, "", "(null)")):
+        found = _members(raw, kinds, number)
+        if found is None:
             continue
-        name = words.get("switchname") or words.get("blockname")
-        if not name or _WORD.sub("", line).strip():
-            raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", number)
-        # A switch of a higher level lists all nodes below it as well as its switches.
-        if words.get("switches") not in (None, "", "(null)") or words.get("level", "0") != "0":
-            continue
-        nodes = hostlist(words.get("nodes", ""), number)
+        name, nodes = found
         twice = [name] if name in members else [node for node in nodes if node in seen]
         if twice:
             raise OutputError(f"{quoted(twice[0])} is listed twice", number)
@@ -84,3 +74,23 @@ def parse(text: str) -> FabricMap:
     if not members:
         raise OutputError("no switch or block in it has nodes; give the whole topology")
     return of_switches("Slurm's topology", members)
+
+
+def _members(raw: str, kinds: Sequence[str], number: int) -> tuple[str, list[str]] | None:
+    """Return the switch or block of a line and its nodes; None for a line that gives no node its switch.
+
+    Such are lines of other kinds, as aggregates of blocks, settings, what is yet to come; one that is whole and has no
+    nodes; and a block where there are switches: both may be in a file, with the same nodes.
+    """
+    line = raw.split("#", 1)[0].strip()
+    words = {key.lower(): value for key, value in _WORD.findall(line)}
+    names = [words[kind] for kind in kinds if kind in words]
+    is_whole = all(names) and not _WORD.sub("", line).strip()
+    if not names or (is_whole and words.get("nodes") in _NONE):
+        return None
+    if not is_whole:
+        raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", number)
+    # A switch of a higher level lists all nodes below it as well as its switches.
+    if words.get("switches") not in _NONE or words.get("level", "0") != "0":
+        return None
+    return names[0], hostlist(words.get("nodes", ""), number)

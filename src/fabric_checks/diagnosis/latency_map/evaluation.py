@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import median_abs_deviation
 
+from fabric_checks.analysis import latency_groups as groups
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
@@ -21,7 +22,6 @@ from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import faults, note
-from fabric_checks.diagnosis.latency_map import groups
 from fabric_checks.parsers import latency_map
 
 Array = NDArray[np.float64]

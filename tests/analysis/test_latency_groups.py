@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.latency_map import groups
+from fabric_checks.analysis import latency_groups as groups
 from tests.diagnosis.latency_map.model import HOP_US, NEAR_US, latencies
 
 
