@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 
-from fabric_checks.analysis.max_min import max_min
 from fabric_checks.diagnosis.cross_section import evaluation
 from lab.faults import calibration
 from lab.faults.fabric import Fabric, wired
@@ -70,13 +69,6 @@ def test_a_slow_pair_is_named_where_there_are_few_others_to_hold_it_to(nodes, se
 def test_a_pair_that_others_traffic_slowed_by_chance_is_not_blamed(seed):
     _, found, wrong, _ = outcomes((Trial("healthy", 0.0, 16, noise="bursts of others' traffic"), [seed]))
     assert not wrong and found["right"] == 1
-
-
-def test_shares_are_max_min_fair():
-    """Three flows, two cables: the one that passes through both has as much as the others leave it."""
-    ways = np.array([[0, 1], [0, 2], [1, 2]])
-    assert max_min(ways, np.array([1.0, 2.0, np.inf])).tolist() == [0.5, 0.5, 1.5]
-    assert max_min(ways, np.array([1.0, 2.0, np.inf]), np.array([0.2, 9, 9])).tolist() == [0.2, 0.8, 1.8]
 
 
 def test_the_constants_that_are_calibrated_are_there():
