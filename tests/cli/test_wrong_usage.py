@@ -69,6 +69,13 @@ def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, tex
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("words", [(), ("references",)])
+def test_without_a_verb_the_help_is_shown_as_it_is(words):
+    done = invoke(*words)
+    assert done.exit_code == 2 and done.stdout.startswith("Usage: fabric-checks") and "error" not in done.output
+    assert len(done.stdout.splitlines()) > 5
+
+
 RIGHT = (
     "history latency_.*; show --list --json; show --nodes --json; show --node n1; archive results new; archive new; "
     "compare a=results b=results --json; compare a=results b=results --repeatable 0.05; report results -o r.html"

@@ -79,6 +79,9 @@ def _status(run: Callable[[], object]) -> int:
     """Run a command; return its exit status."""
     try:
         status = run()
+    except click.exceptions.NoArgsIsHelpError as error:
+        console.print_document(error.format_message())
+        return error.exit_code
     except click.ClickException as error:
         console.error(f"error: {_usage_text(error)}")
         return error.exit_code
