@@ -44,7 +44,7 @@ SESSION = record(0)["session"]
 def odd(day, value=1.3, **changes):
     """Return a record that is odd wherever it has text."""
     fields = {name: [ODD] if name in ("nodelist", "placement") else ODD for name in FIELDS}
-    more = {"test": f"OsuLatency %layout=2x1 %p={ODD}", "findings": [{"kind": ODD, "text": ODD}]}
+    more = {"test": f"OsuLatency %layout=2x1 %p={ODD}", "findings": [{"kind": ODD, "severity": "fault", "text": ODD}]}
     return record(day, value, **(fields | more | {"not_offered": {ODD: ODD}} | changes))
 
 

@@ -10,7 +10,7 @@ from fabric_checks.cli import main
 from fabric_checks.comparison import nodes
 from tests.builders import load, record, write
 
-BLAMED = {"kind": "sender", "hosts": ["n3"], "fault": True, "text": "node n3 sends at 0.50 of the median"}
+BLAMED = {"kind": "sender", "hosts": ["n3"], "severity": "fault", "text": "node n3 sends at 0.50 of the median"}
 PORTS = {
     "nodes": {
         name: {"eth0": {"sent_B": 10**9, "received_B": 2 * 10**9, "rate_MBps": 1250.0, "errors": {"rx_errs": 4}}}
@@ -81,7 +81,7 @@ def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(nodes_in):
 
 
 def test_uncertain_findings_and_those_of_a_path_blame_no_node(nodes_in):
-    for change in ({"fault": False}, {"hosts": ["n3", "n4"]}):
+    for change in ({"severity": "suspect"}, {"hosts": ["n3", "n4"]}):
         assert not any(node.blamed for node in nodes_in(runs(3, bad=lambda run: False, findings=[BLAMED | change])))
 
 

@@ -20,7 +20,7 @@ INSTEAD = {str: "x", float: 1.5, int: 3, bool: True, list: [], dict: {}}
 FORMS = {
     "headline": {"title": "x", "quantity": "x", "section": "x", "order": 1},
     "compared": {"metric": "x", "quantity": "x", "unit": "us", "values": {"1x1": 1.0}},
-    "findings": [{"text": "x", "kind": "slow"}],
+    "findings": [{"text": "x", "kind": "slow", "severity": "fault"}],
     "ports": {"nodes": {}},
     "time": "2027-01-01T00:00:00+00:00",
     "unit": "s",

@@ -15,6 +15,9 @@ def record(**changes):
     return builders.record(**{"jobid": f"bad {next(_NUMBERS)}"} | changes)
 
 
+NOTE = {"kind": "x", "severity": "note", "text": "y"}
+
+
 def raw(text, field="findings"):
     """Return the lines of a record with a piece of JSON text for a field's value, as no sound writer would."""
     return text_of(record(**{field: "@"})).replace(b'"@"', text.encode())
@@ -33,10 +36,12 @@ LINES = {
     "findings of texts": (record(findings=["x"]), "'findings"),
     "findings, a text": (record(findings="x"), "'findings'"),
     "findings, an object": (record(findings={"text": "x"}), "'findings"),
-    "findings without text": (record(findings=[{"kind": "x"}]), "'findings"),
-    "findings whose text is none": (record(findings=[{"kind": "x", "text": 1}]), "'findings"),
-    "findings whose hosts are none": (record(findings=[{"kind": "x", "text": "y", "hosts": 5}]), "'findings"),
-    "findings whose size is none": (record(findings=[{"kind": "x", "text": "y", "size": "no"}]), "'findings"),
+    "findings of unknown severity": (record(findings=[NOTE | {"severity": "bad"}]), "'findings"),
+    "findings without severity": (record(findings=[{"kind": "x", "text": "y"}]), "'findings"),
+    "findings without text": (record(findings=[{"kind": "x", "severity": "note"}]), "'findings"),
+    "findings whose text is none": (record(findings=[NOTE | {"text": 1}]), "'findings"),
+    "findings whose hosts are none": (record(findings=[NOTE | {"hosts": 5}]), "'findings"),
+    "findings whose size is none": (record(findings=[NOTE | {"size": "no"}]), "'findings"),
     "node_faults, a list": (record(node_faults=["n1"]), "'node_faults"),
     "findings of numbers": (record(findings=[1, 2]), "'findings"),
     "findings of null": (record(findings=[None]), "'findings"),

@@ -39,7 +39,7 @@ def add(results, folder):
 #: Records with something in every field that a table could lose.
 NESTED_VALUES = {
     "compared": {"metric": "m", "quantity": "m", "unit": "us", "values": {"1x1": 1.5, "2x1": 2}},
-    "findings": [{"kind": "a", "text": 'quote " \\ é \u2028', "hosts": ["n1"], "fault": True, "share": 0.25}],
+    "findings": [{"kind": "a", "text": 'quote " \\ é \u2028', "hosts": ["n1"], "severity": "fault", "size": 0.25}],
     "headline": {"title": "t", "quantity": "q", "section": "s", "order": 3},
     "node_faults": {"n1": "down"},
     "parameters": {"size": 1, "kind": "x"},

@@ -25,7 +25,11 @@ def as_records(frame):
 
 
 def test_all_fields_come_out_as_they_went_in(tmp_path):
-    records = [record(), record(1, findings=[{"kind": "a", "text": 'quote " \\ é'}], size_B=None), failed(2)]
+    records = [
+        record(),
+        record(1, findings=[{"kind": "a", "severity": "note", "text": 'quote " \\ é'}], size_B=None),
+        failed(2),
+    ]
     loaded = load(write(tmp_path / "a.jsonl", records))
     assert loaded.faults == ()
     assert loaded.frame.schema == {"side": pl.String(), **COLUMNS}
@@ -35,7 +39,7 @@ def test_all_fields_come_out_as_they_went_in(tmp_path):
 def test_python_and_polars_read_the_same(tmp_path):
     """A bad line in a file makes the other parser read the good ones."""
     awkward = {"fail_reason": 'a\x1b[31m "b" \\ \u2028 \U0001f600', "value": 1e-320, "mpi": "", "jobid": 17}
-    awkward["findings"] = [{"kind": "a", "text": "é"}]
+    awkward["findings"] = [{"kind": "a", "severity": "note", "text": "é"}]
     records = [
         record(),
         record(1, **awkward),
@@ -52,7 +56,8 @@ def test_python_and_polars_read_the_same(tmp_path):
 @pytest.mark.parametrize("where", ["value", "key"])
 def test_nested_text_is_always_json(text, where, tmp_path):
     """Polars does not escape all that has to be when it makes text of nested values."""
-    findings = [{"text": text} if where == "value" else {"text": "", text: 1}]
+    note = {"kind": "a", "severity": "note", "text": text if where == "value" else ""}
+    findings = [note if where == "value" else note | {text: 1}]
     (found,) = load(write(tmp_path / "a.jsonl", [record(findings=findings)])).frame["findings"]
     expected = json.dumps(findings, ensure_ascii=False).encode(errors="replace").decode()
     assert json.loads(found) == json.loads(expected)

@@ -47,7 +47,11 @@ def hostile_rows(text):
     both = dict.fromkeys(("metric", "quantity", "unit"), encodable) | {"values": {encodable: 1, "b": 2}}
     rows += [record("latency_8B", 2.0, compared=both)]
     rows += [record(headline=asdict(Headline(encodable, encodable, encodable, 1, short=encodable)))]
-    rows += [record(findings=[{"kind": encodable, "text": encodable}], not_offered={encodable: encodable})]
+    rows += [
+        record(
+            findings=[{"kind": encodable, "severity": "fault", "text": encodable}], not_offered={encodable: encodable}
+        )
+    ]
     series = {"check": "LammpsPpnSeries", "parameters": {"problem": encodable, "scaling": "fixed"}, "unit": "s"}
     rows += [record("loop_time_2x1", **series)]
     rows += [record(reference=1.0, no_reference=None, result="fail", reference_source=encodable, system="elm")]

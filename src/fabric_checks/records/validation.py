@@ -15,6 +15,7 @@ import polars.selectors as cs
 from msgspec import Meta
 
 from fabric_checks.core.errors import quoted
+from fabric_checks.core.finding import Severity
 from fabric_checks.core.metrics import Unit
 from fabric_checks.records.record import FORMAT, HINTS, MEASUREMENT, Number
 from fabric_checks.records.table import NESTED
@@ -47,20 +48,21 @@ class _Headline(_NamedHeadline, total=False):
     least_tasks: Number
 
 
-class _Text(TypedDict):
+class _NamedFinding(TypedDict):
+    kind: str
+    severity: Severity
     text: str
 
 
-class _Finding(_Text, total=False):
-    kind: str
-    severity: str
-    part: str | None
-    hosts: list[str] | None
+class _Finding(_NamedFinding, total=False):
+    part: str
+    hosts: list[str]
     details: list[str]
     size: Number
     size_unit: str
     key: str
     advice: str
+    data: dict[str, Any]
 
 
 class _Compared(TypedDict):

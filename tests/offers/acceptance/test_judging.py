@@ -207,7 +207,9 @@ def test_runs_in_which_a_fault_is_named_for_certain_do_not_reach_their_share(tmp
     clause = {
         "name": "ports", "check": "A", "quantity": "share", "free_of": ["port"], "good": 0.95, "bad": 0.3, "least": 3,
     }  # fmt: skip
-    lost, unsure = ({"kind": "port", "fault": fault, "text": "n1: segments were lost"} for fault in (True, False))
+    lost, unsure = (
+        {"kind": "port", "severity": severity, "text": "n1: segments were lost"} for severity in ("fault", "suspect")
+    )
     counted = {"nodes": {"n1": {}}}
     sound = [run(day, findings=[unsure], ports=counted) for day in range(6)]
     assert judge(tmp_path, sound, clause).word == MET

@@ -92,7 +92,13 @@ def one_case():
 def missed():
     judged = {"no_reference": None, "reference": 1.0, "lower": -0.05, "upper": 0.05}
     judged |= {"result": "fail", "case_result": "fail"}
-    slow = [{"kind": "receiver", "text": "node n12 receives at 0.41 of the median from everybody, alone as well"}]
+    slow = [
+        {
+            "kind": "receiver",
+            "severity": "fault",
+            "text": "node n12 receives at 0.41 of the median from everybody, alone as well",
+        }
+    ]
     return of_records([record(metric=f"t{at}", value=1.5 + at, findings=slow, **judged) for at in range(30)])
 
 

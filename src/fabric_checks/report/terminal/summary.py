@@ -14,7 +14,7 @@ from fabric_checks.core.text import count_text, range_text, size_text, test_text
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, bounds, case_name, is_success
 from fabric_checks.records.runs import Session
-from fabric_checks.report.findings import not_run
+from fabric_checks.report.findings import not_run, would_have_found
 from fabric_checks.report.texts import Footnotes, load_text, plain
 
 
@@ -90,6 +90,8 @@ def render(session: Session) -> list[Table | Text]:
     if measured:
         parts.append(table(measured, notes))
     parts += map(plain, notes.lines())
+    if limits := would_have_found(session.records):
+        parts.append(plain(limits))
     lists = {"Findings": _findings(session.records), "Not run": not_run(session), "Failed": _failed(session)}
     for title, lines in lists.items():
         if lines:
