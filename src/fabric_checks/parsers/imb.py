@@ -138,36 +138,55 @@ def parse(
     table.require_sizes(rows, sizes_B)
     ends = [line for line in lines if line.strip() == _LAST_LINE]
     table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
-    if "-iter_policy" not in text:
-        call = _ITERATIONS.search(text)
-        known = call is not None or (_CALL in text and " -iter" not in text)
-        _require_repetitions(rows, _bounds(call, program, mode) if known else None)
+    _require_iterations(text, rows, program, mode)
     names = tuple(name for name in columns if name != "size_B")
     # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
     # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
     takes_time = program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns
+    _require_positive(rows, names, takes_time=takes_time)
+    for row in rows:
+        _require_agreement(row, processes)
+    if "bandwidth_MBps" in names and "message_rate_per_s" not in names:
+        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
+    return ImbOutput(version, processes, names, tuple(rows))
+
+
+def _require_positive(rows: Sequence[Row], names: Sequence[str], *, takes_time: bool) -> None:
+    """Raise :class:`OutputError` unless times, rates and repetitions are above zero.
+
+    :param takes_time: whether an operation on no bytes takes a time that two decimals show.
+    """
     for name in names:
         if name in ("bandwidth_MBps", "message_rate_per_s") and "time_us" not in names:
             table.require_positive(rows, name, from_size_B=1)
         elif name not in ("bandwidth_MBps", "overlap_percent", "defects"):
             table.require_positive(rows, name, from_size_B=0 if takes_time or name == "repetitions" else 1)
-    if wrong := next((row for row in rows if row.values.get("defects")), None):
+
+
+def _require_agreement(row: Row, processes: int) -> None:
+    """Raise :class:`OutputError` if a row has wrong data, or its values contradict each other."""
+    values = row.values
+    if defects := values.get("defects"):
         raise OutputError(
-            f"IMB's own check (-DCHECK) found wrong data at {wrong.size_B} B: defects {wrong.values['defects']:g}",
-            wrong.line,
+            f"IMB's own check (-DCHECK) found wrong data at {row.size_B} B: defects {defects:g}", row.line
         )
-    for row in rows:
-        if "min_time_us" in names:
-            least, mean, most = (f"{row.values[name]:.2f}" for name in ("min_time_us", "time_us", "max_time_us"))
-            table.require_mean((least, mean, most), processes, "times", row.line)
-        if "message_rate_per_s" in names:
-            table.require_rate(row, row.size_B, 0.5 + 1e-6)
-        if "overlap_percent" in names:
-            overall, *alone = (row.values[f"{name}_us"] for name in ("overall", "communication", "compute"))
-            table.require_overlap(row, overall, min(alone), max(alone))
-    if "bandwidth_MBps" in names and "message_rate_per_s" not in names:
-        rows = [_with_exact_bandwidth(row, benchmark) for row in rows]
-    return ImbOutput(version, processes, names, tuple(rows))
+    if "min_time_us" in values:
+        least, mean, most = (f"{values[name]:.2f}" for name in ("min_time_us", "time_us", "max_time_us"))
+        table.require_mean((least, mean, most), processes, "times", row.line)
+    if "message_rate_per_s" in values:
+        table.require_rate(row, row.size_B, 0.5 + 1e-6)
+    if "overlap_percent" in values:
+        overall, *alone = (values[f"{name}_us"] for name in ("overall", "communication", "compute"))
+        table.require_overlap(row, overall, min(alone), max(alone))
+
+
+def _require_iterations(text: str, rows: Sequence[Row], program: str, mode: str | None) -> None:
+    """Raise :class:`OutputError` unless the repetitions are those of the call, as far as it is known."""
+    if "-iter_policy" in text:
+        return
+    call = _ITERATIONS.search(text)
+    known = call is not None or (_CALL in text and " -iter" not in text)
+    _require_repetitions(rows, _bounds(call, program, mode) if known else None)
 
 
 def _titles(program: str, benchmark: str) -> list[str]:

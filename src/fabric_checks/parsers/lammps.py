@@ -204,36 +204,40 @@ def _thermo(
     :param begin: the step that the run began with. :param style: of the units.
     """
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
+    rows = _thermo_rows(lines)
+    (first_at, first), *_, (last_at, last) = rows[:1] + rows
+    for index, row in rows:
+        if list(row) != list(first):
+            raise OutputError(
+                f"the items of the first thermodynamic output are not these: {quoted(' '.join(row))}", index + 1
+            )
+        if float(row.get("Atoms", atoms)) != atoms:
+            raise OutputError(f"{row['Atoms']} atoms were there, but the loop was over {atoms}", index + 1)
+    _require_energies(dict(rows), style, atoms)
+    order = [float(row["Step"]) for _, row in rows]
+    if order[0] != begin or any(later <= step for step, later in itertools.pairwise(order)):
+        raise OutputError(f"the thermodynamic output is not of steps from {begin} on, in order", first_at + 1)
+    if order[-1] != steps:
+        raise OutputError(
+            f"the last thermodynamic output is for step {order[-1]:g}, not for the last step {steps}", last_at + 1
+        )
+    at_start, at_end = ({name: float(text) for name, text in row.items() if name != "Step"} for row in (first, last))
+    return at_start, at_end
+
+
+def _thermo_rows(lines: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """Return the thermo outputs, each with the index of its first line."""
     if any(map(_YAML_TITLE.match, lines)):
         # Without the marks of YAML these are the lines of columns.
         lines = [_YAML_MARKS.sub(" ", line) if _YAML.match(line) else "" for line in lines]
     title = next((i for i, line in enumerate(lines) if line.split()[:1] == ["Step"]), None)
     if title is not None:
         rows = [i for i in range(title + 1, len(lines)) if lines[i]] or [title]
-        found = [_row(lines, title, each) for each in rows]
-    else:
-        rows = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
-        if not rows:
-            raise OutputError("no thermodynamic output before the loop time")
-        found = [_multi(lines, each) for each in rows]
-    for index, row in zip(rows, found, strict=True):
-        if list(row) != list(found[0]):
-            raise OutputError(
-                f"the items of the first thermodynamic output are not these: {quoted(' '.join(row))}", index + 1
-            )
-        if float(row.get("Atoms", atoms)) != atoms:
-            raise OutputError(f"{row['Atoms']} atoms were there, but the loop was over {atoms}", index + 1)
-    _require_energies(dict(zip(rows, found, strict=True)), style, atoms)
-    order = [float(row["Step"]) for row in found]
-    if order[0] != begin or any(later <= step for step, later in itertools.pairwise(order)):
-        raise OutputError(f"the thermodynamic output is not of steps from {begin} on, in order", rows[0] + 1)
-    first, last = ({name: float(text) for name, text in row.items()} for row in (found[0], found[-1]))
-    del first["Step"]
-    if (step := last.pop("Step")) != steps:
-        raise OutputError(
-            f"the last thermodynamic output is for step {step:g}, not for the last step {steps}", rows[-1] + 1
-        )
-    return first, last
+        return [(each, _row(lines, title, each)) for each in rows]
+    rows = [index for index, line in enumerate(lines) if _MULTI_STEP.match(line)]
+    if not rows:
+        raise OutputError("no thermodynamic output before the loop time")
+    return [(each, _multi(lines, each)) for each in rows]
 
 
 def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: int) -> None:
@@ -245,14 +249,7 @@ def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: 
     """
     low, high = (1.5 - 1.5 / atoms,) * 2 if style == "lj" else (0.0, math.inf)
     for index, row in rows.items():
-        for total, parts in _SUMS.items():
-            if row.keys() >= {total, *parts}:
-                table.require_sum(
-                    row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", index + 1
-                )
-        for name in {"KinEng", "Temp", "Volume"} & row.keys():
-            if float(row[name]) < 0:
-                raise OutputError(f"{name} is {row[name]}, below zero: the output is damaged", index + 1)
+        _require_sums(row, index + 1)
         names = next((names for names in _KINETIC if row.keys() >= {"Temp", *names}), None)
         if names is None:
             continue
@@ -266,6 +263,16 @@ def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: 
             high = min(high, (energy + error) / (temperature - rounding))
         if low > high * (1 + 1e-12) or (not temperature and abs(energy) > error):
             raise OutputError("the kinetic energy is not in proportion to Temp: the output is damaged", index + 1)
+
+
+def _require_sums(row: Mapping[str, str], line: int) -> None:
+    """Raise :class:`OutputError` unless the energies of a row add up, and none that cannot be is below zero."""
+    for total, parts in _SUMS.items():
+        if row.keys() >= {total, *parts}:
+            table.require_sum(row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", line)
+    for name in {"KinEng", "Temp", "Volume"} & row.keys():
+        if float(row[name]) < 0:
+            raise OutputError(f"{name} is {row[name]}, below zero: the output is damaged", line)
 
 
 def _row(lines: Sequence[str], title: int, index: int) -> dict[str, str]:
