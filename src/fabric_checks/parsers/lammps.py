@@ -227,9 +227,7 @@ def _thermo(
 
 def _thermo_rows(lines: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """Return the thermo outputs, each with the index of its first line."""
-    if any(map(_YAML_TITLE.match, lines)):
-        # Without the marks of YAML these are the lines of columns.
-        lines = [_YAML_MARKS.sub(" ", line) if _YAML.match(line) else "" for line in lines]
+    lines = _without_yaml(lines)
     title = next((i for i, line in enumerate(lines) if line.split()[:1] == ["Step"]), None)
     if title is not None:
         rows = [i for i in range(title + 1, len(lines)) if lines[i]] or [title]
@@ -238,6 +236,13 @@ def _thermo_rows(lines: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     if not rows:
         raise OutputError("no thermodynamic output before the loop time")
     return [(each, _multi(lines, each)) for each in rows]
+
+
+def _without_yaml(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of columns that those of the style "yaml" are without its marks; others as they are."""
+    if not any(map(_YAML_TITLE.match, lines)):
+        return lines
+    return [_YAML_MARKS.sub(" ", line) if _YAML.match(line) else "" for line in lines]
 
 
 def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: int) -> None:
@@ -253,16 +258,21 @@ def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: 
         names = next((names for names in _KINETIC if row.keys() >= {"Temp", *names}), None)
         if names is None:
             continue
-        # The style "multi" prints zeros at the end, too.
-        digits = _DIGITS if len(names) > 1 else 0
-        energy = float(row[names[0]]) - sum(float(row[name]) for name in names[1:])
-        error = 1.0001 * sum(table.half_digit(row[name], digits) for name in names)
-        temperature, rounding = float(row["Temp"]), 1.0001 * table.half_digit(row["Temp"], digits)
+        energy, error, temperature, rounding = _kinetic(row, names)
         if temperature:
             low = max(low, (energy - error) / (temperature + rounding))
             high = min(high, (energy + error) / (temperature - rounding))
         if low > high * (1 + 1e-12) or (not temperature and abs(energy) > error):
             raise OutputError("the kinetic energy is not in proportion to Temp: the output is damaged", index + 1)
+
+
+def _kinetic(row: Mapping[str, str], names: Sequence[str]) -> tuple[float, float, float, float]:
+    """Return kinetic energy and temperature, each followed by its error of rounding."""
+    # The style "multi" prints zeros at the end, too.
+    digits = _DIGITS if len(names) > 1 else 0
+    energy = float(row[names[0]]) - sum(float(row[name]) for name in names[1:])
+    error = 1.0001 * sum(table.half_digit(row[name], digits) for name in names)
+    return energy, error, float(row["Temp"]), 1.0001 * table.half_digit(row["Temp"], digits)
 
 
 def _require_sums(row: Mapping[str, str], line: int) -> None:

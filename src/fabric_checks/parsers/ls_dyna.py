@@ -8,6 +8,7 @@ that file after :data:`MESSAGES`, and whichever has the table is read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -58,10 +59,7 @@ def parse(text: str, processes: int) -> DynaOutput:
     :param processes: the number of processes that must have taken part.
     :raises OutputError: if the run was of another number, did not come to its normal end, or is not whole.
     """
-    before, *behind = plain.cleaned(text).split(f"\n{MESSAGES}\n")
-    if len(behind) > 1:
-        raise OutputError(f"{len(behind)} lines {MESSAGES!r}: several runs printed this")
-    text = next((each for each in (*behind, before) if _TABLE.search(each)), "\n".join((before, *behind)))
+    text = _of_messages(plain.cleaned(text))
     if _ERROR.search(text):
         raise OutputError("LS-DYNA says 'E r r o r   t e r m i n a t i o n'")
     ran = _only(_PROCESSES.findall(text), "line 'MPP execution with ... procs'")
@@ -85,6 +83,14 @@ def parse(text: str, processes: int) -> DynaOutput:
     if (timed_s := sum(clock_s.values())) > elapsed_s + 2:
         raise OutputError(f"the table's parts take {timed_s:g} s, but {elapsed_s} s elapsed: it is damaged")
     return DynaOutput(version, processes, ran_cycles, elapsed_s, clock_s)
+
+
+def _of_messages(text: str) -> str:
+    """Return the part of an output that has the table of times: what was printed, or the file of messages."""
+    before, *behind = text.split(f"\n{MESSAGES}\n")
+    if len(behind) > 1:
+        raise OutputError(f"{len(behind)} lines {MESSAGES!r}: several runs printed this")
+    return next((each for each in (*behind, before) if _TABLE.search(each)), "\n".join((before, *behind)))
 
 
 def _only(found: Sequence[Found], what: str) -> Found:
@@ -126,29 +132,36 @@ def _table(text: str) -> dict[str, float]:
 def _parts(rows: Sequence[_Row]) -> dict[str, float]:
     """Return the clock seconds of the rows that are no part of another; the last row has the totals."""
     totals = rows[-1]
-    clock_s: dict[str, float] = {}
+    for row in rows[:-1]:
+        if len(row.line) != len(totals.line) or row.indent < totals.indent:
+            raise OutputError(f"a row of the table of times is not below the others: {quoted(row.line)}")
+        _require_shares(row, totals)
+    _require_parts(rows[:-1], totals.indent)
     parts = [row for row in rows[:-1] if row.indent == totals.indent]
+    for name, count in Counter(row.name for row in parts).items():
+        if count > 1:
+            raise OutputError(f"the table's row {quoted(name)} is there twice")
+    for seconds in (0, 2):
+        cells = [row.cells[seconds] for row in parts]
+        require_sum(totals.cells[seconds], cells, "the table's parts make its total", None)
+    return {row.name: number(row.cells[2], None) for row in parts}
+
+
+def _require_parts(rows: Sequence[_Row], indent: int) -> None:
+    """Raise :class:`OutputError` if the rows below another one, which are its parts, take longer than that."""
     below_s = 0.0
-    for row in reversed(rows[:-1]):
-        # The rows below another one are parts of it, but for those of single contacts.
-        if row.indent == totals.indent:
+    for row in reversed(rows):
+        if row.indent == indent:
             if below_s > number(row.cells[2], None) * (1 + 1e-3):
                 raise OutputError(f"the rows below {quoted(row.name)} take {below_s:g} s, longer than all of it")
             below_s = 0.0
-        elif not row.name.startswith("Interf. ID"):
+        elif not row.name.startswith("Interf. ID"):  # a single contact is part of another row, too
             below_s += number(row.cells[2], None)
-        if len(row.line) != len(totals.line) or row.indent < totals.indent:
-            raise OutputError(f"a row of the table of times is not below the others: {quoted(row.line)}")
-        for seconds, percent in ((0, 1), (2, 3)):
-            value, total = number(row.cells[seconds], None), number(totals.cells[seconds], None)
-            if value < 0 or (total > 0 and abs(number(row.cells[percent], None) - 100 * value / total) > 0.02):
-                raise OutputError(f"{quoted(row.line)} is below zero, or its shares are not those of its times")
-    for row in parts:
-        if row.name in clock_s:
-            raise OutputError(f"the table's row {quoted(row.name)} is there twice")
-        clock_s[row.name] = number(row.cells[2], None)
-    for seconds in (0, 2):
-        require_sum(
-            totals.cells[seconds], [row.cells[seconds] for row in parts], "the table's parts make its total", None
-        )
-    return clock_s
+
+
+def _require_shares(row: _Row, totals: _Row) -> None:
+    """Raise :class:`OutputError` unless the percentages of a row are those of its times."""
+    for seconds, percent in ((0, 1), (2, 3)):
+        value, total = number(row.cells[seconds], None), number(totals.cells[seconds], None)
+        if value < 0 or (total > 0 and abs(number(row.cells[percent], None) - 100 * value / total) > 0.02):
+            raise OutputError(f"{quoted(row.line)} is below zero, or its shares are not those of its times")

@@ -155,11 +155,16 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
     if lists != 1:
         why = "several programs printed this" if lists else "the program did not start, or its first lines are missing"
         raise OutputError(f"one list '# Using devices' of hosts was expected, found {lists}: {why}", first)
-    if len(found) != len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)):
+    _require_ranks(found, len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)), first)
+    return tuple(each for _, each in found)
+
+
+def _require_ranks(found: Sequence[tuple[str, Device]], lines: int, first: int | None) -> None:
+    """Raise :class:`OutputError` unless all lines of ranks were read, and they are one group without gaps."""
+    if len(found) != lines:
         raise OutputError("a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known", first)
     if [each.rank for _, each in found] != list(range(len(found))) or len({group for group, _ in found}) > 1:
         raise OutputError(f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first)
-    return tuple(each for _, each in found)
 
 
 def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow]:
@@ -186,16 +191,10 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     if order != sorted(order):
         raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
     names = titles[1].split()
-    starts = [at for at, name in enumerate(names) if name in ("time", "cputime")]
     table, printed = [], list[str]()
     for row in found:
-        line, cells = first + text.count("\n", 0, row.start()), row[0].split()
-        # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its name.
-        missing = len(names) + names.count("timestamp") - len(cells)
-        if missing not in (0, 1) or (missing and "root" in names) or not re.match(r" *\d+ +\d+ +[a-z]", row[0]):
-            raise OutputError(f"a row of {len(names)} columns was expected, found {quoted(row[0])}", line)
-        size_B = whole(cells[0], line, "a message size")
-        groups = [cells[at - missing : at - missing + 4] for at in starts]
+        line = first + text.count("\n", 0, row.start())
+        size_B, groups = _cells(row[0], names, line)
         table.append(SizeRow(line, size_B, *(_timing(group, size_B, factor, line) for group in groups)))
         printed += [group[2] for group in groups]
     values, mean = [number(text, None) for text in printed], number(last[1], None)
@@ -204,6 +203,17 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     if not values or abs(sum(values) - mean * len(values)) > slack:
         raise OutputError(f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first)
     return table
+
+
+def _cells(row: str, names: Sequence[str], line: int) -> tuple[int, list[list[str]]]:
+    """Return the size of a row in bytes, and the cells of its two groups, which begin with a time."""
+    cells = row.split()
+    # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its name.
+    missing = len(names) + names.count("timestamp") - len(cells)
+    if missing not in (0, 1) or (missing and "root" in names) or not re.match(r" *\d+ +\d+ +[a-z]", row):
+        raise OutputError(f"a row of {len(names)} columns was expected, found {quoted(row)}", line)
+    starts = [at - missing for at, name in enumerate(names) if name in ("time", "cputime")]
+    return whole(cells[0], line, "a message size"), [cells[at : at + 4] for at in starts]
 
 
 def _require_rows_only(table: str, first: int) -> None:

@@ -182,7 +182,7 @@ def _read(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     text = plain.cleaned(text)
     lines = _titled(text.splitlines(), benchmark)
     title, position, columns = _find_table(lines, benchmark)
-    program = "osu" if title["osu"] else "osu-py"
+    program = _program(title)
     columns = _with_unnamed(lines[position:], columns)
     rows = _read_rows(lines, position, columns, len(sizes_B))
     if rows and rows[-1].line == len(lines) and not text.endswith("\n"):
@@ -304,40 +304,59 @@ def _find_table(lines: Sequence[str], benchmark: str) -> tuple[re.Match[str], in
     those of another benchmark above its own, from 6.x to 7.2 its title twice, and a table of several data types repeats
     its columns.
     """
-    titles: list[tuple[int, re.Match[str]]] = []
+    titles = _require_titles(lines, benchmark)
+    (first, title), (last, _) = titles[0], titles[-1]
     columns: tuple[str, ...] = ()
     position, has_rows = 0, False
-    for number, line in enumerate(map(str.strip, lines), 1):
-        match = _TITLE.match(line)
-        if match or _OTHER_TITLE.match(line):
-            if match is None or not _is_of(match["title"], benchmark):
-                found = match["title"] if match else line.lstrip("# ")
-                raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
-            titles.append((number, match))
-            if match.groups() != titles[0][1].groups():
-                raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", number)
-            if has_rows or len(titles) > 1 + (benchmark == "mbw_mr"):
-                raise OutputError(
-                    f"{len(titles)} tables of this benchmark begin, in lines {', '.join(str(at) for at, _ in titles)}: "
-                    "it ran several times, or as separate MPI worlds because the launcher belongs to a different MPI"
-                )
-        elif titles and _COLUMNS.match(line):
-            names = _columns(line, number, "osu" if titles[0][1]["osu"] else "osu-py", benchmark)
+    for number, line in enumerate(map(str.strip, lines[first:]), first + 1):
+        if _COLUMNS.match(line):
+            names = _columns(line, number, _program(title), benchmark)
             if columns and names not in (None, columns):
                 raise OutputError("a second line of other titles: several programs printed this", number)
             if names and not has_rows:
                 position, columns = number, names
-        elif titles and line and not line.startswith("#"):
+        elif line and not line.startswith("#"):
             if not columns:
                 raise OutputError(f"expected the line of column titles, found {quoted(line)}", number)
+            if last > number:
+                raise _several(titles)
             has_rows = True
+    if not columns:
+        raise OutputError("the output ends before the line of column titles")
+    return title, position, columns
+
+
+def _require_titles(lines: Sequence[str], benchmark: str) -> list[tuple[int, re.Match[str]]]:
+    """Return the benchmark's titles with their line numbers: one, of mbw_mr also two alike."""
+    titles: list[tuple[int, re.Match[str]]] = []
+    for number, line in enumerate(map(str.strip, lines), 1):
+        match = _TITLE.match(line)
+        if not match and not _OTHER_TITLE.match(line):
+            continue
+        if match is None or not _is_of(match["title"], benchmark):
+            found = match["title"] if match else line.lstrip("# ")
+            raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
+        titles.append((number, match))
+        if match.groups() != titles[0][1].groups():
+            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", number)
     if not titles:
         raise OutputError(
             f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
         )
-    if not columns:
-        raise OutputError("the output ends before the line of column titles")
-    return titles[0][1], position, columns
+    if len(titles) > 1 + (benchmark == "mbw_mr"):
+        raise _several(titles)
+    return titles
+
+
+def _several(titles: Sequence[tuple[int, re.Match[str]]]) -> OutputError:
+    return OutputError(
+        f"{len(titles)} tables of this benchmark begin, in lines {', '.join(str(at) for at, _ in titles)}: "
+        "it ran several times, or as separate MPI worlds because the launcher belongs to a different MPI"
+    )
+
+
+def _program(title: re.Match[str]) -> str:
+    return "osu" if title["osu"] else "osu-py"
 
 
 def _is_of(title: str, benchmark: str) -> bool:
