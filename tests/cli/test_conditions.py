@@ -22,14 +22,9 @@ def test_gates_are_read():
 
 
 @pytest.mark.parametrize("text", ["", "worst", "worse:", "worse:x%", "worse:-1%", "worse:nan", "missing:5%", "better"])
-def test_others_are_refused(text):
-    with pytest.raises(ValueError, match="is n"):
+def test_others_are_refused_with_those_that_there_are(text):
+    with pytest.raises(ValueError, match=r"not one of worse, worse:5%, missing, too-few, not-comparable|not a share"):
         gate.parse(text)
-
-
-def test_a_gate_that_there_is_not_names_those_there_are():
-    with pytest.raises(ValueError, match="^'worst' is not one of worse, worse:5%, missing, too-few, not-comparable$"):
-        gate.parse("worst")
 
 
 @pytest.mark.parametrize(("margin", "objects"), [(0, True), (5, True), (11, True), (12, False), (25, False)])

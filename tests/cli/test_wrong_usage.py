@@ -50,6 +50,8 @@ WRONG = [
     ("nightly --session=", 2, "invalid value for '--session': it is empty"),
     ("nightly smoke", 2, "unexpected 'smoke'; --level chooses a level, options for ci/run begin with -"),
     ("nightly --archive notes.txt", 2, "Directory 'notes.txt' is a file;"),
+    ("vet", 2, "missing option '--budget'; see fabric-checks vet --help"),
+    ("vet --budget 9 --drain-share many", 2, "'many' is not a share such as 5% or 0.05"),
     ("vet --budget nan", 2, "nan is not finite; give a number"),
     ("vet --budget 9 --only=", 2, "invalid value for '--only': it is empty"),
     ("vet --budget 9 --system=", 2, "invalid value for '--system': it is empty"),
