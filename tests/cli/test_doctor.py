@@ -25,6 +25,7 @@ WRONG = {
     "added.py": ('"environments"', '"sistems": [], "environments"'),
     "nodes.py": ('"nodes": 2', '"nodes": "many"'), "none-there.py": ('"nodes": 2', '"nodes": 0'),
     "misspelt.py": ('"nodes": 2', '"nodes": 2, "link_Mbps": 25000'),
+    "held.py": ('"nodes": 2', '"nodes": 2, "references": "{folder}/wrong"'),
     "foreign.py": ('"nodes": 2', '"nodes": 2, "ram": 1'),
 }  # fmt: skip
 BROKEN = {
@@ -37,7 +38,8 @@ BROKEN = {
 def doctor(tmp_path):
     def run(*options, features=("mpi", "mpicc")):
         for name, text in {"site.py": SITE.format(features=list(features)), **BROKEN}.items():
-            (tmp_path / name).write_text(text)
+            (tmp_path / name).write_text(text.replace("{folder}", str(tmp_path)))
+        (tmp_path / "wrong.yaml").write_text("no_reference:\n- {why: none, chek: Osu.*}\n")
         command = [sys.executable, ROOT / "ci/bin/fabric-checks", "doctor", "-C", tmp_path / "site.py", *options]
         return programs.run(command, cwd=tmp_path)
 
@@ -68,6 +70,7 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
         (["-C", "nodes.py", "--system", "ada"], ("mpi",), "ada:compute: extras: nodes is 'many'; give a whole"),
         (["-C", "none-there.py", "--system", "ada"], ("mpi",), "ada:compute: extras: nodes is 0; give a whole"),
         (["-C", "misspelt.py", "--system", "ada"], ("mpi",), "extras: link_Mbps: unknown; did you mean link_MBps?"),
+        (["-C", "held.py", "--system", "ada"], ("mpi",), "yaml:2: no_reference: 0: chek: unknown; did you mean"),
         (["-C", "syntax.py"], ("mpi",), "syntax.py: line 2: SyntaxError: invalid syntax"),
         (["-C", "name.py"], ("mpi",), "name.py: line 3: NameError: name 'gnu' is not defined"),
         (["-C", "none.py"], ("mpi",), "error: none.py: there is no such file; name the settings of your ReFrame"),

@@ -84,7 +84,7 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
         "next:",
         f"  ci/run --system {name}{option} --mode smoke",
         f"  ci/nightly --system {name}{option}",
-        f"  fabric-checks references propose --system {name} --write     # after five passes",
+        f"  fabric-checks references propose --system {name}     # after five passes",
     )
 
 

@@ -176,6 +176,7 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
     """
     internals.take_system(files, name, folder)
     adopt()
+    _require_references()
     cases: dict[str, Counter[str]] = {}
     for case in internals.load_cases(ROOT / "checks")[0]:
         if not case.check.is_fixture():
@@ -188,6 +189,19 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
     return {
         "system": runtime().system.name, "files": files, "cases": cases, "left_out": left_out, "notes": notes_of_all
     }  # fmt: skip
+
+
+def _require_references() -> None:
+    """Refuse a file of references with a fault, which would fail the cases that it is for."""
+    from fabric_checks.references import reference_file  # noqa: PLC0415  (a listing needs none)
+
+    for partition in layout.partitions():
+        path, _ = references.path_of(runtime().system.name, partition)
+        try:
+            if path.exists():
+                reference_file.load(path)
+        except FabricError as error:
+            raise ConfigError(str(error)) from None
 
 
 def _missing() -> Iterator[str]:
