@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from fabric_checks.records import lines
 from fabric_twins.sand import TABLES
 
 WANTED = {(ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in asks}
@@ -12,7 +13,6 @@ WANTED = {(ask.quantity, ask.layout) for _, asks in TABLES.values() for ask in a
 LEFT_OUT = ("not_offered", "sizes_B", "placement", "jobid", "findings")
 
 for path in sorted(Path(sys.argv[1]).rglob("Streaming.jsonl")):
-    for line in path.read_text().splitlines():
-        record = json.loads(line)
+    for record in lines.records_of(path, lambda line, cause: sys.exit(f"error: {line}: {cause}")):
         if (record["metric"], record["layout"]) in WANTED:
             print(json.dumps(record | dict.fromkeys(LEFT_OUT)))
