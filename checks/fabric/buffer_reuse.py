@@ -12,6 +12,9 @@ from fabric_checks.reframe_ext.mixins import layouts
 from ..registration import check
 from .base import Sweep
 
+LATENCY = "Half the round trip with that share of reused buffers"
+BANDWIDTH = "Bandwidth of streaming with that share of reused buffers"
+
 
 @check()
 class BufferReuse(Sweep):
@@ -47,14 +50,24 @@ class BufferReuse(Sweep):
 
     def metrics(self):
         return [
-            Metric("fresh_buffer_latency_ratio", "1", "smaller"),
-            Metric("fresh_buffer_bandwidth_ratio", "1", "larger"),
+            Metric(
+                "fresh_buffer_latency_ratio",
+                "1",
+                "smaller",
+                about="Latency with new buffers over that with one buffer, the worst size",
+            ),
+            Metric(
+                "fresh_buffer_bandwidth_ratio",
+                "1",
+                "larger",
+                about="Bandwidth with new buffers over that with one buffer, the worst size",
+            ),
             *(
                 metric
                 for percent in buffer_reuse.PERCENTS
                 for metric in (
-                    *curve(f"latency_reuse_{percent}", "us", "smaller", self.sizes_B),
-                    *curve(f"bandwidth_reuse_{percent}", "MB/s", "larger", self.sizes_B, one_way=True),
+                    *curve(f"latency_reuse_{percent}", "us", "smaller", self.sizes_B, about=LATENCY),
+                    *curve(f"bandwidth_reuse_{percent}", "MB/s", "larger", self.sizes_B, one_way=True, about=BANDWIDTH),
                 )
             ),
         ]

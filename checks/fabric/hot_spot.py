@@ -12,6 +12,8 @@ from fabric_checks.reframe_ext.mixins import layouts
 from ..registration import check
 from .base import Sweep
 
+TIME = "Time in which one master sends to so many slaves, or collects from them"
+
 
 @check()
 class HotSpot(Sweep):
@@ -42,9 +44,17 @@ class HotSpot(Sweep):
             metric
             for operation in hot_spot.OPERATIONS
             for slaves in self.slaves
-            for metric in curve(f"{operation}_time_to_{slaves}", "us", "smaller", self.sizes_B)
+            for metric in curve(f"{operation}_time_to_{slaves}", "us", "smaller", self.sizes_B, about=TIME)
         ]
-        growth = [Metric(f"{operation}_growth", "1", "smaller") for operation in hot_spot.OPERATIONS]
+        growth = [
+            Metric(
+                f"{operation}_growth",
+                "1",
+                "smaller",
+                about="Time of all slaves over that of one, at the smallest message",
+            )
+            for operation in hot_spot.OPERATIONS
+        ]
         return [*growth, *times]
 
     def measure(self, text):

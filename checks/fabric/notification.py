@@ -13,6 +13,8 @@ from fabric_checks.reframe_ext.mixins import layouts
 from ..registration import check
 from .base import Sweep
 
+TIME = "Half the round trip with receives completed that way"
+
 
 @check()
 class Notification(Sweep):
@@ -54,8 +56,15 @@ class Notification(Sweep):
 
     def metrics(self):
         return [
-            *(Metric(f"{way}_cpu_share", "%", "smaller") for way in (notification.WAYS if self.has_cpu_time else ())),
-            *(metric for way in notification.WAYS for metric in curve(f"{way}_time", "us", "smaller", self.sizes_B)),
+            *(
+                Metric(f"{way}_cpu_share", "%", "smaller", about="Share of a CPU that the process uses while it waits")
+                for way in (notification.WAYS if self.has_cpu_time else ())
+            ),
+            *(
+                metric
+                for way in notification.WAYS
+                for metric in curve(f"{way}_time", "us", "smaller", self.sizes_B, about=TIME)
+            ),
         ]
 
     def measure(self, text):

@@ -14,6 +14,9 @@ from ..registration import check
 from .base import Sweep
 
 MiB = 1024**2
+OVERHEAD = "Effective latency: the host time that a transfer takes, by the post-work-wait method"
+AVAILABILITY = "Host availability: the share of the transfer time that is left for work"
+OSU_OVERLAP = "Overlap by OSU's definition"
 #: The section of the screen.
 LEFT = "Host availability"
 
@@ -97,8 +100,8 @@ class Overlap(OverlapCheck):
             metric
             for transfer in self.transfers
             for metric in (
-                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True),
-                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B),
+                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD),
+                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B, about=AVAILABILITY),
             )
         ]
 
@@ -127,9 +130,9 @@ class CollectiveOverlap(OverlapCheck):
             metric
             for transfer in self.transfers
             for metric in (
-                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True),
-                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B),
-                *curve(f"{transfer}_osu_overlap", "%", "larger", self.sizes_B),
+                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD),
+                *curve(f"{transfer}_availability", "%", "larger", self.sizes_B, about=AVAILABILITY),
+                *curve(f"{transfer}_osu_overlap", "%", "larger", self.sizes_B, about=OSU_OVERLAP),
             )
         ]
 

@@ -17,6 +17,13 @@ from ..registration import check
 from .base import Sweep
 
 MiB = 1024**2
+#: What the time of each mode is.
+TIMES = {
+    "ping_pong": "Half the round trip, median",
+    "streaming": "Time per message with many in flight, median",
+    "bidirectional_ping_pong": "Time in which two ranks exchange a message each, median",
+    "bidirectional_streaming": "Time per pair of messages, one each way, with many in flight, median",
+}
 
 
 class StreamingCheck(Sweep):
@@ -52,7 +59,11 @@ class StreamingCheck(Sweep):
         return [*super().arguments(), "--directions", "both", "--queue-depth", str(self.queue_depth)]
 
     def metrics(self):
-        times = [metric for mode in self.modes for metric in curve(f"{mode}_time", "us", "smaller", self.sizes_B)]
+        times = [
+            metric
+            for mode in self.modes
+            for metric in curve(f"{mode}_time", "us", "smaller", self.sizes_B, about=TIMES[mode])
+        ]
         return [*self.of_whole_curves, *times]
 
     @property
@@ -110,19 +121,58 @@ class Streaming(StreamingCheck):
     queue_depth = 0
     modes = streaming.MODES["both"]
     of_curves = (
-        Metric("zero_byte_latency_ping_pong", "us", "smaller"),
-        Metric("zero_byte_latency_streaming", "us", "smaller"),
-        Metric("zero_byte_latency_reduction", "%", "larger"),
-        Metric("message_rate_8B", "Mmsg/s", "larger"),
-        Metric("peak_bandwidth_ping_pong", "MB/s", "larger", one_way=True),
-        Metric("peak_bandwidth_streaming", "MB/s", "larger", one_way=True),
-        Metric("half_peak_size_ping_pong", "B", "smaller"),
-        Metric("half_peak_size_streaming", "B", "smaller"),
-        Metric("half_peak_size_increase", "%", "larger"),
-        Metric("bidirectional_latency", "us", "smaller"),
-        Metric("peak_bandwidth_exchange", "MB/s", "larger"),
-        Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
-        Metric("bidirectional_gain", "1", "larger"),
+        Metric("zero_byte_latency_ping_pong", "us", "smaller", about="Half the round trip of an empty message"),
+        Metric("zero_byte_latency_streaming", "us", "smaller", about="Time per empty message with many in flight"),
+        Metric(
+            "zero_byte_latency_reduction",
+            "%",
+            "larger",
+            about="How much shorter streaming makes the zero-byte time than ping-pong",
+        ),
+        Metric("message_rate_8B", "Mmsg/s", "larger", about="Messages of 8 bytes a second, streaming"),
+        Metric(
+            "peak_bandwidth_ping_pong",
+            "MB/s",
+            "larger",
+            one_way=True,
+            about="Highest bandwidth of ping-pong over the sizes",
+        ),
+        Metric(
+            "peak_bandwidth_streaming",
+            "MB/s",
+            "larger",
+            one_way=True,
+            about="Highest bandwidth of streaming one way over the sizes",
+        ),
+        Metric(
+            "half_peak_size_ping_pong",
+            "B",
+            "smaller",
+            about="N1/2 of ping-pong: the message size at half of its peak bandwidth",
+        ),
+        Metric(
+            "half_peak_size_streaming",
+            "B",
+            "smaller",
+            about="N1/2 of streaming: the message size at half of its peak bandwidth",
+        ),
+        Metric("half_peak_size_increase", "%", "larger", about="N1/2 of ping-pong over that of streaming"),
+        Metric(
+            "bidirectional_latency", "us", "smaller", about="Time in which two ranks exchange an empty message each"
+        ),
+        Metric(
+            "peak_bandwidth_exchange",
+            "MB/s",
+            "larger",
+            about="Highest bandwidth of exchanges, bytes of both directions counted",
+        ),
+        Metric(
+            "peak_bandwidth_bidirectional",
+            "MB/s",
+            "larger",
+            about="Highest bandwidth of streaming both ways, bytes of both directions counted",
+        ),
+        Metric("bidirectional_gain", "1", "larger", about="Peak bandwidth of both directions at once over that of one"),
     )
 
 
@@ -141,6 +191,17 @@ class StreamingQueue(StreamingCheck):
     seconds_per_point = 0.05
     modes = ("streaming", "bidirectional_streaming")
     of_curves = (
-        Metric("peak_bandwidth_streaming", "MB/s", "larger", one_way=True),
-        Metric("peak_bandwidth_bidirectional", "MB/s", "larger"),
+        Metric(
+            "peak_bandwidth_streaming",
+            "MB/s",
+            "larger",
+            one_way=True,
+            about="Highest bandwidth of streaming one way over the sizes",
+        ),
+        Metric(
+            "peak_bandwidth_bidirectional",
+            "MB/s",
+            "larger",
+            about="Highest bandwidth of streaming both ways, bytes of both directions counted",
+        ),
     )

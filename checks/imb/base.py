@@ -93,7 +93,7 @@ def curves(columns, sizes_B, *, one_way=False):
     return [
         metric
         for name, unit, better, *_ in columns
-        for metric in curve(name, unit, better, sizes_B, one_way=one_way and unit == "MB/s")
+        for metric in curve(name, unit, better, sizes_B, one_way=one_way and unit == "MB/s", about=ABOUT[name])
     ]
 
 
@@ -106,3 +106,16 @@ def values(columns, rows, sizes_B):
 TIME = ("time", "us", "smaller", "time_us", 1)
 BANDWIDTH = ("bandwidth", "MB/s", "larger", "bandwidth_MBps", 1)
 MESSAGE_RATE = ("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6)
+#: What each quantity is.
+ABOUT = {
+    "time": "t[usec], averaged over the processes; of PingPong half the round trip",
+    "bandwidth": "Bandwidth as IMB counts it: of a pair, or of a process in a ring",
+    "message_rate": "Messages a second, summed over the pairs",
+    "aggregate_time": "Time of an operation where many are completed at once",
+    "aggregate_bandwidth": "Bandwidth where many operations are completed at once",
+    "time_busy_target": "Time of a put whose target computes; as long as of an idle one if it needs no help",
+    "overall_time": "Time of the collective with work meanwhile",
+    "communication_time": "Time of the collective alone",
+    "work_time": "Time of the work alone",
+    "overlap": "Overlap of the collective with work, as its suite defines it",
+}

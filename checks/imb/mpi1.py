@@ -13,7 +13,7 @@ from fabric_checks.reframe_ext.mixins import layouts
 from .. import screen
 from ..devices import CUDA, HOST, DeviceMemory
 from ..registration import check
-from .base import BANDWIDTH, MESSAGE_RATE, NO_SIZES, ImbProgram, curves, values
+from .base import ABOUT, BANDWIDTH, MESSAGE_RATE, NO_SIZES, ImbProgram, curves, values
 
 LARGEST_B = 4 * 2**20
 #: Repetitions at most, and MiB at most, of what is measured well.
@@ -72,9 +72,11 @@ class ImbCheck(DeviceMemory, ImbProgram):
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
         first = 1 if self.benchmark in parsers.imb.COLLECTIVES else 0
-        declared = curve("time", "us", "smaller", [size for size in self.rows_B if size >= first])
+        declared = curve("time", "us", "smaller", [size for size in self.rows_B if size >= first], about=ABOUT["time"])
         if self.bandwidth:
-            declared += curve("bandwidth", "MB/s", "larger", self.sizes_B, one_way=self.one_way)
+            declared += curve(
+                "bandwidth", "MB/s", "larger", self.sizes_B, one_way=self.one_way, about=ABOUT["bandwidth"]
+            )
         return declared
 
     def measure(self, text):
@@ -185,7 +187,7 @@ class ImbBarrier(ImbCheck):
     rows_B = [0]
 
     def metrics(self):
-        return [Metric("time", "us", "smaller")]
+        return [Metric("time", "us", "smaller", about=ABOUT["time"])]
 
     def measure(self, text):
         (row,) = self.read_rows(text)

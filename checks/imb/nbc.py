@@ -8,7 +8,7 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import NO_SIZES, ImbProgram, curves, values
+from .base import ABOUT, NO_SIZES, ImbProgram, curves, values
 
 OVERLAP = (
     ("overall_time", "us", "smaller", "overall_us", 1),
@@ -74,7 +74,7 @@ class ImbNonBlockingBarrier(ImbNonBlockingProgram):
     rows_B = [0]
 
     def metrics(self):
-        return [Metric(name, unit, better) for name, unit, better, *_ in OVERLAP]
+        return [Metric(name, unit, better, about=ABOUT[name]) for name, unit, better, *_ in OVERLAP]
 
     def measure(self, text):
         (row,) = self.read_rows(text)

@@ -9,7 +9,7 @@ from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from ..registration import check
-from .base import BANDWIDTH, NO_SIZES, TIME, ImbProgram, curves, values
+from .base import ABOUT, BANDWIDTH, NO_SIZES, TIME, ImbProgram, curves, values
 
 #: Benchmarks whose bandwidth is of one direction.
 ONE_WAY = ("Unidir_put", "Unidir_get", "Put_local", "Get_local")
@@ -66,7 +66,7 @@ class ImbAtomic(ImbOneSidedProgram):
     rows_B = [4]
 
     def metrics(self):
-        return [Metric("time", "us", "smaller"), Metric("aggregate_time", "us", "smaller")]
+        return [Metric(name, "us", "smaller", about=ABOUT[name]) for name in ("time", "aggregate_time")]
 
     def measure(self, text):
         (alone,), (many,) = (self.read_rows(text, mode) for mode in (parsers.imb.NON_AGGREGATE, parsers.imb.AGGREGATE))

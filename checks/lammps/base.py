@@ -119,10 +119,10 @@ class LammpsCheck(ProgramMixin, FabricCheck):
 
     def metrics(self):
         return [
-            Metric("loop_time", "s", "smaller"),
-            Metric("timestep_rate", "1/s", "larger"),
-            Metric("atom_step_rate", "Matom-step/s", "larger"),
-            Metric("communication_share", "%", "smaller"),
+            Metric("loop_time", "s", "smaller", about="Wall time of the time steps"),
+            Metric("timestep_rate", "1/s", "larger", about="Time steps a second"),
+            Metric("atom_step_rate", "Matom-step/s", "larger", about="10^6 atoms times steps a second"),
+            Metric("communication_share", "%", "smaller", about="Share of the loop time in communication"),
         ]
 
     def read(self, text):

@@ -38,7 +38,10 @@ class LammpsBench(LammpsCheck):
     def metrics(self):
         declared = super().metrics()
         if self.current_layout.tasks > 1:
-            declared += [Metric("speed_up", "1", "larger"), Metric("parallel_efficiency", "%", "larger")]
+            declared += [
+                Metric("speed_up", "1", "larger", about="Loop time on one process over that here"),
+                Metric("parallel_efficiency", "%", "larger", about="Speed-up over the number of processes"),
+            ]
         return declared
 
     def measure(self, text):
@@ -83,7 +86,15 @@ class LammpsScaled(LammpsCheck):
         return LammpsBench.variant_name(variant)
 
     def metrics(self):
-        return [*super().metrics(), Metric("weak_scaling_efficiency", "%", "larger")]
+        return [
+            *super().metrics(),
+            Metric(
+                "weak_scaling_efficiency",
+                "%",
+                "larger",
+                about="Loop time on one node with as many processes over that here",
+            ),
+        ]
 
     def read_dependencies(self):
         """Take the loop time on one node from the case this one depends on."""

@@ -64,7 +64,15 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
 
     def metrics(self):
         declared = ppn_series.metrics(self.current_layout)
-        return [*declared, *(Metric(f"communication_share_{each}", "%", "smaller") for each in self.replayed)]
+        return [
+            *declared,
+            *(
+                Metric(
+                    f"communication_share_{each}", "%", "smaller", about="Share of the replayed time in communication"
+                )
+                for each in self.replayed
+            ),
+        ]
 
     def measure(self, text):
         found = replay_table.parse(text, self.replayed)

@@ -47,9 +47,12 @@ class DynaDeck(ProgramMixin, FabricCheck):
 
     def metrics(self):
         return [
-            Metric("elapsed_time", "s", "smaller"),
-            Metric("time_per_cycle", "us", "smaller"),
-            *(Metric(name, "%", better) for name, (_, better) in SHARES.items()),
+            Metric("elapsed_time", "s", "smaller", about="Elapsed time of the run"),
+            Metric("time_per_cycle", "us", "smaller", about="Elapsed time over the cycles"),
+            *(
+                Metric(name, "%", better, about="Share of the part in the table of times")
+                for name, (_, better) in SHARES.items()
+            ),
         ]
 
     def measure(self, text):
@@ -87,7 +90,10 @@ class MppDyna(DynaDeck):
         return cls.variant_name(variant)
 
     def metrics(self):
-        more = [Metric("speed_up", "1", "larger"), Metric("parallel_efficiency", "%", "larger")]
+        more = [
+            Metric("speed_up", "1", "larger", about="Elapsed time on one process over that here"),
+            Metric("parallel_efficiency", "%", "larger", about="Speed-up over the number of processes"),
+        ]
         return super().metrics() + (more if self.current_layout.tasks > 1 else [])
 
     def read_dependencies(self):
@@ -125,7 +131,15 @@ class MppDynaDecomposition(DynaDeck):
         self.depends_on(MppDyna.of(self.layout), how=udeps.by_case)
 
     def metrics(self):
-        return [*super().metrics(), Metric("decomposition_gain", "1", "larger")]
+        return [
+            *super().metrics(),
+            Metric(
+                "decomposition_gain",
+                "1",
+                "larger",
+                about="Elapsed time with the deck's own decomposition over that here",
+            ),
+        ]
 
     def read_dependencies(self):
         """Take the time with the deck's own decomposition from the case this one depends on."""

@@ -26,6 +26,7 @@ from ..registration import check
 FAMILY = "Collectives between GPUs"
 #: Those of nccl-tests.
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv"]
+BUS = "Bus bandwidth by nccl-tests' definition, which is comparable with the rate of links"
 #: The folder with what NCCL logs, a file a process, in the stage folder; and the time of each iteration.
 LOG = "nccl"
 ITERATIONS = f"{LOG}/iterations.json"
@@ -122,15 +123,26 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         self.keep_files = [*self.keep_files, LOG]
 
     def metrics(self):
-        times = curve("time", "us", "smaller", self.sizes_B)
+        times = curve("time", "us", "smaller", self.sizes_B, about="Time of the collective, out of place")
         if self.num_tasks == 1:
             return times
         return [
             *times,
-            *curve("bus_bandwidth", "MB/s", "larger", self.sizes_B),
-            *curve("in_place_bus_bandwidth", "MB/s", "larger", self.sizes_B),
-            Metric("in_place_ratio", "1", "larger"),
-            *([Metric("slowest_iteration_to_median", "1", "smaller")] if self.times_iterations else []),
+            *curve("bus_bandwidth", "MB/s", "larger", self.sizes_B, about=f"{BUS}, out of place"),
+            *curve("in_place_bus_bandwidth", "MB/s", "larger", self.sizes_B, about=f"{BUS}, in place"),
+            Metric("in_place_ratio", "1", "larger", about="Peak bus bandwidth in place over that out of place"),
+            *(
+                [
+                    Metric(
+                        "slowest_iteration_to_median",
+                        "1",
+                        "smaller",
+                        about="Slowest iteration of the largest size over the median",
+                    )
+                ]
+                if self.times_iterations
+                else []
+            ),
         ]
 
     def measure(self, text):

@@ -42,7 +42,10 @@ class NpbKernel(ProgramMixin, FabricCheck):
         return [program, *self.further_options("npb")]
 
     def metrics(self):
-        return [Metric("time", "s", "smaller"), Metric("operation_rate", "1/s", "larger")]
+        return [
+            Metric("time", "s", "smaller", about="Time of the kernel"),
+            Metric("operation_rate", "1/s", "larger", about="Operations a second, as NPB counts them"),
+        ]
 
     def measure(self, text):
         output = parsers.npb.parse(text, self.kernel, self.problem_class, self.num_tasks)

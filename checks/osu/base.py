@@ -12,7 +12,7 @@ from reframe.core.pipeline import RegressionTestPlugin
 from fabric_checks import parsers
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.extras import EnvironExtras
-from fabric_checks.core.metrics import curve, point
+from fabric_checks.core.metrics import Metric, curve, point
 from fabric_checks.reframe_ext.mixins import SIZES, ProgramMixin, SizesMixin
 from fabric_checks.software.suites.osu import can_verify, known_fault
 
@@ -45,12 +45,31 @@ class Curve:
     column: str
     factor: float = 1
     one_way: bool = False
+    about: str = ""
+
+    def metrics(self, sizes_B):
+        """Return the points of the curve."""
+        return curve(self.quantity, self.unit, self.better, sizes_B, one_way=self.one_way, about=self.about)
+
+    @property
+    def metric(self):
+        """The one metric of a benchmark without sizes."""
+        return Metric(self.quantity, self.unit, self.better, about=self.about)
 
 
-LATENCY = Curve("latency", "us", "smaller", "latency_us")
-BANDWIDTH = Curve("bandwidth", "MB/s", "larger", "bandwidth_MBps")
+LATENCY = Curve(
+    *("latency", "us", "smaller", "latency_us"),
+    about="Half the round trip; of collectives and one-sided operations the time of a call",
+)
+BANDWIDTH = Curve(
+    *("bandwidth", "MB/s", "larger", "bandwidth_MBps"),
+    about="Bandwidth of windows of messages, summed over pairs and directions",
+)
 ONE_WAY = replace(BANDWIDTH, one_way=True)
-MESSAGE_RATE = Curve("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6)
+MESSAGE_RATE = Curve(
+    *("message_rate", "Mmsg/s", "larger", "message_rate_per_s", 1e-6),
+    about="Messages a second, summed over the pairs",
+)
 
 
 class OsuProgram(ProgramMixin, FabricCheck):
@@ -227,11 +246,7 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
         return before, behind
 
     def metrics(self):
-        return [
-            metric
-            for c in self.curves
-            for metric in curve(c.quantity, c.unit, c.better, self.sizes_B, one_way=c.one_way)
-        ]
+        return [metric for each in self.curves for metric in each.metrics(self.sizes_B)]
 
     def read(self, text):
         """Return the parsed output.

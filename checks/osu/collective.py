@@ -5,7 +5,6 @@ from reframe.core.builtins import parameter
 
 from fabric_checks.core import families
 from fabric_checks.core.levels import Levels
-from fabric_checks.core.metrics import Metric
 from fabric_checks.reframe_ext.mixins import layouts
 
 from .. import screen
@@ -35,9 +34,15 @@ NON_BLOCKING_7_3 = ["ireduce_scatter"]
 NON_BLOCKING_7_4 = ["ireduce_scatter_block"]
 NEIGHBOURHOOD = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
 OVERLAP = (
-    Curve("overall_time", "us", "smaller", "overall_us"),
-    Curve("communication_time", "us", "smaller", "pure_comm_us"),
-    Curve("overlap", "%", "larger", "overlap_percent"),
+    Curve("overall_time", "us", "smaller", "overall_us", about="Time of the collective with work meanwhile"),
+    Curve("communication_time", "us", "smaller", "pure_comm_us", about="Time of the collective alone"),
+    Curve(
+        "overlap",
+        "%",
+        "larger",
+        "overlap_percent",
+        about="Overlap of the collective with work, as its suite defines it",
+    ),
 )
 #: OSU leaves out, without a word, sizes whose buffers for all processes together are larger than this.
 MEMORY_LIMIT_B = 512 * MiB
@@ -102,7 +107,7 @@ class OsuBarrier(OsuCollectives):
     sizes_B = [0]
 
     def metrics(self):
-        return [Metric("latency", "us", "smaller")]
+        return [LATENCY.metric]
 
     def measure(self, text):
         (row,) = self.read(text).rows
@@ -174,7 +179,7 @@ class OsuNonBlockingBarrier(OsuCollectives):
     sizes_B = [0]
 
     def metrics(self):
-        return [Metric(c.quantity, c.unit, c.better) for c in OVERLAP]
+        return [each.metric for each in OVERLAP]
 
     def measure(self, text):
         (row,) = self.read(text).rows

@@ -31,7 +31,10 @@ class OsuInit(OsuStartup):
     layout = parameter(layouts("any"), type=str)
 
     def metrics(self):
-        return [Metric(f"{name}_init_time", "s", "smaller") for name in ("min", "avg", "max")]
+        return [
+            Metric(f"{name}_init_time", "s", "smaller", about="Time of MPI_Init over the processes")
+            for name in ("min", "avg", "max")
+        ]
 
     def measure(self, text):
         output = parsers.osu.parse_init(text, self.num_tasks)
@@ -56,7 +59,14 @@ class OsuHello(OsuStartup):
         ]
 
     def metrics(self):
-        return [Metric("launch_time", "s", "smaller")]
+        return [
+            Metric(
+                "launch_time",
+                "s",
+                "smaller",
+                about="Time from the launch of a program that starts and ends MPI until the launcher has ended",
+            )
+        ]
 
     def measure(self, text):
         output = parsers.osu.parse_hello(text, self.num_tasks)

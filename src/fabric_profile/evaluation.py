@@ -12,16 +12,18 @@ from fabric_profile.profile import Calls, Profile
 
 #: The metrics of a profile; none has a reference.
 METRICS = [
-    Metric("profile_mpi_share", "%", "smaller"),
-    Metric("profile_collective_share", "%", "smaller"),
-    Metric("profile_wait_share", "%", "smaller"),
-    Metric("profile_imbalance", "%", "smaller"),
-    Metric("profile_call_rate", "1/s", "smaller"),
-    Metric("profile_message_rate", "1/s", "smaller", can_be_zero=True),
-    Metric("profile_message_median", "B", "larger", can_be_zero=True),
-    Metric("profile_bytes_median", "B", "larger", can_be_zero=True),
-    Metric("profile_sent_rate", "MB/s", "smaller", can_be_zero=True),
-    Metric("profile_partners", "1", "smaller", can_be_zero=True),
+    Metric("profile_mpi_share", "%", "smaller", about="Share of the run time in MPI, mean of the ranks"),
+    Metric("profile_collective_share", "%", "smaller", about="Share of the time in MPI that is in collectives"),
+    Metric("profile_wait_share", "%", "smaller", about="Share of the time in MPI that is in waiting for requests"),
+    Metric(
+        "profile_imbalance", "%", "smaller", about="By how much the busiest rank is longer outside of MPI than the mean"
+    ),
+    Metric("profile_call_rate", "1/s", "smaller", about="MPI calls a second of a rank"),
+    Metric("profile_message_rate", "1/s", "smaller", can_be_zero=True, about="Messages a second of a rank"),
+    Metric("profile_message_median", "B", "larger", can_be_zero=True, about="Size of the median message"),
+    Metric("profile_bytes_median", "B", "larger", can_be_zero=True, about="Size of the message with the median byte"),
+    Metric("profile_sent_rate", "MB/s", "smaller", can_be_zero=True, about="Bytes that a rank sends a second"),
+    Metric("profile_partners", "1", "smaller", can_be_zero=True, about="Ranks that a rank sends messages to"),
 ]
 
 

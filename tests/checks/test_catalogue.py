@@ -15,7 +15,7 @@ from fabric_checks.reframe_ext import catalogue
 from fabric_checks.reframe_ext.mixins.references import check_names
 from fabric_checks.software.suites import SUITES
 from tests import loading
-from tests.checks import everything
+from tests.checks import everything, metrics_page
 from tests.conftest import GOLDEN, TESTS
 
 REFERENCES = TESTS.parent / "config" / "references"
@@ -180,6 +180,15 @@ def test_a_bandwidth_of_one_direction_is_marked(all_cases):
     assert "median_bandwidth" in one_way("Rotate", pattern="shift")
     assert one_way("Streaming") == {"peak_bandwidth_ping_pong", "peak_bandwidth_streaming"}
     assert one_way("OsuBandwidth", benchmark="bibw") == one_way("ImbParallel") == one_way("OsuCongestion") == set()
+
+
+def test_every_metric_has_its_sentence_and_the_page_has_all(all_cases):
+    checks = [case.check for case in all_cases]
+    without = {
+        (type(check).__name__, metric.name) for check in checks for metric in check.metrics() if not metric.about
+    }
+    assert not without
+    assert metrics_page.text(checks) == metrics_page.PAGE.read_text(), "python -m tests.checks.metrics_page"
 
 
 def test_applications_have_their_tag(all_cases):

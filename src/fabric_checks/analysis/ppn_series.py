@@ -27,10 +27,41 @@ def metrics(largest: Layout) -> list[Metric]:
     """Declare the metrics that :func:`values` returns."""
     counts = steps(largest.nodes)
     return [
-        *(Metric(f"loop_time_{layout}", "s", "smaller") for layout in launches(largest)),
-        *(Metric(f"efficiency_{layout}", "%", "larger") for layout in launches(largest) if layout.nodes > 1),
-        *(Metric(_gap(Layout(nodes, largest.ppn)), "%", "smaller") for nodes in counts),
-        *([Metric("ppn_gap_per_doubling", "%", "smaller")] if len(counts) > 1 else []),
+        *(
+            Metric(f"loop_time_{layout}", "s", "smaller", about="Wall time of the time steps in that layout")
+            for layout in launches(largest)
+        ),
+        *(
+            Metric(
+                f"efficiency_{layout}",
+                "%",
+                "larger",
+                about="Time on one node with as many processes a node over that here, adjusted for the work of a node",
+            )
+            for layout in launches(largest)
+            if layout.nodes > 1
+        ),
+        *(
+            Metric(
+                _gap(Layout(nodes, largest.ppn)),
+                "%",
+                "smaller",
+                about="How much longer it takes than with one process a node",
+            )
+            for nodes in counts
+        ),
+        *(
+            [
+                Metric(
+                    "ppn_gap_per_doubling",
+                    "%",
+                    "smaller",
+                    about="Slope of the gap: percentage points each time the nodes double",
+                )
+            ]
+            if len(counts) > 1
+            else []
+        ),
     ]
 
 

@@ -65,6 +65,7 @@ class Metric:
     :param can_be_zero: whether 0 or less is a sound value; then two are compared by their difference, not their ratio.
         So is every share in per cent.
     :param one_way: whether a rate counts the bytes of one direction only, so that a link's rate bounds it.
+    :param about: one sentence: what it is. Records, the report and ``docs/metrics.md`` have it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Metric:
     size_B: int | None = None
     can_be_zero: bool = False
     one_way: bool = False
+    about: str = ""
 
     def __post_init__(self) -> None:
         """Check the unit, let the quantity default to the name, and know of shares that they can be zero."""
@@ -93,9 +95,12 @@ def curve(
     *,
     can_be_zero: bool = False,
     one_way: bool = False,
+    about: str = "",
 ) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
-    return [Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way) for size in sizes_B]
+    return [
+        Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way, about) for size in sizes_B
+    ]
 
 
 def point(quantity: str, size_B: int) -> str:

@@ -138,7 +138,14 @@ def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[
 
 
 #: The metrics of a run whose nodes have several rails.
-OF_RAILS = (Metric("least_rail_share", "%", "larger"),)
+OF_RAILS = (
+    Metric(
+        "least_rail_share",
+        "%",
+        "larger",
+        about="Traffic of the least used rail relative to an equal share; 100: all carried the same",
+    ),
+)
 
 
 def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
