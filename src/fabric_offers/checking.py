@@ -63,6 +63,8 @@ UNPROVED = {
 }
 
 
+#: A line of the output of a build: the SHA-256 of a program.
+_PRINTED_DIGEST = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 #: Folders of the clone that a site adds files to.
 _OF_SITE = ("config/systems/", "config/references/", "config/environments/")
 
@@ -318,15 +320,14 @@ def _alike(measured: Sequence[Run]) -> Iterator[Fault]:
 
 def _own_programs(folder: Path, names: Sequence[str], every: Sequence[Run], found: Checked) -> Iterator[Fault]:
     """Find programs of the collection that were not the same in all runs: every build prints their checksums."""
-    builds = [name for name in names if OWN in name and name.endswith("/rfm_build.out")]
-    built = {name.partition(OWN)[0].partition("/")[2] for name in names if OWN in name and name.endswith(".out")}
+    own = [name for name in names if OWN in name and name.endswith(".out")]
+    built = {name.partition(OWN)[0].partition("/")[2] for name in own}
     needed = {run.folder.rpartition("/")[0].partition("/")[2] for run in every if run.has_values}
     for where in sorted(needed - built):
         yield Fault("removed", where, "the output of the build of the collection's programs is not there")
     digests: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for name in builds:
-        text = files.read_text(folder / name, folder)
-        for digest, program in re.findall(r"^([0-9a-f]{64})  (\S+)$", text, re.MULTILINE):
+    for name in own:
+        for digest, program in _PRINTED_DIGEST.findall(files.read_text(folder / name, folder)):
             digests["+".join(name.split("/")[3:5]), program].add(digest)
     for (where, program), several in digests.items():
         if len(several) > 1:

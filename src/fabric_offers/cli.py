@@ -298,10 +298,9 @@ def _price_cell(offer: Offer, currency: str) -> str:
 
 def _turns(found: Ranking) -> Iterator[str]:
     """Yield at which weight another offer comes first."""
-    weights = {each.name: each.weight for each in found.rules.criteria} | {PRICE: found.rules.price_weight}
     for name, turn in found.turns.items():
         if turn is None:
             yield f"No weight of {name} puts another offer first."
         else:
-            way = "above" if turn[0] > weights[name] else "below"
+            way = "above" if turn[0] > found.rules.weights[name] else "below"
             yield f"{turn[1]} comes first with a weight of {name} {way} {turn[0]:.3g}."

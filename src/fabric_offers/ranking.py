@@ -94,6 +94,12 @@ class Rules:
         return self.price.weight
 
     @property
+    def weights(self) -> dict[str, float]:
+        """The weights of the criteria that decide, and of the price."""
+        given = {each.name: each.weight for each in self.criteria} | {PRICE: self.price_weight}
+        return {name: weight for name, weight in given.items() if weight}
+
+    @property
     def prices(self) -> dict[str, float]:
         """The prices by label."""
         return {label: total for label, each in self.offers.items() if (total := each.total) is not None}
@@ -105,7 +111,7 @@ class Rules:
             raise ValueError(
                 "there must be at least one criterion, and each needs its own name; 'price' is reserved for the price"
             )
-        if self.price_weight + sum(each.weight for each in self.criteria) <= 0:
+        if not self.weights:
             raise ValueError("all weights are 0, so nothing decides")
 
 
@@ -163,15 +169,13 @@ def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
     samples: Samples = {}
     for criterion in rules.criteria:
         signs[criterion.name] = _measure(offers, criterion, frame, samples)
-    weights = {each.name: each.weight for each in rules.criteria if each.weight}
-    if rules.price_weight:
-        weights[PRICE] = rules.price_weight
-        for offer in offers:
-            offer.misses += [] if offer.price else ["no price"]
+    weights = rules.weights
+    for offer in offers:
+        if PRICE in weights and offer.price is None:
+            offer.misses.append("no price")
     standing = [offer for offer in offers if not offer.misses]
     if standing:
-        logs = np.array([[_log(offer, name, signs[name]) for name in weights] for offer in standing])
-        _score(standing, logs, weights)
+        _score(standing, signs, weights)
         _draw_runs(standing, samples, signs, weights)
     ranked = sorted(standing, key=lambda offer: -(offer.score or 0))
     turns = {name: _turn(ranked, weights, name) for name in weights} if len(ranked) > 1 else {}
@@ -226,7 +230,8 @@ def _log(offer: Offer, name: str, sign: float) -> float:
     return sign * math.log(value or 1)
 
 
-def _score(offers: Sequence[Offer], logs: np.ndarray, weights: Mapping[str, float]) -> None:
+def _score(offers: Sequence[Offer], signs: Mapping[str, float], weights: Mapping[str, float]) -> None:
+    logs = np.array([[_log(offer, name, signs[name]) for name in weights] for offer in offers])
     relative = logs - logs.max(axis=0)
     own = np.array(list(weights.values()))
     for offer, row in zip(offers, relative, strict=True):

@@ -21,7 +21,7 @@ from fabric_checks.core import files, yaml_file
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.text import one_line
 from fabric_checks.references import wording
-from fabric_checks.references.lookup import Keys
+from fabric_checks.references.lookup import Keys, Slot
 from fabric_checks.references.propose import Proposal
 from fabric_checks.references.reference_file import ReferenceFile, load
 
@@ -76,20 +76,28 @@ def changed(text: str, proposals: Sequence[Proposal], path: Path) -> str:
     comments = {keys: _comment_of(lines[number - 1]) for keys, number in at.items()}
     content: dict[str, Any] = yaml.load(text, yaml_file.Loader) or {}
     entries: dict[str, Any] = {}
-    for proposal, slot in [(each, each.slot) for each in proposals if each.slot and each.reference]:
-        level = entries.setdefault(slot.check, _unshared(content.get(slot.check) or {"$index": list(slot.index)}))
-        for key in slot.keys:
-            level = level.setdefault(key, {})
-        level[slot.metric] = list(proposal.reference or ())
-        keys = (slot.check, *slot.keys, slot.metric)
-        own = _MARK.sub("", comments.get(keys, "")).strip()
-        comments[keys] = "; ".join(filter(None, (own, one_line(wording.comment(proposal)))))
+    for proposal in proposals:
+        if proposal.slot and proposal.reference:
+            _set(entries, content, comments, proposal, proposal.slot)
     starts = {keys[0]: number for keys, number in at.items() if len(keys) == 1}
     # From the last to the first, so that the numbers of the lines stay what they are.
     for check, entry in sorted(entries.items(), key=lambda item: starts.get(item[0], 0), reverse=True):
         start, end = _span(lines, starts, check)
         lines[start:end] = _entry({check: entry}, (), comments)
     return "\n".join(lines) + "\n"
+
+
+def _set(
+    entries: dict[str, Any], content: Mapping[str, Any], comments: dict[Keys, str], proposal: Proposal, slot: Slot
+) -> None:
+    """Set a reference in the entry of its check, a copy of that in the file, with its comment."""
+    level = entries.setdefault(slot.check, _unshared(content.get(slot.check) or {"$index": list(slot.index)}))
+    for key in slot.keys:
+        level = level.setdefault(key, {})
+    level[slot.metric] = list(proposal.reference or ())
+    keys = (slot.check, *slot.keys, slot.metric)
+    own = _MARK.sub("", comments.get(keys, "")).strip()
+    comments[keys] = "; ".join(filter(None, (own, one_line(wording.comment(proposal)))))
 
 
 def _span(lines: Sequence[str], starts: Mapping[str, int], check: str) -> tuple[int, int]:

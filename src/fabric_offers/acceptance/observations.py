@@ -281,10 +281,14 @@ class _Observation:
             yield "nothing shows which network carried it: its ports were not counted"
         if "port" in self.clause.free_of and not record["ports"]:
             yield "its ports were not counted"
-        limit = sight.limits({"": run}).get("", {}).get("node") if valid.blind_from else 0.0
+        if valid.blind_from:
+            yield from self._blind(run)
+
+    def _blind(self, run: Sequence[Record]) -> Iterator[str]:
+        limit = sight.limits({"": run}).get("", {}).get("node")
         if limit is None:
             yield "it would have named no slow node"
-        elif limit > valid.blind_from:
+        elif limit > self.clause.valid.blind_from:
             yield f"it would have named a node only from {100 * limit:.0f} % on"
 
     def _other_versions(self, record: Record) -> Iterator[str]:
