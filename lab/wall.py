@@ -90,11 +90,12 @@ class Simulated:
                 nodelist=hosts[: int(layout.split("x")[0])], placement=None,
                 headline={"title": title, "quantity": metric, "section": "Between nodes", "order": number},
                 findings=notes if check == "Rotate" else None,
+                limits=dict(report.limits) if check == "Rotate" else None,
             ))  # fmt: skip
         perflog = self.results / "perflogs" / SYSTEM / "fabric" / "nights.jsonl"
         perflog.parent.mkdir(parents=True, exist_ok=True)
-        with perflog.open("a") as out:
-            out.write("".join(json.dumps(each) + "\n" for each in records))
+        with perflog.open("ab") as out:
+            out.write(builders.text_of(*records))
         tests = {record["test"]: record for record in records}
         cases = [builders.case(test, system=SYSTEM, partition="fabric", environ="mpich",
                                perfvalues={f"{SYSTEM}:fabric:{record['metric']}": [1, 0, None, None, "us", "pass"]})
