@@ -8,29 +8,16 @@ import argparse
 import sys
 from collections import Counter
 
-from fabric_checks.diagnosis.cross_section import (
-    changes,
-    evidence,
-    inference,
-    kinds,
-    limits,
-    noise,
-    parts,
-    search,
-    slowest,
-)
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from lab.faults.trials import Trial, outcome
 
-#: By module the constants and the factors that are tried.
-CONSTANTS = {
-    noise: ("LEAST_SPREAD", "ENOUGH_CONTROLS", "NEAR_TOP"),
-    kinds: ("APART", "MOST_SPREAD", "MOST_SPREAD_OF_FEW", "MOST_FASTER"),
-    inference: ("SPREAD_ERRORS",),
-    search: ("MOST_SLOW_BEFORE", "CONTRADICTION"),
-    changes: ("LOW_ERRORS", "MOST_OF_TIME"),
-}
+#: The settings that are varied, and the factors that are tried.
+CONSTANTS = (
+    *("least_spread", "enough_controls", "near_top"),
+    *("classes_apart", "most_spread_of_class", "most_spread_of_few", "most_faster"),
+    *("spread_errors", "most_slow_before", "contradiction_errors", "low_errors", "most_of_time"),
+)
 FACTORS = (0.6, 1.0, 1.6)
-MODULES = (changes, evidence, inference, kinds, limits, noise, parts, search, slowest)
 #: Faults of each kind of circumstance, and healthy fabrics that are easily blamed.
 TRIALS = (
     Trial("host", 0.2, 16),
@@ -49,16 +36,13 @@ TRIALS = (
 
 
 def tried(name, value, seeds):
-    """Return how often each outcome came of all trials with a constant at a value; all modules that have it get it."""
-    having = [module for module in MODULES if hasattr(module, name)]
-    before = [getattr(module, name) for module in having]
+    """Return how often each outcome came of all trials with a setting at a value."""
+    before = getattr(SETTINGS, name)
     try:
-        for module in having:
-            setattr(module, name, value)
+        object.__setattr__(SETTINGS, name, value)  # they are frozen, and all modules have the same
         return Counter(outcome(trial, seed)[0] for trial in TRIALS for seed in seeds)
     finally:
-        for module, old in zip(having, before, strict=True):
-            setattr(module, name, old)
+        object.__setattr__(SETTINGS, name, before)
 
 
 def main():
@@ -69,11 +53,10 @@ def main():
     parser.add_argument("--first-seed", type=int, default=10_000)
     asked = parser.parse_args()
     seeds = range(asked.first_seed, asked.first_seed + asked.trials)
-    for module, names in CONSTANTS.items():
-        for name in (name for name in names if not asked.names or name in asked.names):
-            for factor in FACTORS:
-                value = getattr(module, name) * factor
-                print(f"{name:17}{value:8.3f}  {dict(tried(name, value, seeds))}", flush=True)
+    for name in (name for name in CONSTANTS if not asked.names or name in asked.names):
+        for factor in FACTORS:
+            value = getattr(SETTINGS, name) * factor
+            print(f"{name:22}{value:8.3f}  {dict(tried(name, value, seeds))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ from itertools import chain
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evaluation import Report
-from fabric_checks.diagnosis.cross_section.noise import ENOUGH_CONTROLS, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.noise import levels_of_nodes
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices import formats
 from fabric_checks.matrices.joining import Run
@@ -60,7 +61,7 @@ def _suspects(run: Run, named: Sequence[tuple[int, ...]]) -> tuple[list[int], li
 
 def _healthy_pairs(run: Run, table: PairTable) -> int:
     """Return how many healthy pairs are measured again at most."""
-    enough = int(np.ceil(len(run.ends) * ENOUGH_CONTROLS / 2))
+    enough = int(np.ceil(len(run.ends) * SETTINGS.enough_controls / 2))
     return FEW_HEALTHY if formats.measures_nodes(table) else min(max(enough, LEAST_HEALTHY), MOST_HEALTHY)
 
 

@@ -14,7 +14,8 @@ from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import kinds
 from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, NODE_QUANTILE, OF_MAD, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import note
 from fabric_checks.matrices.model import LATENCY, End, PairTable
@@ -150,7 +151,7 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
     """
     # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner be slow.
     across = rows.filter(~pl.col("within")).group_by("devices", "host")
-    of_host = across.agg(pl.col("rate").quantile(NODE_QUANTILE, "linear"), count=pl.len())
+    of_host = across.agg(pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len())
     less = pl.col("rate") - pl.col("rate").median().over("host")
     usual = (
         of_host.with_columns(less=less)
@@ -218,7 +219,7 @@ def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
         usual = float(np.median(rate))
     off = np.abs(rate - usual)
     near = off[rate >= usual] if at_once else off
-    spread = max(OF_MAD * float(np.median(near)), LEAST_SPREAD)
+    spread = max(OF_MAD * float(np.median(near)), SETTINGS.least_spread)
     return pl.Series(off <= HEALTHY * spread)
 
 

@@ -19,26 +19,7 @@ from scipy.stats import binom
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
-
-#: A measurement is low from so many deviations of the scan on, and from this loss on, as a logarithm.
-LOW_ERRORS, LEAST_LOW = 4.0, 0.08
-#: No fewer measurements are low by chance than this share: one in a hundred of heavy tails, and others' traffic.
-LEAST_LOW_SHARE = 0.02
-#: The chance that any healthy node of a run has as many low measurements, or as many in as short a time, and the fewest
-#: of them.
-CHANCE, FEWEST_LOW = 1e-3, 4
-#: Where more of the scan is low, pairs share links that nothing is known of.
-MOST_LOW = 0.25
-#: Where sharing is not known, what is as low as two pairs on one link says nothing.
-SHARED = float(np.log(0.6))
-#: A node was slow for a time if at least this share of its measurements of that time is low, and so many after it not.
-MOST_OF_TIME, FEWEST_AFTER = 0.8, 4
-#: The slowest test is far from the best one from so many times their median difference on: 1 in 460 of three normal
-#: deviates. A node comes and goes if that is so with so many partners.
-FAR_APART, FEWEST_PARTNERS = 3.0, 3
-#: A part is not blamed if more of the measurements alone of its slow pairs are not steady.
-MOST_UNSTEADY = 1 / 3
-
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
 #: Of each pair the ranks of its two nodes, and the numbers of the cables on its route, which follow those of ranks; -1
 #: for none.
@@ -89,7 +70,10 @@ def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
     pair, count as steady.
     """
     own = np.flatnonzero(np.isin(evidence.series.pair, pairs) & evidence.series.alone)
-    return len(own) < 2 * FEWEST_LOW or float((~np.isnan(_losses(evidence)[own])).mean()) <= MOST_UNSTEADY
+    return (
+        len(own) < 2 * SETTINGS.fewest_low
+        or float((~np.isnan(_losses(evidence)[own])).mean()) <= SETTINGS.most_unsteady
+    )
 
 
 def _losses(evidence: Evidence) -> Array:
@@ -99,10 +83,10 @@ def _losses(evidence: Evidence) -> Array:
     np.maximum.at(best, series.pair[series.alone], series.rate[series.alone])
     since_best = np.where(series.alone, series.rate - best[series.pair], np.nan)
     dips = series.dip[series.dip < 0]
-    of_dips = FAR_APART * -float(np.median(dips)) if len(dips) else np.inf
-    of_repeats = LOW_ERRORS * min(evidence.noise.repeat, evidence.noise.fastest)
+    of_dips = SETTINGS.far_apart * -float(np.median(dips)) if len(dips) else np.inf
+    of_repeats = SETTINGS.low_errors * min(evidence.noise.repeat, evidence.noise.fastest)
     dip, since = (
-        np.where(each < -max(limit, LEAST_LOW), each, np.nan)
+        np.where(each < -max(limit, SETTINGS.least_low), each, np.nan)
         for each, limit in ((series.dip, of_dips), (since_best, of_repeats))
     )
     return np.asarray(np.fmin(dip, since))
@@ -118,7 +102,7 @@ def _come_and_go(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[
         low = own[~np.isnan(lowest[own])]
         sends = parts[pair[low], 0] == number
         ends = np.unique(np.column_stack((evidence.sender, evidence.receiver))[pair[low]])
-        if len(ends) > FEWEST_PARTNERS:
+        if len(ends) > SETTINGS.fewest_intermittent_partners:
             share, times = float(np.exp(np.median(lowest[low]))), when[low]
             span = int(times.min()), int(times.max())
             found.append(Change(number, _side(sends), share, *span, len(low), len(own), usual))
@@ -129,8 +113,10 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
     """Return the parts that were slow for some time that is over, where sharing does not hide it."""
     evidence, series = mapped.evidence, mapped.evidence.series
     scanned = mapped.rest if mapped.corrected else evidence.scan
-    limit = -float(max(LOW_ERRORS * (mapped.of_rest if mapped.corrected else evidence.noise.scan), LEAST_LOW))
-    if not np.any(scanned < limit) or np.mean(scanned[~np.isnan(scanned)] < limit) > MOST_LOW:
+    limit = -float(
+        max(SETTINGS.low_errors * (mapped.of_rest if mapped.corrected else evidence.noise.scan), SETTINGS.least_low)
+    )
+    if not np.any(scanned < limit) or np.mean(scanned[~np.isnan(scanned)] < limit) > SETTINGS.most_low_share:
         return []
     in_scan = ~series.alone & (series.when < evidence.rounds[0])
     rate = np.asarray(np.where(in_scan, scanned[series.pair], series.rate))
@@ -138,12 +124,12 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
     usable = ~np.isnan(rate) & ~np.isin(series.pair, blamed)
     usable &= series.alone | in_scan
     if not mapped.corrected:
-        usable &= rate > SHARED
+        usable &= rate > SETTINGS.shared_level
     pair, when, rates = series.pair[usable], series.when[usable], rate[usable]
     of_each, found = parts[pair], list[Change]()
     # What shared a link was slow whatever its nodes did.
-    of_each[in_scan[usable] & (mapped.expected[pair] < SHARED), :2] = -1
-    for number, own, _ in _conspicuous(of_each, rates < limit, when, LEAST_LOW_SHARE):
+    of_each[in_scan[usable] & (mapped.expected[pair] < SETTINGS.shared_level), :2] = -1
+    for number, own, _ in _conspicuous(of_each, rates < limit, when, SETTINGS.least_low_share):
         at = own[np.argsort(when[own], kind="stable")]
         sends, low = of_each[at, 0] == number, rates[at] < limit
         side = _side(sends[low])
@@ -153,7 +139,7 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
         at, low = at[mask], low[mask]
         lows = np.flatnonzero(low)
         inside = low[lows[0] : lows[-1] + 1]
-        ended = inside.mean() >= MOST_OF_TIME and len(low) - lows[-1] - 1 >= FEWEST_AFTER
+        ended = inside.mean() >= SETTINGS.most_of_time and len(low) - lows[-1] - 1 >= SETTINGS.fewest_after
         # Else it may be slow at the end, or only on some paths.
         if ended or began > 1:
             share, times = float(np.exp(np.median(rates[at[low]]))), when[at[low]]
@@ -183,8 +169,8 @@ def _conspicuous(parts: Parts, low: Mask, when: Numbers, least_share: float) -> 
         share = np.maximum(least, np.median(lows[counts > 0] / counts[counts > 0]) if counts.any() else 0.0)
         of_span = counts * (counts + 1) / 2 * binom.sf(lows - 1, inside, share)
         chance: Array = np.asarray(size * np.minimum(binom.sf(lows - 1, counts, share), of_span))
-        number = int(np.argmin(np.where(lows >= FEWEST_LOW, chance, np.inf)))
-        if lows[number] < FEWEST_LOW or chance[number] > CHANCE:
+        number = int(np.argmin(np.where(lows >= SETTINGS.fewest_low, chance, np.inf)))
+        if lows[number] < SETTINGS.fewest_low or chance[number] > SETTINGS.chance_of_lows:
             return
         own = np.flatnonzero(left & (parts == number).any(axis=1))
         yield number, own, float(share[number])

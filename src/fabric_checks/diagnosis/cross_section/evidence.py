@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from fabric_checks.diagnosis.cross_section import kinds, noise
 from fabric_checks.diagnosis.cross_section.kinds import Kind
 from fabric_checks.diagnosis.cross_section.noise import Array, Noise
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
 Numbers = NDArray[np.int64]
-
-#: The most pairs whose repeats are compared with each other; a matrix of another program has them of all its pairs.
-MOST_SAMPLES = 4096
 
 
 @dataclass(frozen=True)
@@ -249,10 +247,10 @@ def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFram
 def _samples(table: pl.DataFrame) -> tuple[Numbers, list[Array]]:
     """Return the pairs of some rows, ascending, and the rates of each in the order of time.
 
-    Of more than :data:`MOST_SAMPLES` pairs it is every second, third, and so on.
+    Of more than :attr:`SETTINGS.most_samples` pairs it is every second, third, and so on.
     """
     pair, rate = table["pair"].to_numpy(), table["rate"].to_numpy()
     pairs, first = np.unique(pair, return_index=True)
     samples = np.split(rate, first[1:]) if len(pairs) else []
-    step = -(-len(pairs) // MOST_SAMPLES) or 1
+    step = -(-len(pairs) // SETTINGS.most_samples) or 1
     return pairs[::step], samples[::step]

@@ -12,21 +12,10 @@ from fabric_checks.diagnosis.cross_section import changes, sentences
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.inference import Culprit, explain, slow_since_scan
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
-from fabric_checks.diagnosis.cross_section.search import LEAST_FAULT
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding, faults
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: Nothing is blamed if one measurement of a pair differs so much from the next.
-MOST_NOISE = 0.25
-#: The rate of a pair over the product of the shares of the parts on its route, down to which these explain it.
-OF_ALL = 0.93
-#: Pairs alone reach this share of a link, even where one process does not fill it (670 of 968 MB/s on Feynman: 0.69);
-#: where all lost two fifths they do not.
-LEAST_OF_LINK = 0.65
-#: So many pairs have to be fast before others are called slow.
-FEWEST_FAST = 2
-#: The most single slow pairs that are findings of their own, and the most suspects of a table.
-MOST_PAIRS, MOST_SUSPECTS = 3, 5
 #: What is slow comes first.
 _ORDER = {"pair": 1, "past": 2, "node classes": 3, "sharing": 4, "noise": 5}
 
@@ -40,7 +29,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     :param mapped: the evidence of the run on the map of its fabric.
     """
     evidence = mapped.evidence
-    if output.confirmed and evidence.noise.repeat > MOST_NOISE and not output.at_once:
+    if output.confirmed and evidence.noise.repeat > SETTINGS.most_noise and not output.at_once:
         return [sentences.inconclusive(mapped, int((evidence.repeats > 0).sum()))]
     if not (output.confirmed or mapped.corrected or output.is_table):
         return []
@@ -73,9 +62,9 @@ def _blamed(output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Cul
     if not certain:
         # Pairs that were slow alone are reported as inconclusive.
         suspects = [finding for each, finding in found if output.is_table or not len(each.slow)]
-        return suspects[: MOST_SUSPECTS if output.is_table else MOST_PAIRS]
+        return suspects[: SETTINGS.most_suspects if output.is_table else SETTINGS.most_listed_pairs]
     pairs = [each for each in certain if each.kind == "pair"]
-    if len({frozenset(each.ranks) for each in pairs}) <= MOST_PAIRS:
+    if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain
     return [each for each in certain if each.kind != "pair"] + [sentences.group(output.hosts, pairs)]
 
@@ -86,7 +75,7 @@ def _is_symptom(culprit: Culprit, culprits: Sequence[Culprit]) -> bool:
         return False
     pair = culprit.part.pairs[0]
     shares = [each.share for each in culprits if each.part.kind != "pair" and pair in each.part.pairs]
-    return bool(shares) and culprit.share > OF_ALL * float(np.prod(shares))
+    return bool(shares) and culprit.share > SETTINGS.explained_by_parts * float(np.prod(shares))
 
 
 def _unexplained(
@@ -101,7 +90,7 @@ def _unexplained(
     left = np.setdiff1d(suspects, explained)
     rates = evidence.alone[left]
     # Pairs of a slower kind of nodes are as slow alone.
-    healthy = left[(rates >= np.log1p(-LEAST_FAULT)) & (evidence.of_pair[left] == 0)]
+    healthy = left[(rates >= np.log1p(-SETTINGS.least_fault)) & (evidence.of_pair[left] == 0)]
     found = []
     if len(healthy):
         least = float(np.exp(evidence.alone[healthy].min()))
@@ -125,7 +114,7 @@ def _suspects(output: RotateOutput, evidence: Evidence) -> Numbers:
 def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[RankFinding]:
     """Return the fault that even healthy pairs are far below the rate of a link, if that is known."""
     reached = mapped.evidence.reference_MBps
-    if link_MBps is None or reached / link_MBps >= LEAST_OF_LINK:
+    if link_MBps is None or reached / link_MBps >= SETTINGS.least_of_link:
         return []
     return [sentences.below_line_rate(reached, link_MBps)]
 
@@ -138,10 +127,10 @@ def half_slow(mapped: MappedEvidence, hosts: Sequence[str]) -> list[RankFinding]
     """
     evidence = mapped.evidence
     best = np.fmax(np.fmax(evidence.alone, evidence.bound), evidence.scan)
-    fastest = float(np.sort(best)[-FEWEST_FAST:].min()) if len(best) > FEWEST_FAST else 0.0
-    is_fast = best > fastest + float(np.log(LEAST_OF_LINK)) / 2
+    fastest = float(np.sort(best)[-SETTINGS.fewest_fast :].min()) if len(best) > SETTINGS.fewest_fast else 0.0
+    is_fast = best > fastest + float(np.log(SETTINGS.least_of_link)) / 2
     share = float(np.exp(np.median(best) - fastest))
-    if share >= LEAST_OF_LINK or is_fast.mean() >= 0.5:
+    if share >= SETTINGS.least_of_link or is_fast.mean() >= 0.5:
         return []
     fast = np.union1d(evidence.sender[is_fast], evidence.receiver[is_fast])
     slow = [host for rank, host in enumerate(hosts) if rank not in fast]

@@ -15,41 +15,11 @@ from scipy.special import stdtrit
 
 from fabric_checks.diagnosis.cross_section import noise as spreads
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, OF_NODE, Array, levels_of_nodes
-from fabric_checks.diagnosis.cross_section.parts import (
-    FEWEST_PAIRS,
-    NEIGHBOURS,
-    OF_NODES,
-    MappedEvidence,
-    Mask,
-    Part,
-    candidates,
-    of_ranks,
-)
-from fabric_checks.diagnosis.cross_section.search import (
-    LEAST_FAULT,
-    MOST_CONTRADICTIONS,
-    MOST_SLOW_BEFORE,
-    Choice,
-    Search,
-)
+from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, OF_NODE, Array, levels_of_nodes
+from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Mask, Part, candidates, of_ranks
+from fabric_checks.diagnosis.cross_section.search import Choice, Search
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
-
-#: The standard errors by which a loss has to exceed chance; that of a single pair, which is one of many, ...
-CONFIRMED_ERRORS = 4.0
-CONFIRMED_ERRORS_OF_PAIR = 5.5
-#: ... and the multiple of the spread of healthy parts, one of which is always the slowest.
-SPREAD_ERRORS = 5.0
-#: Of the pairs of a part that were measured alone and would be slow, the least share that is. Where controls are slow,
-#: too, the spread of healthy pairs is large, and none contradicts it.
-LEAST_SLOW = 0.75
-#: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs alone.
-MOST_LOW, MOST_WORST, MOST_SLOW = 128, 6, 2048
-#: A node that became slow during the run may not have been measured with its neighbours since; so many partners do.
-FEWEST_PARTNERS = 3
-#: While others ran: the chance that any healthy node is blamed, the fewest nodes that are compared, and the most that
-#: are blamed, if these are no more than a sixteenth.
-CHANCE, FEWEST_ALIKE, MOST_NODES = 0.0003, 4, 2
 
 
 @dataclass(frozen=True)
@@ -83,10 +53,12 @@ def least_loss(mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1,
     """
     noise = mapped.evidence.noise
     if kind not in OF_NODES:
-        slowest = SPREAD_ERRORS * max(noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes))
-    sure = CONFIRMED_ERRORS_OF_PAIR if kind == "pair" else CONFIRMED_ERRORS
+        slowest = SETTINGS.spread_errors * max(
+            noise.most * (1.0 if kind == "pair" else OF_NODE), noise.nodes / np.sqrt(nodes)
+        )
+    sure = SETTINGS.confirmed_errors_of_pair if kind == "pair" else SETTINGS.confirmed_errors
     beyond = np.hypot(sure * np.hypot(errors, noise.reference), slowest)
-    return max(-float(np.log1p(-LEAST_FAULT)), float(beyond))
+    return max(-float(np.log1p(-SETTINGS.least_fault)), float(beyond))
 
 
 def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
@@ -105,7 +77,7 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     limit = np.array([least_loss(mapped, float(error), "pair") for error in errors])
     certain = measured[evidence.alone[measured] < -limit]
     culprits = _judged(mapped, chosen, certain)
-    some = measured[evidence.alone[measured] < np.log1p(-LEAST_FAULT)]
+    some = measured[evidence.alone[measured] < np.log1p(-SETTINGS.least_fault)]
     explained = np.concatenate([some[:0], *(each.part.pairs for each in culprits if each.sure)])
     return culprits, np.setdiff1d(some, explained)
 
@@ -114,7 +86,7 @@ def _slow_alone(evidence: Evidence, measured: Numbers, errors: Array) -> Numbers
     """Return the pairs that look slow alone, the slowest; :param errors: of each measured one."""
     beyond = np.maximum(3 * np.hypot(errors, evidence.noise.reference), 0.025)
     slow = measured[evidence.alone[measured] < -beyond]
-    return np.asarray(slow[np.argsort(evidence.alone[slow], kind="stable")][:MOST_SLOW])
+    return np.asarray(slow[np.argsort(evidence.alone[slow], kind="stable")][: SETTINGS.most_slow_pairs])
 
 
 def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEvidence, list[Choice]]:
@@ -140,7 +112,7 @@ def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEviden
 def _unshared(mapped: MappedEvidence) -> MappedEvidence:
     """Return the evidence of pairs that shared nothing in their round, by static routes: these are as good as alone."""
     evidence = mapped.evidence
-    free = (mapped.expected > -LEAST_SPREAD) & (mapped.sharing == 0).all(axis=1)
+    free = (mapped.expected > -SETTINGS.least_spread) & (mapped.sharing == 0).all(axis=1)
     rates = (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
     alone, middle, scan, rest = (np.where(free, rate, np.nan) for rate in rates)
     repeats = np.where(free, evidence.repeats, 0)
@@ -164,7 +136,7 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
         ranks = np.concatenate(ends)
         above = np.tile(best, len(ends)) > (level + loss / 2)[ranks]
         faster, count = (np.bincount(ranks, weights, evidence.ranks) for weights in (above.astype(float), None))
-        shares = faster > np.floor(MOST_CONTRADICTIONS * count)
+        shares = faster > np.floor(SETTINGS.most_contradictions * count)
         slow = np.flatnonzero((loss > bar) & ~shares)
         every = np.ones(evidence.ranks, dtype=bool)
         for one in range(1, int(turn.max()) + 1):
@@ -172,13 +144,13 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
             of_turn = np.full(len(best), np.nan)
             of_turn[pair] = rate
             every &= losses_of_nodes(evidence, of_turn, ends)[0] >= bar / 2
-        few = len(np.unique(evidence.host[slow])) <= max(MOST_NODES, evidence.nodes // 16)
+        few = len(np.unique(evidence.host[slow])) <= max(SETTINGS.most_slow_at_once, evidence.nodes // 16)
         for rank in slow.tolist():
             part = of_ranks(kind, (rank,), ends)
             # With partners of a slower kind a node is as slow as these.
             own = part.pairs[evidence.of_pair[part.pairs] >= evidence.of_kind[rank]]
             below = own[evidence.alone[own] < -loss[rank] / 2]
-            sure = few and bool(every[rank]) and len(below) >= max(FEWEST_PARTNERS, len(own) / 3)
+            sure = few and bool(every[rank]) and len(below) >= max(SETTINGS.fewest_partners, len(own) / 3)
             culprit = Culprit(part, (), float(np.exp(-loss[rank])), below, below[:0], 0.0, sure)
             found.setdefault(rank, []).append(culprit)
     both = [evidence.sender, evidence.receiver]
@@ -212,13 +184,13 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
         off[ranks] = level[ranks] - (np.nanmedian(level[ranks]) if (~np.isnan(level[ranks])).any() else np.nan)
         error[ranks] = np.sqrt(1 + OF_MEDIAN**2 / len(ranks))
     order = np.argsort(-off, kind="stable")[: np.count_nonzero(~np.isnan(off))]
-    most = max(MOST_NODES, evidence.nodes // 16) * evidence.ranks // evidence.nodes
+    most = max(SETTINGS.most_slow_at_once, evidence.nodes // 16) * evidence.ranks // evidence.nodes
     bar = np.full(evidence.ranks, np.inf)
-    for count in range(max(len(order) - most, FEWEST_ALIKE + len(evidence.kinds) - 1), len(order)):
-        spread = max(float(off[order[:count]].std(ddof=len(evidence.kinds))), LEAST_SPREAD / 2)
+    for count in range(max(len(order) - most, SETTINGS.fewest_alike + len(evidence.kinds) - 1), len(order)):
+        spread = max(float(off[order[:count]].std(ddof=len(evidence.kinds))), SETTINGS.least_spread / 2)
         # The error of a further node of the same population, by the t distribution.
-        errors = float(stdtrit(count - len(evidence.kinds), 1 - CHANCE / len(order)))
-        bar = np.maximum(-float(np.log1p(-LEAST_FAULT)), errors * spread * error)
+        errors = float(stdtrit(count - len(evidence.kinds), 1 - SETTINGS.chance_of_slow_at_once / len(order)))
+        bar = np.maximum(-float(np.log1p(-SETTINGS.least_fault)), errors * spread * error)
         if off[order[count]] < -bar[order[count]]:
             break
     return np.nan_to_num(-off), bar, level
@@ -290,8 +262,8 @@ def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
     evidence = mapped.evidence
     own = float(evidence.of_kind[culprit.part.key[0]])
     kinds = np.log([kind.share for kind in evidence.kinds])
-    apart = np.abs(own + np.log(culprit.share) - kinds[kinds < own - LEAST_SPREAD])
-    return bool((apart < 2 * LEAST_SPREAD).any())
+    apart = np.abs(own + np.log(culprit.share) - kinds[kinds < own - SETTINGS.least_spread])
+    return bool((apart < 2 * SETTINGS.least_spread).any())
 
 
 def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
@@ -312,7 +284,7 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
     sides = {kind: side for kind, side in sides.items() if (side[slow] == rank).any()}
     part = of_ranks("node" if len(sides) > 1 else next(iter(sides)), (rank,), list(sides.values()))
     own, alone = np.intersect1d(slow, part.pairs), ~np.isnan(evidence.alone[part.pairs])
-    if len(own) < max(FEWEST_PAIRS, (1 - MOST_SLOW_BEFORE) * alone.sum()):
+    if len(own) < max(SETTINGS.fewest_pairs, (1 - SETTINGS.most_slow_before) * alone.sum()):
         return None
     level = float(np.median(evidence.alone[own]))
     if not (evidence.scan[part.pairs] > level / 2).any():
@@ -326,8 +298,8 @@ def _low_in_scan(mapped: MappedEvidence) -> Numbers:
     if not mapped.corrected:
         return np.empty(0, dtype=np.int64)
     known = np.flatnonzero(~np.isnan(rest))
-    low = known[rest[known] < -max(SPREAD_ERRORS * mapped.of_rest, -float(np.log1p(-LEAST_FAULT)))]
-    found = [low[np.argsort(rest[low], kind="stable")][:MOST_LOW]]
+    low = known[rest[known] < -max(SETTINGS.spread_errors * mapped.of_rest, -float(np.log1p(-SETTINGS.least_fault)))]
+    found = [low[np.argsort(rest[low], kind="stable")][: SETTINGS.most_low_pairs]]
     bounded = np.clip(rest / mapped.of_rest, -4, 4)
     for part_of_pair in (mapped.evidence.sender, mapped.evidence.receiver, *mapped.arcs.T):
         pair = known[part_of_pair[known] >= 0]
@@ -335,9 +307,9 @@ def _low_in_scan(mapped: MappedEvidence) -> Numbers:
         if not len(part):
             continue
         count, total = np.bincount(part), np.bincount(part, bounded[pair])
-        score = np.where(count >= FEWEST_PAIRS, total / np.sqrt(np.maximum(count, 1)), 0.0)
-        worst = np.argsort(score, kind="stable")[:MOST_WORST]
-        for number in worst[score[worst] < -SPREAD_ERRORS]:
+        score = np.where(count >= SETTINGS.fewest_pairs, total / np.sqrt(np.maximum(count, 1)), 0.0)
+        worst = np.argsort(score, kind="stable")[: SETTINGS.most_worst_parts]
+        for number in worst[score[worst] < -SETTINGS.spread_errors]:
             own = pair[part == number]
             found.append(own[np.argsort(rest[own], kind="stable")][:8])
     return np.unique(np.concatenate(found))
@@ -389,7 +361,7 @@ def _culprit(mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice], s
         :func:`least_loss`.
     """
     found = _Shown(mapped, choice, chosen)
-    needed = 1 if choice.part.kind == "pair" else FEWEST_PAIRS
+    needed = 1 if choice.part.kind == "pair" else SETTINGS.fewest_pairs
     if len(found.slow) + len(found.low) < needed:
         return None
     if len(found.slow) < needed:
@@ -416,13 +388,13 @@ def _is_partial(found: _Shown) -> bool:
     """Return whether too few of the pairs that should be slow are."""
     alone = found.mapped.evidence.alone[found.pairs]
     expected = (found.own < -found.search.floor) & ~np.isnan(alone) & ~found.by_others
-    return len(found.slow) < LEAST_SLOW * int(expected.sum())
+    return len(found.slow) < SETTINGS.least_slow * int(expected.sum())
 
 
 def _has_few_slow_pairs(found: _Shown) -> bool:
     """Return whether a node has so few slow pairs that they may have it in common by chance."""
     below = (found.shown < found.middle) | (found.search.bound[found.pairs] < found.middle)
-    fewest = min(FEWEST_PARTNERS, found.mapped.evidence.nodes - 2)
+    fewest = min(SETTINGS.fewest_partners, found.mapped.evidence.nodes - 2)
     return found.part.kind in OF_NODES and int(below.sum()) < fewest
 
 
@@ -438,7 +410,7 @@ def _may_be_its_path(found: _Shown) -> bool:
     """Return whether a node was not measured with its neighbours, so that its path may be slow instead."""
     since, kind = found.choice.since, found.part.kind
     # What became slow to so many partners is no cable: tables send what a node sends by as many as there are.
-    became_slow = since > 0 and kind != "receiver" and found.partners >= FEWEST_PARTNERS
+    became_slow = since > 0 and kind != "receiver" and found.partners >= SETTINGS.fewest_partners
     return not became_slow and not _has_neighbours(found.mapped, found.part, since)
 
 
@@ -469,7 +441,7 @@ def _is_low_by_chance(found: _Shown) -> bool:
         return False
     back = np.flatnonzero(_reverse(found) & ~np.isnan(evidence.alone) & (evidence.alone < found.middle))
     best = float(evidence.alone[np.union1d(found.slow, back)].max())
-    return low_each_time(evidence, best, with_reverse=len(back) > 0) >= CHANCE
+    return low_each_time(evidence, best, with_reverse=len(back) > 0) >= SETTINGS.chance_of_slow_at_once
 
 
 def _reverse(found: _Shown) -> Mask:
@@ -497,7 +469,7 @@ def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> b
         pairs = pairs[(evidence.when[pairs] >= since) | ~np.isnan(evidence.alone[pairs])]
     if mapped.leaf[part.key[0]] >= 0:
         return bool(mapped.within[pairs].any() or not mapped.within.any())
-    near = np.abs(evidence.sender - evidence.receiver) <= NEIGHBOURS * evidence.rails
+    near = np.abs(evidence.sender - evidence.receiver) <= SETTINGS.neighbours * evidence.rails
     if len(np.unique(evidence.sender[near])) < evidence.ranks / 2:
         return True  # the pattern has no such pairs; the finding has a note of it
     return int(near[pairs].sum()) >= 2

@@ -16,23 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import median_abs_deviation
 
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array, error_of_level, levels_of_nodes, top_of
-
-#: The fewest nodes of a kind, and the least share of all: fewer that are alike are as likely slow ones.
-FEWEST_OF_KIND, LEAST_SHARE = 3, 1 / 8
-#: The least share of the GPUs of its nodes that a kind has.
-MOST_OF_NODE = 0.75
-#: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as a logarithm.
-#: The halves of one normal population are three apart.
-APART, LEAST_APART = 4.5, 0.03
-#: The standard error of the mean of the second to the fourth highest of eight normal values, over their deviation, by
-#: 100,000 samples: as few pairs of a node may share no link. Of more it is less.
-OF_NEXT_BEST = 0.41
-#: Nodes of a slow kind differ by no more than so many times what healthy ones do by chance; slow nodes do. Of a few,
-#: some slow ones may be alike by chance.
-MOST_SPREAD, FEW, MOST_SPREAD_OF_FEW = 2.5, 6, 1.6
-#: Of the pairs within a slow kind, and of those of it alone, at most this share exceeds its level by :data:`APART`
-#: deviations.
-MOST_FASTER = 0.1
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
 
 @dataclass(frozen=True)
@@ -74,7 +58,7 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
     known = np.where(np.isnan(level), centres[0], level)
     off = np.concatenate([np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)])
-    chance = max(APART * max(OF_MAD * float(np.median(off)), seen.error), LEAST_APART)
+    chance = max(SETTINGS.classes_apart * max(OF_MAD * float(np.median(off)), seen.error), SETTINGS.least_apart)
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
     return _by_rates_alone(pairs, number, centres - centres[0], rails)
@@ -134,19 +118,19 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
         beyond = scan - np.minimum(level[sender], level[receiver])
         beyond = beyond[~np.isnan(beyond)]
         spread = max(min(top_of(each)[1] for each in (of_scan, beyond) if len(each)), repeat)
-        error, usable = OF_NEXT_BEST * spread, ~np.isnan(level)
+        error, usable = SETTINGS.error_of_next_best * spread, ~np.isnan(level)
     return _Levels(sender, receiver, best, alone, seen, level, usable, spread, error, bool(alone.all()))
 
 
 def _large(groups: list[NDArray[np.int64]], ranks: int, rails: int) -> list[NDArray[np.int64]]:
     """Return the groups, the fastest first, that have nodes enough, with the slower ones of fewer, for a kind."""
-    fewest = max(FEWEST_OF_KIND, int(np.ceil(LEAST_SHARE * ranks / rails)))
+    fewest = max(SETTINGS.fewest_of_class, int(np.ceil(SETTINGS.least_share_of_class * ranks / rails)))
     slower, large = 0, list[NDArray[np.int64]]()
     for number, group in reversed(list(enumerate(groups))):
         count = len(np.unique(group // rails))
         # A slow node of a kind is one of it. Of the fastest nodes many GPUs may share cables.
-        is_kind = count >= FEWEST_OF_KIND and count + slower >= fewest
-        if is_kind and (number == 0 or len(group) >= MOST_OF_NODE * rails * count):
+        is_kind = count >= SETTINGS.fewest_of_class and count + slower >= fewest
+        if is_kind and (number == 0 or len(group) >= SETTINGS.most_of_node * rails * count):
             large, slower = [group, *large], 0
         else:
             slower += count
@@ -156,14 +140,18 @@ def _large(groups: list[NDArray[np.int64]], ranks: int, rails: int) -> list[NDAr
 def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _Levels, rails: int) -> bool:
     """Return whether nodes are of a slow kind, and not behind a slow link, nor several slow ones."""
     level = seen.level
-    faster = float(np.median(level[group])) + APART * seen.spread
+    faster = float(np.median(level[group])) + SETTINGS.classes_apart * seen.spread
     # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
     starts, ends = np.isin(seen.sender, group), np.isin(seen.receiver, group)
     within, by_itself = starts & ends, (starts | ends) & seen.alone
-    exceeds = any((seen.best[own] > faster).mean() > MOST_FASTER for own in (within, by_itself) if own.any())
+    exceeds = any((seen.best[own] > faster).mean() > SETTINGS.most_faster for own in (within, by_itself) if own.any())
     # Where most pairs share links, the third and fourth may do so as well.
     by_one, by_several = (np.median(each[fastest]) - np.median(each[group]) for each in (seen.next_best, level))
-    most = MOST_SPREAD if seen.of_all or len(group) > FEW * rails else MOST_SPREAD_OF_FEW
+    most = (
+        SETTINGS.most_spread_of_class
+        if seen.of_all or len(group) > SETTINGS.few_of_class * rails
+        else SETTINGS.most_spread_of_few
+    )
     is_alike = median_abs_deviation(level[group], scale="normal") <= most * seen.error
     return bool(within.any() and not exceeds and (seen.of_all or by_one > by_several / 2) and is_alike)
 
@@ -178,11 +166,14 @@ def with_blamed(own: Array, blamed: Mapping[int, float]) -> Array:
     """
     of_kind, shares = own.copy(), np.unique(own)
     for rank, level in blamed.items():
-        near = shares[(shares < own[rank]) & (np.abs(shares - level) < LEAST_APART)]
+        near = shares[(shares < own[rank]) & (np.abs(shares - level) < SETTINGS.least_apart)]
         of_kind[rank] = near[0] if len(near) else own[rank]
-    groups = [[rank for rank, level in blamed.items() if 0 <= level - least < LEAST_APART] for least in blamed.values()]
+    groups = [
+        [rank for rank, level in blamed.items() if 0 <= level - least < SETTINGS.least_apart]
+        for least in blamed.values()
+    ]
     group = max(groups, key=len, default=[])
-    if len(shares) == 1 and len(group) >= max(FEWEST_OF_KIND, LEAST_SHARE * len(of_kind)):
+    if len(shares) == 1 and len(group) >= max(SETTINGS.fewest_of_class, SETTINGS.least_share_of_class * len(of_kind)):
         of_kind[group] = np.median([blamed[rank] for rank in group])
     return of_kind
 
@@ -200,7 +191,7 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     shown = alone - (alone[0] if is_known[0] else np.nan)
     shares = np.where(is_known & is_known[0], shown, shares)
     # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are enough.
-    number = np.where((shown[number] > -LEAST_APART) | np.isinf(alone[number]), 0, number)
+    number = np.where((shown[number] > -SETTINGS.least_apart) | np.isinf(alone[number]), 0, number)
     return np.asarray(shares[number])
 
 
@@ -211,7 +202,7 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
     without the node that most pairs have, which may be at fault. Infinite if all have it; NaN without any.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
-    if len(control) >= FEWEST_OF_KIND:
+    if len(control) >= SETTINGS.fewest_of_class:
         return float(np.median(control["rate"].to_numpy())), True
     ends = np.divmod(alone["pair"].to_numpy(), len(of_kind))
     count = np.bincount(np.concatenate(ends), minlength=len(of_kind)) * of_kind
@@ -223,7 +214,7 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
     known = (by_rank.max() if len(alone) == len(pairs) else by_rank.median())["rate"].to_numpy()
     if not len(known):
         return np.inf if np.count_nonzero(count) > 2 * rails else np.nan, False
-    return float(np.median(known)), len(known) >= max(FEWEST_OF_KIND, of_kind.sum() / 2) - rails
+    return float(np.median(known)), len(known) >= max(SETTINGS.fewest_of_class, of_kind.sum() / 2) - rails
 
 
 def _of_matrix(
@@ -236,10 +227,10 @@ def _of_matrix(
     """
     (sent, sends), (received, receives) = (levels_of_nodes(rate, side, len(seen)) for side in (sender, receiver))
     errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
-    alike = np.abs(sent - received) <= APART * np.hypot(*errors)
+    alike = np.abs(sent - received) <= SETTINGS.classes_apart * np.hypot(*errors)
     level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
-    is_faster = ~alike & (seen > level + APART * spread)
-    level = np.where(is_faster, seen - APART / 2 * spread, level)
+    is_faster = ~alike & (seen > level + SETTINGS.classes_apart * spread)
+    level = np.where(is_faster, seen - SETTINGS.classes_apart / 2 * spread, level)
     return level, float(np.median(np.hypot(*errors))) / 2, (alike | is_faster) & ~np.isnan(level)
 
 
@@ -268,6 +259,8 @@ def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArra
     parts = np.split(order, [int(np.argmax(between)) + 1])
     middles = [float(np.median(level[part])) for part in parts]
     off = np.concatenate([np.abs(level[part] - middle) for part, middle in zip(parts, middles, strict=True)])
-    if middles[0] - middles[1] < max(APART * max(OF_MAD * float(np.median(off)), error), LEAST_APART):
+    if middles[0] - middles[1] < max(
+        SETTINGS.classes_apart * max(OF_MAD * float(np.median(off)), error), SETTINGS.least_apart
+    ):
         return [order]
     return [group for part in parts for group in _groups(part, level, error)]

@@ -21,30 +21,15 @@ from fabric_checks.core.finding import Severity
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MEDIAN, Array
+from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import note as a_note
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: The chance that any of healthy switches is blamed, over all of them and both directions.
-CHANCE = 0.0005
-#: The least loss that is blamed, as a share.
-LEAST_LOSS = 0.08
-#: With fewer switches, one of which is slow, it is not known which.
-FEWEST_GROUPS = 4
 #: The spread of a switch over that by its nodes, which share its cables, and of both directions together.
 OF_SHARING = np.array([1.3, 1.3, 0.8])
-#: Hashed flows are uneven on cables: the spread of a switch is at least this over the root of its flows, of one
-#: direction twice that; in two models 0.14 to 0.21, of leaves of 4 to 8 nodes with as many cables or half.
-OF_HASH = 0.15
-#: The chance with which healthy switches differ by more than what then counts as differences of their design.
-_BY_CHANCE = 0.05
-#: Standard errors by which a loss has to exceed the bound so that 95 of 100 are found; with hashed routes what a lost
-#: cable takes differs twice as much as healthy switches do.
-_FOUND, _OF_LOST = 1.645, 2.0
-#: A switch that lost less than this share of what another lost may only be in its way, where flows keep their cables.
-_ALIKE = 0.6
 _FRACTIONS = {1 / 8: "an eighth", 1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds"}
 _MOST_NAMES = 4
 #: A direction, what the nodes of a switch do in it, and the side of the switch.
@@ -85,7 +70,7 @@ class Ways:
 
         Tables of static routes may be uneven, and nodes of several kinds get uneven shares of what is there.
         """
-        if len(self.share) < FEWEST_GROUPS or np.isnan(self.share).any() or self.freedom < 2:
+        if len(self.share) < SETTINGS.fewest_leaves or np.isnan(self.share).any() or self.freedom < 2:
             return f"among {len(self.share)} switches the one that has lost cables cannot be identified"
         if self.kinds > 1:
             return "nodes are of several kinds, so a switch that has lost cables cannot be identified"
@@ -102,7 +87,7 @@ class Ways:
         """Return the loss of each group against the others, out, in and both, and the error of each, as logarithms."""
         loss, error = np.empty(self.share.shape), np.empty(self.share.shape)
         freedom = len(self.share) - 2
-        by_chance = np.sqrt(chdtri(freedom, _BY_CHANCE) / freedom)
+        by_chance = np.sqrt(chdtri(freedom, SETTINGS.chance_of_design) / freedom)
         for group in range(len(self.share)):
             others = np.delete(self.share, group, axis=0)
             middle = np.median(others, axis=0)
@@ -113,15 +98,15 @@ class Ways:
 
     @property
     def errors_of_chance(self) -> float:
-        """The standard errors that the largest loss of healthy switches exceeds with :data:`CHANCE`."""
-        return float(stdtrit(self.freedom, 1 - CHANCE / (3 * len(self.share))))
+        """The standard errors that the largest loss of healthy switches exceeds with ``chance_of_leaf``."""
+        return float(stdtrit(self.freedom, 1 - SETTINGS.chance_of_leaf / (3 * len(self.share))))
 
     @property
     def smallest(self) -> float:
         """The loss, as a share, that would have been named of any switch in 95 of 100 runs."""
         _, error = self.losses()
-        found = _FOUND * (_OF_LOST if self.routing == HASHED else 1.0)
-        return max(LEAST_LOSS, float(1 - np.exp(-(self.errors_of_chance + found) * error[:, 2].max())))
+        found = SETTINGS.found_errors_of_leaf * (SETTINGS.hashed_loss_spread if self.routing == HASHED else 1.0)
+        return max(SETTINGS.least_loss_of_leaf, float(1 - np.exp(-(self.errors_of_chance + found) * error[:, 2].max())))
 
 
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
@@ -158,11 +143,11 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     error[2] = float(np.hypot(*error[:2])) / 2
     error *= OF_SHARING
     if mapped.known.routing != ADAPTIVE:
-        error = np.maximum(error, OF_HASH / np.sqrt(len(leaf) / count / 2) * np.array([2.0, 2.0, 1.0]))
+        error = np.maximum(error, SETTINGS.spread_by_hash / np.sqrt(len(leaf) / count / 2) * np.array([2.0, 2.0, 1.0]))
     members = tuple(tuple(np.flatnonzero(groups == group).tolist()) for group in range(count))
     return Ways(
         share,
-        np.maximum(error, LEAST_SPREAD / 2),
+        np.maximum(error, SETTINGS.least_spread / 2),
         freedom,
         members,
         int(leaf.round.max() + 1) // 2,
@@ -179,7 +164,7 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
     if ways.why_not:
         return []
     loss, error = ways.losses()
-    beyond = (loss > ways.errors_of_chance * error) & (loss > -np.log1p(-LEAST_LOSS))
+    beyond = (loss > ways.errors_of_chance * error) & (loss > -np.log1p(-SETTINGS.least_loss_of_leaf))
     findings = []
     largest = np.where(beyond, loss, 0.0).max(initial=0.0)
     for group in np.flatnonzero(beyond.any(axis=1)):
@@ -200,7 +185,13 @@ def lost(ways: Ways, mapped: MappedEvidence, hosts: tuple[str, ...], named: Coll
                 f"{count_text(len(members), 'node')} together {verb} {100 * share:.0f} % of what those of other "
                 f"switches do ({ways.rounds} rounds); which cable is not known: {_LOOK}"
             )
-            doubt = _IF_STATIC if not ways.is_certain else _IF_CROWDED if loss[group, side] < _ALIKE * largest else ""
+            doubt = (
+                _IF_STATIC
+                if not ways.is_certain
+                else _IF_CROWDED
+                if loss[group, side] < SETTINGS.alike_losses * largest
+                else ""
+            )
             found = Finding(
                 kind="uplinks",
                 severity=Severity.SUSPECT if doubt else Severity.FAULT,

@@ -9,28 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence
-from fabric_checks.diagnosis.cross_section.inference import CHANCE, least_loss
+from fabric_checks.diagnosis.cross_section.inference import least_loss
 from fabric_checks.diagnosis.cross_section.noise import OF_BEST, OF_MEDIAN, levels_of_nodes
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, MappedEvidence
-from fabric_checks.diagnosis.cross_section.search import LEAST_FAULT
+from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
 from fabric_checks.parsers.rotate import Transfers
-
-#: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found. A pair needs more: its rate is
-#: the best of four, with a longer tail (1.72), and the next run estimates its noise anew (by `python -m lab.fluid`).
-_CERTAIN, _CERTAIN_OF_PAIR = 1.645, 2.2
-#: So much larger the spread of nodes may be in the next run, where controls reach too few nodes to bound it.
-_NEXT_SPREAD = 1.5
-#: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
-_PAIRS_OF_NODE, _PAIRS_OF_CABLE = 6, 6
-#: Measurements of a suspect where a run had none.
-_REPEATS = 4
-#: A part that loses more than this is dead rather than slow.
-_ALL = 0.99
-#: With fewer nodes most pairs, or all, belong to a slow node, or pair, and there is nothing to compare it with.
-_FEWEST_FOR_NODE, _FEWEST_FOR_PAIR = 4, 3
-#: A pair is named only if it is measured alone, which has to be as likely as this.
-_FOUND = 0.95
 
 
 def limits(
@@ -64,14 +48,14 @@ class _Sight:
         evidence, noise = mapped.evidence, mapped.evidence.noise
         self.evidence, self.noise, self.slow_nodes = evidence, noise, slow_nodes
         self.threshold = -float(np.log1p(-suspect_share))
-        self.error = OF_BEST * (noise.repeat or noise.scan) / np.sqrt(_REPEATS)
+        self.error = OF_BEST * (noise.repeat or noise.scan) / np.sqrt(SETTINGS.usual_repeats)
         self.ends = evidence.sender, evidence.receiver
         self.usual = [levels_of_nodes(evidence.scan, side, evidence.ranks)[0] for side in self.ends]
         self.of_nodes = [float(np.nanmedian(side)) for side in self.usual if not np.isnan(side).all()]
         self.scanned = ~np.isnan(evidence.scan)
         self.of_slow = np.any([np.isin(side, slow_nodes) for side in self.ends], axis=0)
         if noise.nodes > noise.most:  # not bounded by controls: it differs from run to run
-            of_next = replace(noise, nodes=_NEXT_SPREAD * noise.nodes)
+            of_next = replace(noise, nodes=SETTINGS.next_spread * noise.nodes)
             mapped = replace(mapped, evidence=replace(evidence, noise=of_next))
         self.mapped = mapped
         self.slowest = by_chance(mapped, np.flatnonzero(self.of_slow))
@@ -82,14 +66,14 @@ class _Sight:
         :param pairs: of it that are measured alone; :param seen: the error of its rate in the scan; :param shared: what
             it may lose by sharing before it is suspected.
         """
-        if self.evidence.nodes < (_FEWEST_FOR_PAIR if kind == "pair" else _FEWEST_FOR_NODE):
+        if self.evidence.nodes < (SETTINGS.fewest_nodes_of_pair if kind == "pair" else SETTINGS.fewest_nodes):
             return None
         of_alone = self.error / np.sqrt(pairs) * (OF_MEDIAN if pairs > 1 else 1.0)
-        certain = _CERTAIN_OF_PAIR if kind == "pair" else _CERTAIN
+        certain = SETTINGS.found_errors_of_pair if kind == "pair" else SETTINGS.found_errors
         sure = least_loss(self.mapped, of_alone, kind, slowest=self.slowest) + certain * of_alone
         suspected = self.threshold + shared + certain * seen
-        smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-LEAST_FAULT))))
-        return smallest if smallest < _ALL else None
+        smallest = float(1 - np.exp(-max(sure, suspected, -np.log1p(-SETTINGS.least_fault))))
+        return smallest if smallest < SETTINGS.dead_from else None
 
     def node(self) -> float | None:
         """Return the limit of nodes, which are compared with the best of other nodes.
@@ -99,7 +83,7 @@ class _Sight:
         evidence = self.evidence
         senders = np.bincount(evidence.sender[self.scanned], minlength=evidence.ranks)
         seen = OF_MEDIAN * self.noise.scan / np.sqrt(max(float(np.median(senders)), 1.0))
-        found = self.named("sender", _PAIRS_OF_NODE, seen, -min([*self.of_nodes, 0.0]))
+        found = self.named("sender", SETTINGS.pairs_of_node, seen, -min([*self.of_nodes, 0.0]))
         if found is None:
             return None
         # A node of a fast kind that is as slow as a slower one is counted to that.
@@ -108,9 +92,11 @@ class _Sight:
         alone = ~np.isnan(evidence.alone)
         count = np.bincount(np.concatenate([side[alone] for side in self.ends]), minlength=evidence.ranks)
         level = np.fmax(*self.usual)
-        level[[*self.slow_nodes, *np.flatnonzero(count >= FEWEST_PAIRS)]] = 0.0
+        level[[*self.slow_nodes, *np.flatnonzero(count >= SETTINGS.fewest_pairs)]] = 0.0
         lowest = float(np.nanmin([*level, 0.0]))
-        return max(found, 1 - float(np.exp(lowest - _CERTAIN * seen))) if lowest < -self.threshold else found
+        return (
+            max(found, 1 - float(np.exp(lowest - SETTINGS.found_errors * seen))) if lowest < -self.threshold else found
+        )
 
     def pair(self, together: Transfers) -> float | None:
         """Return the limit of pairs, which are compared with the usual rate.
@@ -129,18 +115,21 @@ class _Sight:
         of_ends = zip(self.usual, self.ends, strict=True)
         below = np.fmax(*(np.nanmedian(side) - side[rank] for side, rank in of_ends))
         below = np.where(below > self.threshold, below, 0.0)[self.scanned & ~self.of_slow]
-        explained = float(np.quantile(below, _FOUND)) if len(below) else 0.0
+        explained = float(np.quantile(below, SETTINGS.found_share)) if len(below) else 0.0
         found = self.named("pair", 1, self.noise.scan, shared + explained)
-        if found is None or _found(evidence, together, -(self.threshold + shared), found, self.slow_nodes) < _FOUND:
+        if (
+            found is None
+            or _found(evidence, together, -(self.threshold + shared), found, self.slow_nodes) < SETTINGS.found_share
+        ):
             return None
         of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
-        is_chance = of_all and low_each_time(evidence, float(np.log1p(-found))) > CHANCE
+        is_chance = of_all and low_each_time(evidence, float(np.log1p(-found))) > SETTINGS.chance_of_slow_at_once
         return None if is_chance else found
 
     def cable(self) -> float | None:
         """Return the limit of cables, whose pairs are measured alone only if they stayed slow beside others."""
         known = self.mapped.known
-        found = self.named("cable", _PAIRS_OF_CABLE, self.noise.scan) if known.has_routes else None
+        found = self.named("cable", SETTINGS.pairs_of_cable, self.noise.scan) if known.has_routes else None
         if found is None or known.rates is None:
             return found
         # A cable faster than a pair alone has to lose more before the pair is slower.

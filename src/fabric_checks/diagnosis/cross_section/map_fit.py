@@ -18,16 +18,9 @@ from fabric_checks.diagnosis.cross_section.evidence import Numbers
 from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 
-#: A rate differs from its expectation from this share on, or from so many deviations of a measurement on.
-LEAST_OFF, ERRORS_OFF = 0.18, 6.0
-#: The fewest cables that carry more than they can, and their least share of those shared, by which a map does not fit.
-FEWEST_ABOVE, ABOVE = 3, 0.02
-#: Where so many cables carry more, all are faster than the links of hosts, which the tools do not tell.
-MOST_ABOVE = 0.6
-#: So many explanations of slow pairs are seldom right at once.
-FEWEST_SCATTERED = 2
 _MOST_NAMES = 3
 
 
@@ -38,10 +31,10 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
     if not known.has_routes or not len(scanned):
         return None
     noise = evidence.noise
-    off = max(LEAST_OFF, ERRORS_OFF * float(np.hypot(noise.repeat, noise.between)))
+    off = max(SETTINGS.least_above, SETTINGS.errors_above * float(np.hypot(noise.repeat, noise.between)))
     pairs, (over, shared) = _above(mapped, scanned, off)
-    is_faster = known.rates is None and over > MOST_ABOVE * shared
-    if is_faster or over < max(FEWEST_ABOVE, ABOVE * shared):
+    is_faster = known.rates is None and over > SETTINGS.most_above * shared
+    if is_faster or over < max(SETTINGS.fewest_above, SETTINGS.least_share_above * shared):
         return None
     some = [
         f"{name_of(hosts, int(evidence.sender[pair]))} to {name_of(hosts, int(evidence.receiver[pair]))}"
@@ -64,7 +57,7 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     if has_routes and remain:
         what = f"{names_text(remain, _MOST_NAMES)} are slow, and it has no cable that only these share"
         return sentences.map_doubt(what, len(remain))
-    if len(parts) < FEWEST_SCATTERED or not any(each.kind == "uplink" for each in certain):
+    if len(parts) < SETTINGS.fewest_scattered or not any(each.kind == "uplink" for each in certain):
         return None
     return sentences.map_doubt(f"what is slow would be {names_text(parts, _MOST_NAMES)} at once", len(parts))
 

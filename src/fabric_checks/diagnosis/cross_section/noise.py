@@ -16,25 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtri
 from scipy.stats import f_oneway, median_abs_deviation
 
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
+
 Array = NDArray[np.float64]
 
-#: The level of significance: a spread, or a drift, is more than chance if it is as large in one such run of a hundred.
-CHANCE = 0.01
-#: The confidence bound of the spread of healthy pairs leaves out this share.
-BOUND_CHANCE = 0.05
-#: The least error of any model of a fabric, calibrated: `python -m lab.faults.calibration`.
-LEAST_SPREAD = 0.012
-#: The rate of a node is this quantile of its pairs: few share every cable in every round. Calibrated likewise.
-NODE_QUANTILE = 0.85
-#: While others run, nodes and pairs are slow by sharing, too: where controls, which run alone, cover this share of the
-#: nodes, their spread bounds that of nodes and of the fastest pairs of the scan. Calibrated likewise.
-ENOUGH_CONTROLS = 2 / 3
-#: Rates within this distance of the 95th percentile are the fastest ones; more if their spread is a third of it.
-#: Calibrated likewise.
-NEAR_TOP = 0.12
 
-#: Standard errors of CHANCE, both sides; and of BOUND_CHANCE, one side.
-_ERRORS, _BOUND_ERRORS = float(-ndtri(CHANCE / 2)), float(-ndtri(BOUND_CHANCE))
+#: Standard errors of ``chance_of_spread``, both sides; and of ``chance_beyond_bound``, one side.
+_ERRORS, _BOUND_ERRORS = float(-ndtri(SETTINGS.chance_of_spread / 2)), float(-ndtri(SETTINGS.chance_beyond_bound))
 #: The standard deviation over the median absolute deviation.
 OF_MAD = float(1 / ndtri(0.75))
 #: The variance of a standard deviation by n absolute deviations, times n, relative (their efficiency is 37 %: Rousseeuw
@@ -42,17 +30,17 @@ OF_MAD = float(1 / ndtri(0.75))
 _OF_ABSOLUTE, _OF_SQUARES = 0.5 / 0.37, 0.5
 #: The standard error of a median over that of a mean.
 OF_MEDIAN = float(np.sqrt(np.pi / 2))
+_QUANTILE = SETTINGS.node_quantile
 #: The standard error of the quantile of nodes over that of a mean.
 _OF_QUANTILE = float(
-    np.sqrt(2 * np.pi * NODE_QUANTILE * (1 - NODE_QUANTILE)) * np.exp(0.5 * float(ndtri(NODE_QUANTILE)) ** 2)
+    np.sqrt(2 * np.pi * _QUANTILE * (1 - SETTINGS.node_quantile))
+    * np.exp(0.5 * float(ndtri(SETTINGS.node_quantile)) ** 2)
 )
 #: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four (Harter,
 #: Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
 OF_BEST = 1.4
 #: The largest spread of nodes over that of pairs, if that is all due to their two nodes.
 OF_NODE = float(1 / np.sqrt(2))
-#: A value so many deviations from the median of its sample is no noise but a disturbance: in 1 of 16,000 it is chance.
-_DISTURBED = 4.0
 
 
 @dataclass(frozen=True)
@@ -93,9 +81,9 @@ def of_controls(
     by_chance = repeat * (1 + _ERRORS * np.sqrt(_OF_ABSOLUTE / seen + _OF_SQUARES / freedom))
     of_top = float(np.sqrt(fastest**2 - repeat**2)) if repeat and fastest > by_chance else 0.0
     largest = _largest_spread(samples, repeat)
-    if largest is not None and reached >= ENOUGH_CONTROLS:
+    if largest is not None and reached >= SETTINGS.enough_controls:
         of_top, of_nodes = min(of_top, largest), min(of_nodes, largest)
-    elif reached_alone >= ENOUGH_CONTROLS:
+    elif reached_alone >= SETTINGS.enough_controls:
         # Most suspects are slow by sharing only, and healthy alone.
         means = [np.mean(values) for values in (*samples, *again)]
         spread = median_abs_deviation(means, scale="normal")
@@ -136,7 +124,7 @@ def top_of(logs: Array) -> tuple[float, float, int]:
 
     :param logs: logarithms of the rates.
     """
-    high, width = float(np.percentile(logs, 95)), NEAR_TOP
+    high, width = float(np.percentile(logs, 95)), SETTINGS.near_top
     while True:
         near = logs[np.abs(logs - high) <= width]
         if len(near) > 2 or len(near) == len(logs):
@@ -149,12 +137,12 @@ def top_of(logs: Array) -> tuple[float, float, int]:
 
 
 def levels_of_nodes(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, NDArray[np.int64]]:
-    """Return the :data:`NODE_QUANTILE` of the rates of each rank, NaN without any, and their number."""
+    """Return the :attr:`SETTINGS.node_quantile` of the rates of each rank, NaN without any, and their number."""
     table = (
         pl.DataFrame({"rank": rank, "rate": rate})
         .filter(pl.col("rate").is_not_nan())
         .group_by("rank")
-        .agg(pl.col("rate").quantile(NODE_QUANTILE, "linear"), pl.len().cast(pl.Int64))
+        .agg(pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), pl.len().cast(pl.Int64))
     )
     levels, counts = np.full(ranks, np.nan), np.zeros(ranks, dtype=np.int64)
     levels[table["rank"].to_numpy()], counts[table["rank"].to_numpy()] = table["rate"], table["len"]
@@ -208,7 +196,7 @@ def clipped(samples: list[Array], spread: float) -> list[Array]:
         return samples
     middles = [float(np.median(values)) for values in samples]
     return [
-        np.where(np.abs(values - middle) > _DISTURBED * spread, middle, values)
+        np.where(np.abs(values - middle) > SETTINGS.disturbed_errors * spread, middle, values)
         for values, middle in zip(samples, middles, strict=True)
     ]
 
@@ -241,7 +229,7 @@ def _between(samples: list[Array], *, robust: bool = False) -> float:
     several = [values for values in samples if len(values) > 1]
     if len(several) < 3 or not any(np.ptp(values) for values in several):
         return 0.0
-    if f_oneway(*several).pvalue >= CHANCE:
+    if f_oneway(*several).pvalue >= SETTINGS.chance_of_spread:
         return 0.0
     of_mean = np.mean([np.var(values, ddof=1) / len(values) for values in several])
     means = [np.mean(values) for values in several]
@@ -263,5 +251,5 @@ def _largest_spread(samples: list[Array], repeat: float) -> float | None:
         return None
     freedom = len(several) - 1
     variance = float(np.var([np.mean(values) for values in several], ddof=1))
-    most = variance * freedom / float(2 * gammaincinv(freedom / 2, BOUND_CHANCE))
+    most = variance * freedom / float(2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
     return float(np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several])))))

@@ -12,7 +12,8 @@ from scipy.stats import median_abs_deviation
 
 from fabric_checks.analysis.max_min import max_min
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
+from fabric_checks.diagnosis.cross_section.noise import Array
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, FabricMap, arcs_of
 
@@ -34,19 +35,8 @@ PRICE = {kind: price for price, kinds in _PRICES.items() for kind in kinds}
 ONE_WAY = ("sender", "receiver", "arc", "leaf out", "leaf in", "uplink", "downlink")
 #: The parts that are nodes.
 OF_NODES = ("sender", "receiver", "node")
-#: Ranks no further apart than this are assumed to share a switch where switches are unknown.
-NEIGHBOURS = 2
 #: The parts that several GPUs or adapters have in common.
 OF_DEVICES = ("host", "adapter", "rail")
-OF_CHOICE = 0.7
-#: The fewest slow pairs for which a part other than a pair is blamed.
-FEWEST_PAIRS = 2
-#: The expectation for the scan, by what pairs share, is used if at least so many pairs fit it, ...
-FEWEST_CORRECTED = 24
-#: ... except for this share, which may be slow or disturbed, ...
-MOST_OFF = 0.3
-#: ... within this standard deviation of logarithms.
-MOST_REST = 0.12
 
 
 @dataclass(frozen=True)
@@ -168,11 +158,11 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
 def _rest(beyond: Array) -> tuple[Array, float]:
     """Return the rates beyond the expectation, and their spread; NaN where the expectation does not fit."""
     there = beyond[~np.isnan(beyond)]
-    if len(there) >= FEWEST_CORRECTED:
+    if len(there) >= SETTINGS.fewest_corrected:
         middle, spread = float(np.median(there)), float(median_abs_deviation(there, scale="normal"))
         off = np.abs(there - middle) > max(4 * spread, 0.06)
-        if spread <= MOST_REST and off.mean() <= MOST_OFF:
-            return beyond - middle, max(spread, LEAST_SPREAD)
+        if spread <= SETTINGS.most_rest and off.mean() <= SETTINGS.most_off:
+            return beyond - middle, max(spread, SETTINGS.least_spread)
     return np.full(len(beyond), np.nan), np.nan
 
 
@@ -194,7 +184,7 @@ def part_of(kind: str, key: tuple[int, ...], mask: Mask, choices: int = 0) -> Pa
     :param mask: of its pairs; :param choices: the number of routes that were chosen for it.
     """
     pairs = np.flatnonzero(mask)
-    return Part(kind, key, PRICE[kind] + OF_CHOICE * choices, pairs, np.zeros(len(pairs)))
+    return Part(kind, key, PRICE[kind] + SETTINGS.price_of_choice * choices, pairs, np.zeros(len(pairs)))
 
 
 def of_ranks(kind: str, key: tuple[int, ...], sides: Sequence[Numbers]) -> Part:

@@ -15,25 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, Array
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, OF_NODES, MappedEvidence, Part
-
-#: Smaller losses are not reported, however certain.
-LEAST_FAULT = 0.06
-#: The largest weight of one pair, in squared standard errors; a pair of the scan was measured once, while others ran.
-MOST_WEIGHT, MOST_SCAN_WEIGHT = 25.0, 16.0
-#: A pair that exceeds its prediction counts against it from so many standard errors on; ...
-BY_CHANCE = 2.5
-#: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at fault.
-CONTRADICTION, MOST_CONTRADICTIONS = 4.0, 0.03
-#: The fewest slow pairs alone of a part that became slow during the run.
-FEWEST_LATE = 3
-#: Of the pairs that are slow alone at most this share was as slow before a part became slow.
-MOST_SLOW_BEFORE = 0.25
-#: Explanations that are worse by less than this are as good: a ratio of likelihoods of twenty.
-AS_GOOD = 6.0
-#: The most parts of an explanation.
-MOST_PARTS = 12
+from fabric_checks.diagnosis.cross_section.noise import Array
+from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Part
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
 
 @dataclass(frozen=True)
@@ -71,10 +55,10 @@ class Search:
         self.scan = mapped.rest + mapped.expected
         self.healthy = np.array([np.zeros(len(evidence.alone)), mapped.expected, evidence.bound])
         of_alone = np.hypot(evidence.error(np.arange(len(evidence.alone))), noise.reference)
-        self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + LEAST_SPREAD**2)
-        self.of_bound = float(np.hypot(noise.scan, LEAST_SPREAD))
-        self.of_scan = float(np.hypot(mapped.of_rest, LEAST_SPREAD))
-        self.floor = -float(np.log1p(-LEAST_FAULT)) / 2
+        self.of_alone = np.sqrt(of_alone**2 + noise.between**2 + SETTINGS.least_spread**2)
+        self.of_bound = float(np.hypot(noise.scan, SETTINGS.least_spread))
+        self.of_scan = float(np.hypot(mapped.of_rest, SETTINGS.least_spread))
+        self.floor = -float(np.log1p(-SETTINGS.least_fault)) / 2
 
     def cost(self, pairs: Numbers, level: Predicted) -> Array:
         """Return the distance of pairs from their prediction, in squared standard errors."""
@@ -82,11 +66,11 @@ class Search:
         alone = _known((self.alone[pairs] - of_alone) / self.of_alone[pairs])
         above = np.maximum(bound - of_alone, 0) / self.of_bound
         # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
-        above = np.maximum(_known(above) ** 2 - BY_CHANCE**2, 0)
-        beyond = np.where(of_alone < 0, np.minimum(above, MOST_WEIGHT), 0.0)
+        above = np.maximum(_known(above) ** 2 - SETTINGS.exceeding_errors**2, 0)
+        beyond = np.where(of_alone < 0, np.minimum(above, SETTINGS.most_weight), 0.0)
         off = _known((self.scan[pairs] - in_scan) / self.of_scan) ** 2
-        scan = np.minimum(off, MOST_SCAN_WEIGHT)
-        return np.asarray(np.minimum(alone**2, MOST_WEIGHT) + np.maximum(beyond, scan))
+        scan = np.minimum(off, SETTINGS.most_scan_weight)
+        return np.asarray(np.minimum(alone**2, SETTINGS.most_weight) + np.maximum(beyond, scan))
 
     def predicted(self, chosen: Sequence[Choice]) -> Predicted:
         """Return the prediction of a set of parts."""
@@ -147,24 +131,24 @@ class Search:
         at, own = at[order], own[order]
         rate, when, was_slow = series.rate[own], series.when[own], slow[at]
         level = self.levels(part, loss)[at]
-        above = np.maximum(np.where(level < 0, rate - level, 0) / self.of_bound - BY_CHANCE, 0)
-        after = np.minimum(above**2, MOST_WEIGHT)
-        low = was_slow & (np.abs(rate - level) < CONTRADICTION * self.of_bound)
-        before = np.where(low, np.minimum((rate / self.of_bound) ** 2, MOST_SCAN_WEIGHT), 0.0)
+        above = np.maximum(np.where(level < 0, rate - level, 0) / self.of_bound - SETTINGS.exceeding_errors, 0)
+        after = np.minimum(above**2, SETTINGS.most_weight)
+        low = was_slow & (np.abs(rate - level) < SETTINGS.contradiction_errors * self.of_bound)
+        before = np.where(low, np.minimum((rate / self.of_bound) ** 2, SETTINGS.most_scan_weight), 0.0)
         # Of a change before each measurement, or after the last.
         cost = np.append(0.0, np.cumsum(before)) + np.append(np.cumsum(after[::-1])[::-1], 0.0)
         times, first = np.unique(when, return_index=True)
         begins = np.append(first, len(rate))
         best = int(np.argmin(cost[begins]))
         # Where pairs were slow before, too, it is only some of them that are slow, not the part.
-        if not best or low[: begins[best]].sum() > max(1, MOST_SLOW_BEFORE * slow.sum()):
+        if not best or low[: begins[best]].sum() > max(1, SETTINGS.most_slow_before * slow.sum()):
             return 0.0
         if best < len(times) and times[best] < self.evidence.rounds[0]:
             return float(times[best])
         # What begins after the scan may be traffic of others, unless the last measurement before shows it.
         last = begins[best] - 1
         lowest = rate[last] + series.dip[own[last]]
-        is_within = was_slow[last] and abs(lowest - level[last]) < CONTRADICTION * self.of_bound
+        is_within = was_slow[last] and abs(lowest - level[last]) < SETTINGS.contradiction_errors * self.of_bound
         return float(when[last]) + 0.5 if is_within else 0.0
 
     def fitted(self, part: Part, level: Predicted) -> Choice | None:
@@ -173,7 +157,7 @@ class Search:
         before = level[:, pairs]
         low = self.alone[pairs] < before[0] - self.floor
         below = self.scan[pairs] < before[1] - max(self.floor, 2 * self.of_scan)
-        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else FEWEST_PAIRS):
+        if np.count_nonzero(low | below) < (1 if part.kind == "pair" else SETTINGS.fewest_pairs):
             return None
         # In the scan a pair has the share of the part over the number of pairs in it.
         shown = self.own(part)
@@ -189,7 +173,7 @@ class Search:
                 best = Choice(part, own, float(gain))
         if best is None or not self.contradicted(best):
             return best
-        if part.kind == "pair" or np.count_nonzero(low) < FEWEST_LATE:
+        if part.kind == "pair" or np.count_nonzero(low) < SETTINGS.fewest_late:
             return None
         own = float(np.median(shown[low]))
         since = self.began(part, own, shown < own / 2)
@@ -204,10 +188,12 @@ class Search:
         pairs = choice.part.pairs
         bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
         level = self.levels(choice.part, choice.level)
-        fast = bound > level + CONTRADICTION * self.of_bound
+        fast = bound > level + SETTINGS.contradiction_errors * self.of_bound
         # Pairs are measured alone at the end, when what became slow during the run is slow to all of them.
-        fast |= self.alone[pairs] > (level / 2 if choice.since else level + CONTRADICTION * self.of_alone[pairs])
-        return bool((fast & (level < 0)).sum() > int(MOST_CONTRADICTIONS * len(pairs)))
+        fast |= self.alone[pairs] > (
+            level / 2 if choice.since else level + SETTINGS.contradiction_errors * self.of_alone[pairs]
+        )
+        return bool((fast & (level < 0)).sum() > int(SETTINGS.most_contradictions * len(pairs)))
 
     def next(self, chosen: Sequence[Choice]) -> Choice | None:
         """Return the part that gains most on top of the chosen ones, with those that gain as much."""
@@ -216,14 +202,14 @@ class Search:
         if not fits:
             return None
         best, *others = sorted(fits, key=lambda fit: -fit.gain)
-        near = [fit.part for fit in others if fit.gain > best.gain - AS_GOOD]
+        near = [fit.part for fit in others if fit.gain > best.gain - SETTINGS.as_good]
         near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
         return replace(best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any()))
 
     def best(self) -> list[Choice]:
         """Return the best set: greedy first, then every part exchanged for a better one or dropped."""
         chosen: list[Choice] = []
-        while len(chosen) < MOST_PARTS and (choice := self.next(chosen)) is not None:
+        while len(chosen) < SETTINGS.most_parts and (choice := self.next(chosen)) is not None:
             chosen.append(choice)
         for _ in range(3 if len(chosen) > 1 else 0):
             before = [id(each.part) for each in chosen]

@@ -15,7 +15,8 @@ from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.kinds import Kind
 from fabric_checks.diagnosis.cross_section.matrix import name_of
-from fabric_checks.diagnosis.cross_section.parts import FEWEST_PAIRS, NEIGHBOURS, OF_DEVICES, OF_NODES, MappedEvidence
+from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, OF_NODES, MappedEvidence
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.fabric_map.model import NONE
 from fabric_checks.diagnosis.finding import RankFinding, note
 
@@ -95,7 +96,7 @@ def _measured(mapped: MappedEvidence, culprit: Culprit) -> str:
     how = "other pairs may have run at the same time" if mapped.evidence.at_once else "measured alone"
     if culprit.part.kind == "pair" and len(culprit.slow):
         return how
-    if len(culprit.slow) < FEWEST_PAIRS:
+    if len(culprit.slow) < SETTINGS.fewest_pairs:
         pairs = count_text(len(culprit.slow_in_scan), "pair")
         return f"{pairs} of the scan, corrected for sharing, not measured alone"
     alone = int((~np.isnan(mapped.evidence.alone[culprit.part.pairs])).sum())
@@ -108,7 +109,7 @@ def _path_doubt(mapped: MappedEvidence, culprit: Culprit) -> str:
     evidence, pairs = mapped.evidence, culprit.part.pairs
     if culprit.part.kind not in OF_NODES:
         return ""
-    near = np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= NEIGHBOURS * evidence.rails
+    near = np.abs(evidence.sender[pairs] - evidence.receiver[pairs]) <= SETTINGS.neighbours * evidence.rails
     if mapped.known.hosts:
         near = mapped.within[pairs] | (not mapped.within.any())
     return "" if near.any() else _NO_NEIGHBOUR

@@ -10,23 +10,16 @@ import numpy as np
 from scipy.special import ndtr
 
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
-from fabric_checks.diagnosis.cross_section.noise import LEAST_SPREAD, OF_MAD, Array
+from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
+from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
-#: The share of runs in which the slowest of healthy nodes may be blamed: a third of the documented one, because the
-#: model is not exact for few pairs.
-CHANCE_OF_SLOWEST = 0.0003
 #: The rate of a pair is the lesser of its two sides, independent normal numbers. Of the variance of a side each side
 #: contributes a quarter, and 1 - 1/pi - 1/2 is the pair's own; its mean is 1/sqrt(pi) deviations below that of a side
 #: (Clark, The greatest of a finite set of random variables, Operations Research 9, 1961).
 OF_SIDE, OF_PAIR, BELOW_SIDES = 0.25, 0.5 - 1 / np.pi, 1 / np.sqrt(np.pi)
 #: The variance of a median of four over that of their mean; and that of the larger one of two (Clark, too).
 OF_MEDIAN_OF_FEW, OF_LARGER = 1.2, 2 * (1 - 1 / np.pi)
-#: A pair so many deviations below its expectation was disturbed.
-DISTURBED = 5.0
-#: The most pairs of the scan that are used, evenly spread; and the fewest pairs that show a spread. For matrices of 200
-#: and more OpenBLAS starts threads, which takes a hundred times as long where others have the cores.
-MOST_OF_SCAN, FEWEST = 192, 4
 #: Deviations of nodes to try, dense at a few percent.
 DEVIATIONS: Array = 0.6 * np.linspace(0, 1, 121)[1:] ** 2
 #: Deviations of the pairs' own part to try where controls differ. Coarse, so that the spread of nodes is not attributed
@@ -40,7 +33,7 @@ _Seen = tuple[Numbers, Array, Array]
 
 
 def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
-    """Return the loss, as a logarithm, that the slowest of healthy nodes has in :data:`CHANCE_OF_SLOWEST` of runs.
+    """Return the loss, as a logarithm, that the slowest of healthy nodes has in ``chance_of_slowest_node`` of runs.
 
     The spread of nodes is unknown. Each deviation is weighted by its likelihood, given all pairs that share a node or
     do not, and so is the chance that any of all sides is so slow: few pairs leave more deviations possible, and the
@@ -90,7 +83,7 @@ def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
     pair, value, variance = (np.concatenate(each) for each in zip(*seen, strict=True))
     group = np.repeat(np.arange(len(seen)), [len(each[0]) for each in seen])
     groups = np.unique(group)
-    if len(pair) < FEWEST + len(groups):
+    if len(pair) < SETTINGS.fewest_pairs_of_spread + len(groups):
         return np.inf
     evidence = mapped.evidence
     sender, receiver = evidence.sender[pair], evidence.receiver[pair]
@@ -110,7 +103,7 @@ def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
     log = np.array(logs)
     weight = (np.exp(log - log.max()) * np.gradient(DEVIATIONS)).sum(axis=0)
     chance = 2 * evidence.nodes * _beyond() @ (weight / weight.sum())
-    enough = np.flatnonzero(chance < CHANCE_OF_SLOWEST)
+    enough = np.flatnonzero(chance < SETTINGS.chance_of_slowest_node)
     return float(LOSSES[enough[0]]) if len(enough) else np.inf
 
 
@@ -118,15 +111,17 @@ def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     evidence = mapped.evidence
     usable = ~np.isnan(evidence.middle)
     pair = _some(np.setdiff1d(np.flatnonzero(usable), blamed), evidence)
-    variance = max(evidence.noise.repeat, LEAST_SPREAD) ** 2
+    variance = max(evidence.noise.repeat, SETTINGS.least_spread) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
     of_median = np.select([repeats > 2, repeats > 1], [OF_MEDIAN_OF_FEW, OF_LARGER], 1.0)
     # The median of two is low if one of them was disturbed. A pair far below all others, which share its nodes, was
     # disturbed each time, or is slow by itself.
     rate = np.where(repeats == 2, evidence.alone[pair], evidence.middle[pair])
     rate -= np.median(rate) if len(rate) else 0.0
-    spread = max(OF_MAD * float(np.median(np.abs(rate))) if len(rate) else 0.0, evidence.noise.repeat, LEAST_SPREAD)
-    return pair, np.maximum(rate, -DISTURBED * spread), variance * of_median / repeats
+    spread = max(
+        OF_MAD * float(np.median(np.abs(rate))) if len(rate) else 0.0, evidence.noise.repeat, SETTINGS.least_spread
+    )
+    return pair, np.maximum(rate, -SETTINGS.disturbed_pair_errors * spread), variance * of_median / repeats
 
 
 def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
@@ -134,15 +129,15 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     evidence = mapped.evidence
     value, spread = evidence.scan, evidence.noise.scan
     if mapped.corrected:
-        value, spread = np.where(mapped.expected > -LEAST_SPREAD, mapped.rest, np.nan), mapped.of_rest
-    pair = _some(np.setdiff1d(np.flatnonzero(value > -DISTURBED * spread), blamed), evidence)
-    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, LEAST_SPREAD) ** 2)
+        value, spread = np.where(mapped.expected > -SETTINGS.least_spread, mapped.rest, np.nan), mapped.of_rest
+    pair = _some(np.setdiff1d(np.flatnonzero(value > -SETTINGS.disturbed_pair_errors * spread), blamed), evidence)
+    return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, SETTINGS.least_spread) ** 2)
 
 
 def _some(pair: Numbers, evidence: Evidence) -> Numbers:
-    """Return pairs, at most :data:`MOST_OF_SCAN`, evenly spread; a rate of both directions counts once."""
+    """Return pairs, at most ``most_pairs_of_scan``, evenly spread; a rate of both directions counts once."""
     if evidence.both_ways:
         pair = pair[evidence.sender[pair] < evidence.receiver[pair]]
-    if len(pair) > MOST_OF_SCAN:
-        pair = pair[np.linspace(0, len(pair) - 1, MOST_OF_SCAN).astype(np.int64)]
+    if len(pair) > SETTINGS.most_pairs_of_scan:
+        pair = pair[np.linspace(0, len(pair) - 1, SETTINGS.most_pairs_of_scan).astype(np.int64)]
     return pair
