@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric_checks.analysis.max_min import max_min
-from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, PairMatrix
+from fabric_checks.analysis.pair_matrix import MOST_PAIRS, PairMatrix
 from fabric_checks.diagnosis.fabric_map.model import NONE, arcs_of
 from fabric_checks.parsers import rotate_patterns
 from fabric_twins.errors import TwinError

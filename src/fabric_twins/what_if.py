@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from fabric_checks.analysis import bandwidths
+from fabric_checks.analysis.pair_matrix import PairMatrix, name_of
 from fabric_checks.core.text import value_text
-from fabric_checks.diagnosis.cross_section import bandwidths
-from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of
 from fabric_checks.parsers import rotate_patterns
 from fabric_checks.report import drawing
 from fabric_checks.report.pair_drawing import pair_bandwidths
@@ -47,7 +47,7 @@ class Prediction:
     def values(self) -> dict[str, float]:
         """Return the values of rotate, in MB/s and percent.
 
-        The aggregates: :func:`fabric_checks.diagnosis.cross_section.bandwidths.values`. The ideal is that each pair
+        The aggregates: :func:`fabric_checks.analysis.bandwidths.values`. The ideal is that each pair
         gets what one gets on its own; ``share_of_ideal`` is the perceived aggregate over that.
         """
         found = bandwidths.values(self.matrix, self.pairs)

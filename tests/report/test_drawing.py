@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from fabric_checks.analysis.pair_matrix import PairMatrix
 from fabric_checks.core.errors import FabricError
-from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
 from fabric_checks.report import drawing
 from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.report.pair_drawing import pair_bandwidths

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from fabric_checks.analysis.pair_matrix import MOST_PAIRS
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import kinds
-from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD, levels_of_nodes
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.finding import RankFinding as Finding

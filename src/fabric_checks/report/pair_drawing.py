@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from fabric_checks.diagnosis.cross_section import bandwidths
-from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
+from fabric_checks.analysis import bandwidths
+from fabric_checks.analysis.pair_matrix import PairMatrix
 from fabric_checks.report import drawing
 
 

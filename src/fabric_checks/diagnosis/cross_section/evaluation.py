@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fabric_checks.analysis import bandwidths
+from fabric_checks.analysis.pair_matrix import PairMatrix, name_of, of_output
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Finding
 from fabric_checks.diagnosis import limits as of_report
 from fabric_checks.diagnosis.cross_section import (
-    bandwidths,
     evidence,
     findings,
     inference,
@@ -22,7 +23,6 @@ from fabric_checks.diagnosis.cross_section import (
     parts,
 )
 from fabric_checks.diagnosis.cross_section.limits import limits
-from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, name_of, of_output
 from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.words import missed
 from fabric_checks.diagnosis.fabric_map.model import FabricMap
@@ -67,13 +67,13 @@ class Report:
         return of_report.text(self.limits, further=self.has_faults)
 
     def metrics(self) -> dict[str, float]:
-        """Return the declared values of the check, see :func:`fabric_checks.diagnosis.cross_section.bandwidths.values`.
+        """Return the declared values of the check, see :func:`fabric_checks.analysis.bandwidths.values`.
 
         Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
         number of parts that are slow for certain; the elapsed time over that of the transfers; the share of all ordered
         pairs in percent that the scan measured; the number of ranks that it had only as senders, only as receivers, or
         not at all; the smallest losses in percent that would have been named, 100 where none would; and
-        :attr:`of_switches`, and :func:`fabric_checks.diagnosis.cross_section.bandwidths.of_rails` where there are
+        :attr:`of_switches`, and :func:`fabric_checks.analysis.bandwidths.of_rails` where there are
         several. Those that only ``rotate`` can have are left out for other programs.
         """
         measured, all_pairs = self.output.ordered_pairs
@@ -162,7 +162,7 @@ def of_run(
     """Analyse a run.
 
     :param link_MBps: the rate of a link in MB/s if it is known, see
-        :func:`fabric_checks.diagnosis.cross_section.bandwidths.plateaus`.
+        :func:`fabric_checks.analysis.bandwidths.plateaus`.
     :param known: the map of the fabric, as far as it is known.
     :param cannot_tell: what the program did not measure, if it is another than ``rotate``.
     """

@@ -17,10 +17,10 @@ import polars as pl
 from scipy.special import chdtri, stdtrit
 from scipy.stats import median_abs_deviation
 
+from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.routing import ADAPTIVE, HASHED, STATIC
 from fabric_checks.core.text import count_text, names_text
-from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS

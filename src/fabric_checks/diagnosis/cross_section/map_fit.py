@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.text import names_text
 from fabric_checks.diagnosis.cross_section import sentences
 from fabric_checks.diagnosis.cross_section.evidence import Numbers
-from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics of a cross-section run; :mod:`fabric_checks.diagnosis.cross_section.bandwidths` defines them."""
+"""Metrics of a cross-section run; :mod:`fabric_checks.analysis.bandwidths` defines them."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
 from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.inference import Culprit
 from fabric_checks.diagnosis.cross_section.kinds import Kind
-from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.fabric_map.model import NONE

@@ -9,9 +9,9 @@ from itertools import permutations
 
 import numpy as np
 
+from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.routing import ADAPTIVE, HASHED, UNKNOWN_ROUTING
 from fabric_checks.core.text import names_text
-from fabric_checks.diagnosis.cross_section.matrix import name_of
 from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, MappedEvidence, Part, part_of
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 

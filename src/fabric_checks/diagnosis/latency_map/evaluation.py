@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.stats import median_abs_deviation
 
 from fabric_checks.analysis import latency_groups as groups
+from fabric_checks.analysis.pair_matrix import MOST_PAIRS, name_of
 from fabric_checks.core.errors import OutputError
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis import limits as of_report
-from fabric_checks.diagnosis.cross_section.matrix import MOST_PAIRS, name_of
 from fabric_checks.diagnosis.cross_section.noise import OF_MAD
 from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap

@@ -16,11 +16,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric_checks.analysis import bandwidths
 from fabric_checks.core import files
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.families import CROSS_SECTION, LATENCY_MAP
 from fabric_checks.core.text import clean, value_text
-from fabric_checks.diagnosis.cross_section import bandwidths
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section_evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.latency_map import evaluation as latency_evaluation

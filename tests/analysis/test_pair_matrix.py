@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fabric_checks.analysis.pair_matrix import of_output
 from fabric_checks.core.errors import OutputError
-from fabric_checks.diagnosis.cross_section.matrix import of_output
 from fabric_checks.parsers.rotate import Transfers
 from tests.diagnosis.cross_section.model import Fabric, run
 

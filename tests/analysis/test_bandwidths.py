@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from fabric_checks.diagnosis.cross_section import bandwidths
-from fabric_checks.diagnosis.cross_section.matrix import PairMatrix, of_output
+from fabric_checks.analysis import bandwidths
+from fabric_checks.analysis.pair_matrix import PairMatrix, of_output
 from tests.diagnosis.cross_section.model import Fabric, run
 
 

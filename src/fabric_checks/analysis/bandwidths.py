@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric_checks.diagnosis.cross_section.matrix import PairMatrix
+from fabric_checks.analysis.pair_matrix import PairMatrix
 
 #: The most pairs on one link that are distinguished.
 MOST_SHARING = 16
