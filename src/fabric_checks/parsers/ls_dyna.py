@@ -136,7 +136,6 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
         if len(row.line) != len(totals.line) or row.indent < totals.indent:
             raise OutputError(f"a row of the table of times is not below the others: {quoted(row.line)}")
         _require_shares(row, totals)
-    _require_parts(rows[:-1], totals.indent)
     parts = [row for row in rows[:-1] if row.indent == totals.indent]
     for name, count in Counter(row.name for row in parts).items():
         if count > 1:
@@ -145,18 +144,6 @@ def _parts(rows: Sequence[_Row]) -> dict[str, float]:
         cells = [row.cells[seconds] for row in parts]
         require_sum(totals.cells[seconds], cells, "the table's parts make its total", None)
     return {row.name: number(row.cells[2], None) for row in parts}
-
-
-def _require_parts(rows: Sequence[_Row], indent: int) -> None:
-    """Raise :class:`OutputError` if the rows below another one, which are its parts, take longer than that."""
-    below_s = 0.0
-    for row in reversed(rows):
-        if row.indent == indent:
-            if below_s > number(row.cells[2], None) * (1 + 1e-3):
-                raise OutputError(f"the rows below {quoted(row.name)} take {below_s:g} s, longer than all of it")
-            below_s = 0.0
-        elif not row.name.startswith("Interf. ID"):  # a single contact is part of another row, too
-            below_s += number(row.cells[2], None)
 
 
 def _require_shares(row: _Row, totals: _Row) -> None:
