@@ -36,10 +36,10 @@ from rich.console import Console
 from rich.table import Table
 
 from fabric_checks.records import archiving
-from fabric_checks.records.lines import case_of, lines_of
 from fabric_checks.records.perflog import text_of
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS
+from fabric_checks.records.writing import case_of, lines_of
 from fabric_twins import simgrid, simulate
 from fabric_twins.launch import prepare
 from fabric_twins.model import description

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.records import lines, reading, series, sources
+from fabric_checks.records import lines, reading, series, sources, writing
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS, NESTED
 
@@ -77,7 +77,7 @@ def runs(side, values, **changes):
 
 def text_of(*records):
     """Return the lines of records as a perflog has them; the values of a case follow its line."""
-    found = lines.lines_of({**each, "case": None} for each in records)
+    found = writing.lines_of({**each, "case": None} for each in records)
     return "".join(json.dumps(line) + "\n" for line in found).encode()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import jsonlines, lines, perflog
+from fabric_checks.records import jsonlines, perflog, writing
 from fabric_checks.records.record import FIELDS
 from tests.builders import load, record, write
 
@@ -197,7 +197,7 @@ def _die_in_the_middle(path, records, share):
 def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_path):
     path = tmp_path / "a.jsonl"
     write(path, [record(0), record(1)])
-    batch = list(lines.lines_of(record(2, metric=f"m{n}") for n in range(40)))
+    batch = list(writing.lines_of(record(2, metric=f"m{n}") for n in range(40)))
     writer = multiprocessing.Process(target=_die_in_the_middle, args=(path, batch, share))
     writer.start()
     writer.join()
@@ -207,7 +207,7 @@ def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_pa
     assert loaded.frame.height == 2 + max(0, whole - 5)  # of a record before, and of the case, is a line as well
     assert len(loaded.faults) == 1 and f"{path}:{whole + 1}: half-written, as after a crash" in loaded.faults[0]
     # The next writer's lines are whole, and the cut one is still the only that is lost.
-    perflog.append(path, list(lines.lines_of([record(3)])))
+    perflog.append(path, list(writing.lines_of([record(3)])))
     after = load(path)
     assert (after.frame.height, len(after.faults)) == (loaded.frame.height + 1, 1)
     assert after.faults[0].startswith(f"{path}:{whole + 1}: not a JSON object")

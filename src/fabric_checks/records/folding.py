@@ -6,26 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 #: No job has more nodes, or more ranks on one.
-_MOST = 2**20
+MOST = 2**20
 _RANGE = re.compile(r"(\d+)-(\d+)")
-
-
-class Ranks(msgspec.Struct, array_like=True):
-    """The ranks of some nodes, of which each has the same.
-
-    :param nodes: their names, folded or not; :param cpus: the CPUs of each rank, or those that all have.
-    :param count: how many ranks have these.
-    """
-
-    nodes: str | list[str]
-    cpus: str | list[str]
-    count: Annotated[int, msgspec.Meta(ge=1, le=_MOST)] = 1
 
 
 def folded(nodes: Any) -> Any:
@@ -44,7 +31,7 @@ def unfolded(nodes: str | list[str]) -> list[str]:
     """
     if not isinstance(nodes, str):
         return nodes
-    if any(len(last) > 9 or int(last) - int(first) > _MOST for first, last in _RANGE.findall(nodes)):
+    if any(len(last) > 9 or int(last) - int(first) > MOST for first, last in _RANGE.findall(nodes)):
         raise ValueError("a range of nodes that no machine has")
     try:
         found = NodeSet(nodes, resolver=RESOLVER_NOGROUP)
@@ -67,9 +54,10 @@ def folded_ranks(ranks: Any) -> Any:
     return rows
 
 
-def unfolded_ranks(rows: Sequence[str | Ranks]) -> list[str]:
+def unfolded_ranks(rows: Sequence[Any]) -> list[str]:
     """Return node and CPUs of each rank.
 
+    :param rows: texts as they are, or objects with nodes, cpus and count.
     :raises ValueError: if that is no placement.
     """
     ranks: list[str] = []

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
-from fabric_checks.records import jsonlines, lines, series, validation
+from fabric_checks.records import jsonlines, lines, series, validation, writing
 from fabric_checks.records.jsonlines import Block
 from fabric_checks.records.record import MEASUREMENT, OF_CASE, OF_METRIC, OF_VALUE
 from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
@@ -160,7 +160,7 @@ def _one_by_one(
 
 def _of_lines(frame: pl.DataFrame, numbers: Sequence[int] | npt.NDArray[np.intp]) -> pl.DataFrame:
     if "result" in frame.columns:
-        frame = frame.with_columns(pl.col("result").fill_null(lines.PASSED))
+        frame = frame.with_columns(pl.col("result").fill_null(writing.PASSED))
     return compact(frame.with_columns(pl.Series("line", numbers, dtype=pl.Int64)))
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
-from fabric_checks.records.lines import case_of, lines_of
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
+from fabric_checks.records.writing import case_of, lines_of
 
 #: The lock file of a folder's writers. The perflog itself would not do: a reader could hold its lock for ever.
 LOCK = ".lock"

@@ -12,9 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-from msgspec import Meta
+if TYPE_CHECKING:
+    from msgspec import Meta
+else:
+    try:
+        from msgspec import Meta
+    except ModuleNotFoundError:  # a site's own ReFrame has none: it writes records, and reads none
+
+        def Meta(**_: object) -> None:
+            """Stand for the bounds, which only readers need."""
+
 
 #: The joined view of one value.
 Record = Mapping[str, Any]
