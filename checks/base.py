@@ -10,11 +10,13 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.reframe_ext.internals import without_deprecated_alias
 from fabric_checks.reframe_ext.mixins import (
     ContainerMixin,
-    EvidenceMixin,
     LayoutMixin,
+    PlacementMixin,
+    PortsMixin,
     RecordMixin,
     ReferencesMixin,
     SettingsMixin,
+    TopologyMixin,
 )
 from fabric_checks.reframe_ext.mixins.container import FOUND
 from fabric_checks.reframe_ext.mixins.record import AFTER, BEFORE
@@ -31,7 +33,9 @@ EVIDENCE = ("placement*.txt", "validation.txt", "launch-*.out", "ports*", "topol
 class FabricCheck(
     LayoutMixin,
     ContainerMixin,
-    EvidenceMixin,
+    PortsMixin,
+    TopologyMixin,
+    PlacementMixin,
     ProfileMixin,
     ReferencesMixin,
     RecordMixin,  # it begins the facts that those above fill: ReFrame runs the hooks of the last of these first
@@ -114,7 +118,7 @@ class FabricCheck(
         LAUNCH [PORTS ]PROGRAM
         [BEHIND]
 
-    PORTS is our program that records the port counters and starts the other one; only between nodes (EvidenceMixin).
+    PORTS is our program that records the port counters and starts the other one; only between nodes (PortsMixin).
     Where an image is named, the lines of look_into_container are before OWN, and PROBE and PROGRAM begin with the
     command that enters it (ContainerMixin).
     """

@@ -30,7 +30,7 @@ class ProfileMixin(RegressionTestPlugin):
     no values of the check. A comparison of several launches is not profiled, nor is a simulation, all of whose ranks
     are one process.
 
-    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`EvidenceMixin`) from the start; before the phase
+    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start; before the phase
     ``run``, ``profile_library``, the path of the library.
     """
 

@@ -10,7 +10,7 @@ from reframe.core.exceptions import SanityError
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.metrics import Metric
 from fabric_checks.parsers.placement import RankPlace
-from fabric_checks.reframe_ext.mixins import EvidenceMixin
+from fabric_checks.reframe_ext.mixins import PlacementMixin, PortsMixin
 from fabric_checks.software import packages
 from tests.conftest import TESTS
 
@@ -19,7 +19,7 @@ TREE = (TESTS / "golden" / "ports" / "infiniband.txt").read_text()
 MUCH = TREE.replace("port_xmit_data\t251000", "port_xmit_data\t251000000")
 
 
-class Check(EvidenceMixin):
+class Check(PortsMixin, PlacementMixin):
     """A check, as far as the mixin needs it."""
 
     ports_program, values = "/x/ports", None

@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.diagnosis.cross_section import evaluation
-from fabric_checks.reframe_ext.mixins.evidence import ANSWER, EvidenceMixin
+from fabric_checks.reframe_ext.mixins.topology import ANSWER, TopologyMixin
 from fabric_twins.model.routing import routes
 from lab.faults import fabric, program
 from lab.faults.trials import NOISES
@@ -23,7 +23,7 @@ SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-31] Switches=leaf[1-2]
 HOSTS = tuple(f"n{rank}" for rank in range(32))
 
 
-class Check(EvidenceMixin):
+class Check(TopologyMixin):
     """A check, as far as the mixin needs it."""
 
     uses_topology = True

@@ -141,7 +141,7 @@ class Facts:
     container: Text | None = None
     image: Text | None = None
     image_digest: Text | None = None
-    # EvidenceMixin.
+    # PlacementMixin, PortsMixin.
     mpi: Text | None = None  # as the library itself reports it
     compiler: Text | None = None
     # Where the ranks ran; if the case failed before that, the nodes that the scheduler names.
@@ -150,7 +150,7 @@ class Facts:
     binding: Text | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
     # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
-    # The checks themselves and EvidenceMixin: what an analysis found, as `core.finding.Finding.as_dict` gives it.
+    # The checks themselves and PortsMixin: what an analysis found, as `core.finding.Finding.as_dict` gives it.
     findings: list[dict[str, Any]] | None = None
     # The checks themselves: the smallest faults that the run would have named, by part: of a `node`, `pair`, `cable`
     # or `leaf` the share of the bandwidth that is lost, with `_us` the latency; null where none would have been.

@@ -5,27 +5,31 @@ The order of their hooks, and what exists by the end of which phase, is the tabl
 """
 
 from fabric_checks.reframe_ext.mixins.container import ContainerMixin
-from fabric_checks.reframe_ext.mixins.evidence import EvidenceMixin
 from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, LaunchesMixin, PpnRatioMixin
 from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, offered, whole_partitions
+from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
+from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin
 from fabric_checks.reframe_ext.mixins.record import RecordMixin
 from fabric_checks.reframe_ext.mixins.references import ReferencesMixin
 from fabric_checks.reframe_ext.mixins.settings import SIZES, SettingsMixin, SizesMixin
+from fabric_checks.reframe_ext.mixins.topology import TopologyMixin
 
 __all__ = [
     "SIZES",
     "ContainerMixin",
-    "EvidenceMixin",
     "LauncherlessMixin",
     "LaunchesMixin",
     "LayoutMixin",
+    "PlacementMixin",
+    "PortsMixin",
     "PpnRatioMixin",
     "ProgramMixin",
     "RecordMixin",
     "ReferencesMixin",
     "SettingsMixin",
     "SizesMixin",
+    "TopologyMixin",
     "layouts",
     "layouts_of",
     "offered",

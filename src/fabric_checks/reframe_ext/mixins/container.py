@@ -83,7 +83,7 @@ class ContainerMixin(RegressionTestPlugin):
     ``mpi`` the MPI inside is compared with it.
 
     Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`); ``verify_placement()``
-    (:class:`EvidenceMixin`); ``fabric_programs``, with their folder.
+    (:class:`PlacementMixin`); ``fabric_programs``, with their folder.
     """
 
     @property

@@ -226,7 +226,7 @@ class PpnRatioMixin(LaunchesMixin):
 class LauncherlessMixin(RegressionTestPlugin):
     """Start the check's program as one process, without a launcher; the placement probe is launched as usual.
 
-    Needs: ``probe_placement()`` (:class:`EvidenceMixin`).
+    Needs: ``probe_placement()`` (:class:`PlacementMixin`).
     """
 
     @run_before("run")

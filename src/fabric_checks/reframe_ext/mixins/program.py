@@ -24,8 +24,8 @@ class ProgramMixin(RegressionTestPlugin):
     ``{view}`` stands for the view of the built environment.
 
     Needs: ``command()``; ``fabric_programs`` with ``resolved(suite, folder)``, the folder with its shell variables
-    replaced; ``verify_placement()`` (:class:`EvidenceMixin`); ``container``; of ``built``, if it is not None, ``view``,
-    ``note(facts)`` and ``contradiction()``.
+    replaced; ``verify_placement()`` (:class:`PlacementMixin`); ``container``; of ``built``, if it is not None,
+    ``view``, ``note(facts)`` and ``contradiction()``.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.

@@ -47,7 +47,7 @@ class RecordMixin(RegressionTestPlugin):
     Needs: ``metrics()``, the declared :class:`~fabric_checks.core.metrics.Metric` objects, from the start, and
     ``recorded_metrics()``, ``recorded_values(values)``, those that are recorded (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
-    ``verify_placement()``, ``hold_to_ports(text)``, ``rail_values`` (:class:`EvidenceMixin`);
+    ``verify_placement()`` (:class:`PlacementMixin`); ``hold_to_ports(text)``, ``rail_values`` (:class:`PortsMixin`);
     ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout`` (:class:`LayoutMixin`).
     """
 

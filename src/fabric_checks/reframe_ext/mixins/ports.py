@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Record the traffic of the ports around a launch, and compare it with what the program moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from reframe.core.builtins import run_before
+from reframe.core.exceptions import SanityError
+from reframe.core.pipeline import RegressionTestPlugin
+
+from fabric_checks.core.errors import OutputError
+from fabric_checks.core.extras import Extras
+from fabric_checks.core.finding import Finding, Severity
+from fabric_checks.core.layouts import Layout
+from fabric_checks.core.metrics import Metric
+from fabric_checks.core.text import value_text
+from fabric_checks.records.record import SIMULATED
+
+# Modules that read and judge a job's files are imported after the job: a listing needs none of them.
+# ruff: noqa: PLC0415
+
+
+class PortsMixin(RegressionTestPlugin):
+    """Verify the network of the traffic.
+
+    Our program ``ports`` starts the benchmark on every node of several, and reads the counters of all ports
+    before and after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``: patterns
+    such as ``['mlx5_*']``, ``['hsn*']``, ``['eth0']``. If others did, the case fails; without it the record names
+    them. Nothing is recorded on a single node, where no traffic crosses a port, nor of a simulation, which has none.
+
+    Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`), ``ranks``
+    (:class:`PlacementMixin`); before the phase ``run``, ``ports_program``, the path of the program; ``inside()``,
+    ``of_image()`` (:class:`ContainerMixin`).
+    """
+
+    #: Whether the program may be started by another one: not where its start-up is measured.
+    records_ports = True
+    #: The traffic of the rails by metric, once it is known; empty for launches that are compared.
+    rail_values: Mapping[str, float] = MappingProxyType({})
+
+    @property
+    def ports_folder(self) -> str:
+        """The folder with a file of port counters for each node, in the stage folder."""
+        return "ports"
+
+    @property
+    def has_ports(self) -> bool:
+        """Whether the ports of the current launch are recorded."""
+        return self._has_ports_in(self.current_layout)
+
+    def _has_ports_in(self, layout: Layout) -> bool:
+        return self.records_ports and layout.nodes > 1 and SIMULATED not in self.current_partition.features
+
+    def recorded(self, words: list[str]) -> list[str]:
+        """Return a command line in which the program `ports`, outside of any container, starts that of the check.
+
+        :param words: an executable and its options.
+        """
+        words = self.inside(words)
+        if not self.has_ports:
+            return words
+        return [str(self.ports_program), "--output", self.ports_folder, "--", *words]
+
+    def rail_metrics(self) -> list[Metric]:
+        """Return the metrics that only a case has whose nodes have several rails."""
+        if not self.rail_values:
+            return []
+        from fabric_checks.ports import transport
+
+        return [metric for metric in transport.OF_RAILS if metric.name in self.rail_values]
+
+    def moved_B(self, text: str) -> int | None:
+        """Return the bytes that the nodes of a launch sent to each other, by its output; None if unknown.
+
+        :param text: the output of a successful launch.
+        """
+        return None
+
+    @run_before("sanity")
+    def note_ports(self):
+        """Evaluate the ports, also of a program that failed: they may show the cause."""
+        if not self.is_dry_run():
+            self._note_ports({})
+
+    def hold_to_ports(self, text: str) -> None:
+        """Evaluate the ports after the analysis, and compare their traffic with the bytes that the program moved.
+
+        :param text: the output of the job.
+        :raises SanityError: if another network than the named one carried the traffic.
+        """
+        moved = {}
+        for layout, output in self.outputs(text).items():
+            with self.launched_in(layout):
+                moved[layout] = self.moved_B(output) if self.has_ports else None
+        disproof = self._note_ports(moved)
+        if disproof:
+            raise SanityError(self.of_image(disproof))
+
+    def _note_ports(self, moved: Mapping[Layout, int | None]) -> str | None:
+        from fabric_checks.software import packages
+
+        try:
+            packages.require(["scipy"], "they evaluate the port counters")
+        except packages.MissingPackageError as error:
+            return self._note_not_evaluated(f"the port counters were not evaluated: {error}")
+        from fabric_checks.analysis import placement
+        from fabric_checks.ports import evaluation  # SciPy, which may be missing
+
+        disproof: str | None = None
+        findings: list[Finding] = []
+        for layout in self.launches:
+            with self.launched_in(layout):
+                if not self.has_ports:
+                    continue
+                nodes, unknown = self._nodes()
+                judged = evaluation.evaluate(
+                    nodes,
+                    unknown,
+                    fabric=Extras.of(self.current_partition).fabric,
+                    link_MBps=Extras.of(self.current_partition).link_MBps,
+                    moved_B=moved.get(layout),
+                    bindings=placement.bindings(self.ranks),
+                    ranks=self.ranks,
+                    measured=self._fastest(),
+                )
+            self.facts.ports = judged.record
+            if len(self.launches) == 1:
+                self.rail_values = judged.values
+            findings += judged.findings
+            disproof = disproof or judged.disproof
+        self._add_findings(*findings)
+        return disproof
+
+    def _add_findings(self, *found: Finding) -> None:
+        """Add findings to those of the record, of several with the same key the last."""
+        if found:
+            new = {each.key: each.as_dict() for each in found}
+            known = [each for each in self.facts.findings or [] if each.get("key") not in new]
+            self.facts.findings = [*known, *new.values()]
+
+    def _note_not_evaluated(self, why: str) -> str | None:
+        """Record that the ports are not evaluated; where a network is required, that is a failure."""
+        if not any(map(self._has_ports_in, self.launches)):
+            return None
+        self._add_findings(Finding(kind="wire", severity=Severity.NOTE, text=why))
+        return why if Extras.of(self.current_partition).fabric else None
+
+    def _nodes(self):
+        """Return the changes of each node during a launch, and the reason by name for nodes without any."""
+        from fabric_checks.ports import changes
+        from fabric_checks.ports import snapshots as ports_parser
+
+        nodes, unknown = [], {}
+        for path in sorted((Path(self.stagedir) / self.ports_folder).glob("*.txt")):
+            with path.open(errors="replace", newline="") as file:
+                text = file.read(ports_parser.MOST_BYTES + 1)
+            try:
+                change = changes.of_node(ports_parser.parse(text))
+            except OutputError as error:
+                change = str(error)
+            if isinstance(change, str):
+                unknown[path.stem] = change
+            else:
+                nodes.append(change)
+        seen = {_short(name) for name in (*unknown, *(node.node for node in nodes))}
+        probed = {_short(rank.node) for rank in self.ranks}
+        why = "no file was left"
+        if elsewhere := sorted(seen - probed):
+            why += f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the probe before it"
+        for rank in self.ranks:
+            if _short(rank.node) not in seen:
+                unknown[rank.node] = why
+        return nodes, unknown
+
+    def _fastest(self) -> str:
+        """Return the largest measured bandwidth as text for a message."""
+        values = getattr(self, "values", None) or {}
+        rates = {m.name: values[m.name] for m in self.metrics() if m.unit == "MB/s" and m.name in values}
+        name = max(rates, key=lambda each: rates[each], default=None)
+        return f"{name.rsplit('_', 1)[0].replace('_', ' ')} {value_text(rates[name])} MB/s" if name else ""
+
+
+def _short(name: str) -> str:
+    """Return a node's name without its domain, as a file name."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name.split(".", 1)[0])
