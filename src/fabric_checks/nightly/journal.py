@@ -19,7 +19,7 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.text import one_line
 from fabric_checks.nightly import sight
-from fabric_checks.nightly.model import Acknowledgement, Entry, Night, grown
+from fabric_checks.nightly.model import Acknowledgement, Entry, Night, grown, parted
 from fabric_checks.records import jsonlines, perflog
 from fabric_checks.records.sessions import started
 
@@ -169,29 +169,26 @@ def news(entries: Sequence[Night | Acknowledgement], night: Night) -> News:
     """
     now, closed = _now(entries, night)
     day = (started(night.session) or datetime.now(timezone.utc)).date()
-    known = [each for each in now if each.known and day <= each.known.until]
-    rest = [each for each in now if each not in known]
-    seen = [each for each in rest if each.last == night.session]
-    new = [each for each in seen if each.since == night.session or each.beyond]
-    still = [each for each in seen if each not in new]
-    unseen = [each for each in rest if each not in seen]
+    known, rest = parted(now, lambda each: each.known and day <= each.known.until)
+    seen, unseen = parted(rest, lambda each: each.last == night.session)
+    new, still = parted(seen, lambda each: each.since == night.session or each.beyond)
     return News(*map(tuple, (new, still, closed, unseen, known)))
 
 
 def _now(entries: Sequence[Night | Acknowledgement], night: Night) -> tuple[list[Open], list[Open]]:
     """Return what is open after a night, and what it closes."""
-    own = [n for n, each in enumerate(entries) if isinstance(each, Night) and each.session == night.session]
-    before = entries[: own[0]] if own else entries
+    sessions = [each.session if isinstance(each, Night) else "" for each in entries]
+    before = entries[: sessions.index(night.session)] if night.session in sessions else entries
     # Acknowledgements that were given while the night ran, or since it was judged first, count.
     since = [entry for entry in entries[len(before) :] if isinstance(entry, Acknowledgement)]
     opened: list[Open] = []
     for entry in (*before, *since):
         opened = _after(opened, entry)
     now, closed = _fold(opened, night)
-    first = [each for each in now if each.since == night.session]
+    first, again = parted(now, lambda each: each.since == night.session)
     for entry in since:
         first = _after(first, entry)
-    return [*first, *(each for each in now if each.since != night.session)], closed
+    return [*first, *again], closed
 
 
 def _after(opened: Sequence[Open], entry: Night | Acknowledgement) -> list[Open]:

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 
 from fabric_checks.core.finding import Finding
 from fabric_checks.core.text import first_of, names_text, plural_text, sentence
 from fabric_checks.core.verdict import Verdict, verdict
 
+T = TypeVar("T")
 #: A finding has grown if its size has risen by more than this: a share of what there should be, or of the size before
 #: where that is larger than 1, as of microseconds.
 GROWN = 0.1
@@ -112,6 +113,14 @@ class Entry:
             raise ValueError("it has no finding")
         keys, cases = (frozenset(map(str, data[name])) for name in ("keys", "cases"))
         return cls(findings=findings, keys=keys, cases=cases, headline=str(data.get("headline", "")))
+
+
+def parted(items: Iterable[T], is_of: Callable[[T], object]) -> tuple[list[T], list[T]]:
+    """Return the items that are of a kind, and the others."""
+    parts: tuple[list[T], list[T]] = ([], [])
+    for item in items:
+        parts[not is_of(item)].append(item)
+    return parts
 
 
 def grown(before: Mapping[str, float], entry: Entry, when: str) -> list[str]:

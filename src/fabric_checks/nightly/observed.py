@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity, cause, same_cause
 from fabric_checks.core.text import count_text, first_of, names_text, value_text
-from fabric_checks.nightly.model import Entry, Night
+from fabric_checks.nightly.model import Entry, Night, parted
 from fabric_checks.records import runs
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record, is_success, never_began
@@ -110,36 +111,37 @@ def observed(night: Night, session: Session) -> Night:
     by_case = of_cases(session.records)
     measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
     failed = [_Failure(case, by_case.get(case.name, ())) for case in runs.failed(session)]
-    cancelled, failed = _parted(failed, lambda each: each.was_cancelled)
+    cancelled, failed = parted(failed, lambda each: each.was_cancelled)
     findings, failures = _judged(by_case, failed, cancelled, is_measured=bool(measured))
     failures += runs.other_faults(session) or ([] if measured or failures else ["no value was recorded"])
     blind, notes = sight.blind(by_case)
+    warnings = (*notes, *_noted(cancelled), *sight.topology_notes(by_case))
+    seen = {"measured": measured, "limits": sight.limits(by_case), "blind": tuple(blind)}
+    return night.with_more(findings, failures, warnings, **seen, **_counted(session))
+
+
+def _counted(session: Session) -> dict[str, Any]:
+    """Return the fields of a night that count its cases and values, and say whether it was busy or simulated."""
     load, is_busy = load_text(session.records)
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
-    return night.with_more(
-        findings,
-        failures,
-        (*notes, *_noted(cancelled), *sight.topology_notes(by_case)),
-        measured=measured,
-        limits=sight.limits(by_case),
-        blind=tuple(blind),
-        busy=load if is_busy else "",
-        cases=len(cases),
-        passed=sum(is_success(case.result) for case in cases),
-        records=sum(record["metric"] is not None for record in session.records),
-        simulated=any(record["evidence"] for record in session.records),
-    )
+    return {
+        "busy": load if is_busy else "",
+        "cases": len(cases),
+        "passed": sum(is_success(case.result) for case in cases),
+        "records": sum(record["metric"] is not None for record in session.records),
+        "simulated": any(record["evidence"] for record in session.records),
+    }
 
 
 def _judged(
     by_case: _Records, failed: Sequence[_Failure], cancelled: Sequence[_Failure], *, is_measured: bool
 ) -> tuple[list[Entry], list[str]]:
     """Return what is wrong with the machine, and why the run cannot be trusted: one cause if nothing was measured."""
-    full, left = _parted(failed, lambda each: each.had_no_room)
-    waiting, left = _parted(left, lambda each: each.lacked_nodes)
+    full, left = parted(failed, lambda each: each.had_no_room)
+    waiting, left = parted(left, lambda each: each.lacked_nodes)
     findings, left = _blamed(by_case, left)
-    builds, left = _parted(left, lambda each: each.case.fixture)
-    unbuilt, left = _parted(left, lambda each: each.case.result == "fail_deps")
+    builds, left = parted(left, lambda each: each.case.fixture)
+    unbuilt, left = parted(left, lambda each: each.case.result == "fail_deps")
     if is_measured:
         findings += [*_out_of_service(waiting), *(_build(each, unbuilt) for each in builds), *_alike(left)]
         return findings, _no_room(full)
@@ -152,11 +154,6 @@ def _noted(cancelled: Sequence[_Failure]) -> list[str]:
         return []
     names = names_text([each.case.name for each in cancelled])
     return [f"{count_text(len(cancelled), 'case')} cancelled by somebody, which says nothing of nodes: {names}"]
-
-
-def _parted(failed: Sequence[_Failure], belongs: Callable[[_Failure], bool]) -> tuple[list[_Failure], list[_Failure]]:
-    """Return the failures that belong somewhere, and the others."""
-    return list(filter(belongs, failed)), [each for each in failed if not belongs(each)]
 
 
 def _no_room(full: Sequence[_Failure]) -> list[str]:
@@ -212,7 +209,7 @@ def _faults_by_part(by_case: _Records) -> dict[tuple[str, ...], list[tuple[str, 
 
 def _ran_on(hosts: Sequence[str], failed: Sequence[_Failure]) -> tuple[list[_Failure], list[_Failure]]:
     """Return the failures of cases that ran on some of these hosts, and the others."""
-    return _parted(failed, lambda each: not each.case.fixture and not set(hosts).isdisjoint(each.nodes))
+    return parted(failed, lambda each: not each.case.fixture and not set(hosts).isdisjoint(each.nodes))
 
 
 def _entry(part: tuple[str, ...], seen: Sequence[tuple[str, Finding]]) -> Entry:

@@ -22,7 +22,7 @@ from fabric_checks.core.text import count_text, duration_text, first_of, names_t
 from fabric_checks.core.verdict import Verdict
 from fabric_checks.records import runs
 from fabric_checks.records.record import Record, is_success
-from fabric_checks.records.runs import Session
+from fabric_checks.records.runs import Case, Session
 from fabric_checks.report.findings import Problem, case_text, not_run, problems, verdict_of, would_have_found
 from fabric_checks.report.headlines import WITHIN, Cell, Row, Values, program_text
 from fabric_checks.report.texts import load_text, mpi_text, plain
@@ -100,22 +100,24 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
 
 def _title(session: Session, info: RunInfo) -> str:
     """Return how many cases ran, and how they ended."""
-    cases = [case for case in session.cases if not case.fixture]
-    counts = Counter(case.result for case in cases)
-    ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
-    passed = sum(is_success(case.result) for case in cases)
     took = f" in {duration_text(info.elapsed_s)}" if info.elapsed_s is not None else ""
     if session.report is None and session.records and not session.archived:
         ended = len({case_text(record) for record in session.records})
         return f"ReFrame was killed: {count_text(ended, 'case')} had ended{took}"
-    if not cases:
-        return "no case ran"
+    cases = [case for case in session.cases if not case.fixture]
+    return _ended(cases, took, len(runs.other_faults(session))) if cases else "no case ran"
+
+
+def _ended(cases: Sequence[Case], took: str, faults: int) -> str:
+    """Return how cases ended; :param took: how long they took; :param faults: how many errors there were besides."""
+    counts = Counter(case.result for case in cases)
+    ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
+    passed = counts["pass"] + counts["xfail"]
     of_all = count_text(len(cases), "case")
     if counts["abort"]:
         return f"{ran} of {of_all} ran{took}, {passed} passed"
     if failed := ran - passed + counts["fail_deps"]:
         return f"{failed} of {of_all} failed{took}"
-    faults = len(runs.other_faults(session))
     errors = f", with {count_text(faults, 'error')}" if faults else ""
     if not ran:
         return f"{of_all} skipped{took}{errors}"
