@@ -39,12 +39,7 @@ def spend(plan: Plan, lock: int) -> Summary:
     kept = _keep(plan, night, trouble) if night.measured else None
     left_out = kept.warnings[len(night.warnings) :] if kept else ()
     night = kept or night
-    known = plan.folder / "known-warnings.json"
-    due = trouble.attempt("the warnings", lambda: retention.due(night.warnings, known, datetime.now(timezone.utc)))
-    due = [*trouble.warnings, *(night.warnings if due is None else due)]
-    trouble.failures += night.failures
-    warnings = tuple(dict.fromkeys((*due, *night.warnings)))
-    night = replace(night, failures=tuple(trouble.failures), warnings=warnings, due=tuple(due))
+    night = _with_due(plan, night, trouble)
     # Read again: somebody may have acknowledged a finding while the night ran.
     changes = journal.news(journal.read(plan.journal, []), night)
     quiet = [each.finding for each in changes.acknowledged]
@@ -55,6 +50,16 @@ def spend(plan: Plan, lock: int) -> Summary:
         retention.write_report(plan.results, plan.system, page, archive=archive, left_out=left_out)
 
     return _write(plan, Summary(night, changes, {}), trouble, report, session.records if session else ())
+
+
+def _with_due(plan: Plan, night: Night, trouble: Trouble) -> Night:
+    """Return a night with all that went wrong so far, and the warnings that are due."""
+    known = plan.folder / "known-warnings.json"
+    due = trouble.attempt("the warnings", lambda: retention.due(night.warnings, known, datetime.now(timezone.utc)))
+    due = [*trouble.warnings, *(night.warnings if due is None else due)]
+    trouble.failures += night.failures
+    warnings = tuple(dict.fromkeys((*due, *night.warnings)))
+    return replace(night, failures=tuple(trouble.failures), warnings=warnings, due=tuple(due))
 
 
 def _warn_of_cut_night(plan: Plan, entries: Sequence[Night | Acknowledgement], trouble: Trouble) -> None:

@@ -65,10 +65,7 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
     found = problems(session)
     # An empty line separates parts; the least important part is cut first.
     room = most - len(head) - len(outputs) - 2 - (min(len(left_out), 6) + 2 if left_out else 0)
-    wanted = [len(_finding(finding, width)) for finding in found]
-    failed = sum(lines for lines, finding in zip(wanted, found, strict=True) if finding.failed)
-    kept = min(sum(wanted), max(_FINDINGS, failed + 6)) + 2 if found else 2
-    table, used = _table(values, room - kept, width)
+    table, used = _table(values, room - _kept(found, width), width)
     parts: list[Text | Table] = [Text(head[0], style="bold"), *map(plain, head[1:])]
     if table is not None:
         parts += [plain(), table]
@@ -79,14 +76,21 @@ def render(session: Session, info: RunInfo, width: int = WIDTH, *, most: int = L
     return [*parts, plain(), *map(plain, outputs)]
 
 
+def _kept(found: Sequence[Problem], width: int) -> int:
+    """Return the lines that are kept for problems: failed cases are always shown."""
+    if not found:
+        return 2
+    wanted = [len(_finding(problem, width)) for problem in found]
+    failed = sum(lines for lines, problem in zip(wanted, found, strict=True) if problem.failed)
+    return min(sum(wanted), max(_FINDINGS, failed + 6)) + 2
+
+
 def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[str]:
     """Return how the run went, and where."""
-    verdict, title = verdict_of(session), _title(session, info)
-    load, is_busy = load_text(session.records)
-    lines = _wrapped(f"{verdict.value.capitalize()}: {load if verdict is Verdict.BUSY else title}", width, 4)
-    lines += [title] if verdict is Verdict.BUSY else [f"the machine was busy: {load}"] if is_busy else []
     measured = [record for record in session.records if record["metric"] is not None]
+    lines = _first_lines(session, info, width)
     if values.machines:
+        load, is_busy = load_text(session.records)
         where = _where(session.records, values.machines) + ("" if is_busy or not load else f"; {load}")
         lines += _wrapped(f"on {where}", width, 4, 3)
     if measured:
@@ -96,6 +100,16 @@ def _head(session: Session, info: RunInfo, values: Values, width: int) -> list[s
     if any(record.get("evidence") for record in measured):
         lines += _wrapped("Simulated clusters: no value here is a measurement of a machine.", width, 4)
     return lines
+
+
+def _first_lines(session: Session, info: RunInfo, width: int) -> list[str]:
+    """Return the verdict with what decides it, and what else there is to say first."""
+    verdict, title = verdict_of(session), _title(session, info)
+    load, is_busy = load_text(session.records)
+    if verdict is Verdict.BUSY:
+        return [*_wrapped(f"Busy: {load}", width, 4), title]
+    busy = [f"the machine was busy: {load}"] if is_busy else []
+    return [*_wrapped(f"{verdict.value.capitalize()}: {title}", width, 4), *busy]
 
 
 def _title(session: Session, info: RunInfo) -> str:
