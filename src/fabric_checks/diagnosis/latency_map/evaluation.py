@@ -22,34 +22,12 @@ from fabric_checks.diagnosis.fabric_map import names
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.diagnosis.finding import RankFinding as Finding
 from fabric_checks.diagnosis.finding import faults, note
+from fabric_checks.diagnosis.latency_map.settings import SETTINGS
 from fabric_checks.parsers import latency_map
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: Smaller excesses are not reported, however certain.
-FAULT_SHARE = 0.10
-#: The largest share of the latency that a hop may cost: without known levels less than this is no fault.
-HOP_SHARE = 0.5
-#: A fault exceeds the others by so many standard deviations of healthy nodes or pairs.
-ERRORS = 6.0
-#: Nothing is blamed if one measurement of a pair differs by more than this share from the next.
-MOST_NOISE = 0.10
-#: Of fewer nodes, two kinds and groups of different sizes look alike.
-FEWEST_FOR_KINDS = 16
-#: So many models of groups are compared.
-MOST_MODELS = 5
-#: How often the expectations of pairs and the effects of nodes are estimated in turns.
-ROUNDS = 3
-#: The least error of a latency, as a share, and the most errors that a pair counts as, when models are compared.
-LEAST_ERROR, MOST_ERRORS = 0.005, 20.0
-#: The standard error of the least of four over that of their mean (normal order statistics: Harter, Biometrika 48,
-#: 1961, table 1).
-OF_LEAST = 1.4
-#: A slow node takes part in what is usual for its group: its effect is seen smaller by some of it.
-OF_EFFECT = 1.05
-#: Standard errors by which a fault has to exceed the least one so that more than 95 of 100 are found.
-CERTAIN = 2.5
 
 _NO_LIMITS: dict[str, float | None] = {"node_us": None, "pair_us": None}
 
@@ -142,7 +120,7 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     rest = np.abs(np.log(measurements / typical))
     # The deviations from the median of four values are smaller than those from their true level: by 1.4, simulated.
     noise = 1.4 * OF_MAD * float(np.median(rest[~np.isnan(rest)]))
-    if noise > MOST_NOISE:
+    if noise > SETTINGS.most_noise:
         text = (
             f"all pairs inconclusive: repeats of one pair vary by {100 * noise:.0f} %; repeat on idle nodes, one "
             "process on each"
@@ -187,7 +165,7 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
         return nowhere
     found = [nowhere]
     to_try = [own]
-    if len(own) >= FEWEST_FOR_KINDS:
+    if len(own) >= SETTINGS.fewest_for_classes:
         to_try.append(_effects(latency_us, nowhere.group)[0])
     while to_try:
         each = to_try.pop()
@@ -196,7 +174,7 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
         if border is None:
             continue
         found.append(_Nearness(border, groups.find(less, border), each, error_us))
-        if len(own) >= FEWEST_FOR_KINDS and len(found) <= MOST_MODELS:
+        if len(own) >= SETTINGS.fewest_for_classes and len(found) <= SETTINGS.most_models:
             # The groups of the nearest kind of nodes show what is each node's own, which hides other groups.
             to_try.append(_effects(latency_us, found[-1].group)[0])
     return min(found, key=lambda each: _criterion(latency_us, each.group, error_us))
@@ -209,9 +187,9 @@ def _criterion(latency_us: Array, group: Numbers, error_us: float) -> float:
     which no group explains, counts as little as many errors do.
     """
     rest = _effects(latency_us, group)[1][np.triu_indices(len(group), 1)]
-    error = max(error_us, LEAST_ERROR * float(np.median(latency_us[~np.isnan(latency_us)])))
+    error = max(error_us, SETTINGS.least_error * float(np.median(latency_us[~np.isnan(latency_us)])))
     levels = np.count_nonzero(np.bincount(group) >= groups.FEWEST_OF_KIND)
-    chi_square = float(np.sum(np.minimum((rest / error) ** 2, MOST_ERRORS**2)))
+    chi_square = float(np.sum(np.minimum((rest / error) ** 2, SETTINGS.most_errors**2)))
     return chi_square + levels * (levels + 1) / 2 * float(np.log(len(rest)))
 
 
@@ -250,15 +228,15 @@ def _slow(
     effect, rest = _effects(latency_us, near.group)
     whole = effect + _of_groups(latency_us, effect, near.group)
     # Kinds of nodes that are closer than half of the least fault could not be blamed for it.
-    kinds, usual = groups.kinds(whole, FAULT_SHARE * float(np.nanmedian(latency_us)) / 2)
-    least = (HOP_SHARE if near.border_us is None else FAULT_SHARE) * float(
+    kinds, usual = groups.kinds(whole, SETTINGS.least_fault * float(np.nanmedian(latency_us)) / 2)
+    least = (SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault) * float(
         np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])])
     )
     # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as a whole.
     of_group = [np.median(effect[near.group == number]) for number in near.group.tolist()]
     is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
     excess = np.minimum(whole - usual, np.where(is_large, effect - of_group, np.inf))
-    least_us = max(least, ERRORS * _deviation(whole - usual))
+    least_us = max(least, SETTINGS.certain_errors * _deviation(whole - usual))
     found = [] if len(kinds) < 2 else [_kinds(hosts, kinds, effect)]
     slow = np.flatnonzero(excess > least_us).tolist()
     for rank in slow:
@@ -266,18 +244,18 @@ def _slow(
         text = f"node {name_of(hosts, rank)} is {more:.2f} us farther from every other node than is usual"
         found.append(_finding("slow node", (rank,), hosts, more, text, sure=sure))
     # With few nodes their effects and groups take up much of what pairs differ by chance.
-    deviation = max(_deviation(rest[np.triu_indices(len(rest), 1)]), OF_LEAST * near.error_us)
-    least_of_pair_us = max(least, ERRORS * deviation)
+    deviation = max(_deviation(rest[np.triu_indices(len(rest), 1)]), SETTINGS.error_of_least * near.error_us)
+    least_of_pair_us = max(least, SETTINGS.certain_errors * deviation)
     pairs = np.argwhere(np.triu(np.nan_to_num(rest, nan=0.0), 1) > least_of_pair_us).tolist()
     detours = {(one, other): float(rest[one, other]) for one, other in pairs if not {one, other} & set(slow)}
-    if len(kinds) > 1 and len(hosts) < FEWEST_FOR_KINDS:
+    if len(kinds) > 1 and len(hosts) < SETTINGS.fewest_for_classes:
         detours, least_of_pair_us = {}, np.inf
     if detours:
         found.append(_detour(detours, hosts, sure=sure))
-    error_us = CERTAIN * OF_LEAST * near.error_us
-    of_pair = OF_EFFECT * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
+    error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
+    of_pair = SETTINGS.seen_effect * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
     # The effect of a node is the median of what its pairs have in common.
-    of_node = OF_EFFECT * least_us + OF_EFFECT * 2 * error_us / float(np.sqrt(len(hosts) - 1))
+    of_node = SETTINGS.seen_effect * least_us + SETTINGS.seen_effect * 2 * error_us / float(np.sqrt(len(hosts) - 1))
     return found, {"node_us": of_node, "pair_us": of_pair}
 
 
@@ -352,7 +330,7 @@ def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
     effects, which the medians of small groups would else have in part.
     """
     effect = np.zeros(len(latency_us))
-    for _ in range(ROUNDS):
+    for _ in range(SETTINGS.rounds):
         rest = latency_us - effect[:, None] - effect[None, :]
         rest -= _expected(rest, group)
         effect += _polished(rest, 1e-4 * float(np.nanmedian(latency_us)))
@@ -383,7 +361,7 @@ def _expected(latency_us: Array, group: Numbers) -> Array:
     ]
     expected[same] = usual[0]
     # A node without a group is one switch away, and no more: what exceeds a hop is its own.
-    expected[~same] = np.nanmin([usual[1], (1 + HOP_SHARE) * usual[0]])
+    expected[~same] = np.nanmin([usual[1], (1 + SETTINGS.most_of_hop) * usual[0]])
     large = _large(group)
     for one in large:
         for other in large:
