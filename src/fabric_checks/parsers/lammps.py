@@ -104,7 +104,7 @@ def parse(text: str, processes: int) -> LammpsOutput:
         raise OutputError(
             f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for", index + 1
         )
-    loop_time = table.positive(f"{table.six_digits(loop['time'], index + 1)}", "the loop time", index + 1)
+    loop_time = table.positive(loop["time"], "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
     if steps == 0 or atoms == 0:
         raise OutputError(f"{steps} steps with {atoms} atoms: nothing was computed", index + 1)

@@ -70,21 +70,6 @@ def half_digit(text: str, digits: int = 0) -> float:
     return 0.5 * 10.0 ** min(last, 300)
 
 
-#: A number as C prints it with ``%.6g``: six digits at most, and no zeros that say nothing.
-SIX_DIGITS = (
-    r"(?:0|[1-9][0-9]{0,5}|(?=[0-9.]{3,7}(?![0-9.]))[1-9][0-9]*\.[0-9]*[1-9]|0\.0{0,3}[1-9](?:[0-9]{0,4}[1-9])?"
-    r"|[1-9](?:\.[0-9]{0,4}[1-9])?e[-+][0-9]{2,3})"
-)
-
-
-def six_digits(text: str, line: int) -> float:
-    """Return the number that ``text`` is; raise :class:`OutputError` unless C's ``%.6g`` prints it like this."""
-    value = number(text, line)
-    if text == "-0" or not re.fullmatch(f"-?{SIX_DIGITS}", text):
-        raise OutputError(f"{quoted(text)} is not a number of six digits like all values: the output is damaged", line)
-    return value
-
-
 def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int | None) -> None:
     """Raise :class:`OutputError` unless printed numbers can be the least, the mean and the most of so many.
 
