@@ -42,22 +42,28 @@ def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]
         in_us = "node_us" in known
         where = (record["partition"], "node far away" if in_us else "slow node")
         least = known.get("node_us" if in_us else "node")
+        share = 0.0 if in_us else least or 0.0
         if record["nodes"] < FEWEST_NODES:
             few.append(name)
-        elif least is None or (not in_us and least > BLIND_FROM):
+        elif least is None or share > BLIND_FROM:
             unseeing.setdefault(where, []).append((name, least))
         else:
             seeing.add(where)
-            dim += [name] if not in_us and least > NOTED_FROM else []
+            dim += [name] if share > NOTED_FROM else []
     for where in seeing & unseeing.keys():
         dim += [name for name, _ in unseeing.pop(where)]
+    return [_too_much(*where, cases) for where, cases in unseeing.items()], _notes(few, dim)
+
+
+def _notes(few: Sequence[str], dim: Sequence[str]) -> list[str]:
+    """Return notes on cases of too few nodes, and on those whose values vary too much."""
     notes = []
     if few:
         remedy = "take a level with more nodes"
         notes.append(f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}")
     if dim:
         notes.append(f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}")
-    return [_too_much(*where, cases) for where, cases in unseeing.items()], notes
+    return notes
 
 
 def _too_much(partition: str, what: str, cases: Sequence[tuple[str, float | None]]) -> str:
