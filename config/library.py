@@ -39,7 +39,6 @@ for library in ("fabric_checks", "fabric_profile", "fabric_twins"):
 from fabric_checks.reframe_ext import internals
 
 internals.require_reframe()
-internals.name_missed_references()
 internals.share_validators()
 
 from fabric_checks.schedulers import launchers  # noqa: F401  (launchers register)

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run by a site's own settings goes without is said once; tests/test_own_reframe.py runs with such settings."""
 
-import re
 from types import SimpleNamespace
 
 import pytest
-from reframe.core.exceptions import ConfigError, PerformanceError
-from reframe.core.pipeline import RegressionTest
+from reframe.core.exceptions import ConfigError
 
 from fabric_checks.core.errors import FabricError
-from fabric_checks.reframe_ext import internals, own_settings
+from fabric_checks.reframe_ext import own_settings
 from fabric_checks.reframe_ext.mixins.launches import launch_options
 
 
@@ -61,29 +59,6 @@ def test_launch_options_with_other_names_are_refused(option):
         launch_options(partition("a", "local", launch_options=[option]), nodes=1, tasks=1, ppn=1)
     one = partition("a", "local", launch_options=["-N{nodes}"])
     assert launch_options(one, nodes=2, tasks=4, ppn=2) == ["-N2"]
-
-
-WRONG = """
-      failed to meet reference(s): last=5 us, expected 1 (l=-inf, u=1.1)
-      reference(s) met unexpectedly:
-        last=1 MB/s, expected 1 (l=0.9, u=inf)
-        last=2 1, expected 2 (l=1.9, u=inf)"""
-
-
-@pytest.mark.parametrize(
-    ("version", "named"), [("4.10.1", ["b", "a", "c"]), ("4.10.3", ["last"] * 3), ("4.9.3", ["last"] * 3)]
-)
-def test_missed_references_are_named_where_reframe_misnames_them(monkeypatch, version, named):
-    def judge(self):
-        raise PerformanceError(WRONG)
-
-    monkeypatch.setattr(internals.reframe, "VERSION", version)
-    monkeypatch.setattr(RegressionTest, "check_performance", judge)
-    internals.name_missed_references()
-    values = {"p:a": [1, "xpass"], "p:b": [5, "fail"], "p:c": [2, "xpass"], "p:last": [9, "pass"]}
-    with pytest.raises(PerformanceError) as caught:
-        RegressionTest.check_performance(SimpleNamespace(perfvalues=values))
-    assert re.findall(r"(\w+)=\d \S+, expected", str(caught.value)) == named
 
 
 class Settings(dict):

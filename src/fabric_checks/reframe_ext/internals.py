@@ -45,7 +45,6 @@ __all__ = [
     "load_cases",
     "log_results_by",
     "look_in",
-    "name_missed_references",
     "nodespec",
     "note",
     "parameter_values",
@@ -110,31 +109,6 @@ def parameter_values(cls: type[RegressionTest]) -> dict[str, list[Any]]:
     Why: the attribute of an instance is one of them; all of them are known to the class only.
     """
     return {name: list(each.values) for name, each in cls.raw_params.items()}
-
-
-def name_missed_references() -> None:
-    """Let ReFrame 4.10.0 to 4.10.2 name the metrics that miss their references.
-
-    Why: they judge rightly, but name the last metric of the check instead.
-    """
-    if not (4, 10, 0) <= _numbers(reframe.VERSION) < (4, 10, 3):
-        return
-    judge = RegressionTest.check_performance
-
-    def judge_by_name(self: RegressionTest) -> None:
-        try:
-            judge(self)
-        except ReframeError as error:
-            text = str(error)
-            # It first lists all of the one kind, then all of the other.
-            kinds = sorted(
-                {"fail": "failed to meet", "xpass": "met unexpectedly"}.items(), key=lambda k: text.find(k[1])
-            )
-            values = self.perfvalues.items()
-            names = iter([key.split(":")[-1] for kind, _ in kinds for key, each in values if each[-1] == kind])
-            raise type(error)(re.sub(r"\w+(?==\S+ .*, expected )", lambda _: next(names), text)) from None
-
-    RegressionTest.check_performance = judge_by_name
 
 
 def check_of(record: logging.LogRecord) -> Any:
@@ -244,17 +218,15 @@ class SlurmScheduler(SlurmJobScheduler):
     def reasons_to_cancel(self) -> frozenset[str]:
         """The reasons to wait for which a job is cancelled, in Slurm's words.
 
-        Why: ReFrame makes them of two of its options when it makes the scheduler. 4.9 has a list of its own, with
-        reasons that pass by themselves, such as QOSJobLimit; of them it is 4.10's default.
+        Why: ReFrame makes them of two of its options when it makes the scheduler.
         """
-        reasons = frozenset(self._cancel_reasons)
-        return reasons if _numbers(reframe.VERSION) >= (4, 10) else reasons & {"ReqNodeNotAvail"}
+        return frozenset(self._cancel_reasons)
 
 
 # The whole of ReFrame
 
 #: The oldest ReFrame that the checks run on, and the first that they were not tried on; pyproject.toml has the same.
-OLDEST, UNTRIED = "4.9.0", "4.11"
+OLDEST, UNTRIED = "4.10.3", "4.11"
 #: Set to any value, this variable lets a newer one run.
 ANY = "FABRIC_ANY_REFRAME"
 
@@ -262,7 +234,8 @@ ANY = "FABRIC_ANY_REFRAME"
 def require_reframe() -> None:
     """Refuse a ReFrame that is too old, or newer than what was tried.
 
-    Why: none of them warns itself. 4.8 has no plugins; a newer one may have other private names than these.
+    Why: none of them warns itself. 4.10.0 to 4.10.2 name another metric than the one that misses its reference, 4.9
+    has a list of reasons to cancel with some that pass by themselves; a newer one may have other private names.
 
     :raises ConfigError: with its version, if it is one of these.
     """

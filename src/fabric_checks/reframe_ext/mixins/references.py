@@ -76,7 +76,7 @@ def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Pa
 
     :param file: names another one.
     """
-    # ReFrame 4.9 has no option for the folder, and 4.10 none in a settings file: its schema refuses it there.
+    # ReFrame 4.10 has no option for the folder in a settings file: its schema refuses it there.
     folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option("general/0/reference_prefix")
     named = file or Extras.of(partition).references
     path = Path(folder or ROOT / "config" / "references") / f"{str(named or system).removesuffix('.yaml')}.yaml"
