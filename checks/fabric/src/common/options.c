@@ -202,6 +202,7 @@ static void print_help(const char *method, const struct fc_option *options)
         printf("; default %s\n", value);
     }
     printf("  --help\n        print this text and exit\n  --version\n        print name and version and exit\n");
+    printf("The last line of the output has the number of rows and the CRC-32 of all bytes above it.\n");
     if (has_options) {
         printf("A SIZE is in bytes; K, M and G stand for 1024, 1024^2 and 1024^3 bytes.\n");
     }
