@@ -246,7 +246,8 @@ def _lines(tables: Sequence[PairTable], rows: pl.DataFrame, ends: tuple[End, ...
         lines.append("any pair twice, so nobody is blamed; add a second run, or repeat the pairs listed below")
     if tables[0].both_ways:
         lines.append("the two directions of a pair by themselves: which of them is slow cannot be told")
-    if not any(table.alone or table.metric == LATENCY for table in tables):  # latency hardly loads a cable
+    hardly_shares = any(table.alone or table.metric == LATENCY for table in tables)  # latency hardly loads a cable
+    if not hardly_shares:
         known = all(table.alone is False for table in tables)
         lines.append(f"pairs one at a time: {_AT_ONCE if known else _PERHAPS_AT_ONCE.format(tables[0].format)}")
     if within := int(rows["within"].sum()):

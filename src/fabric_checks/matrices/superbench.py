@@ -25,15 +25,7 @@ _CANNOT_TELL = "whether values are of both directions: the results do not say if
 
 def parse(text: str) -> list[PairTable]:
     """Read the values of all pairs; -1 in place of a value stands for a run that failed or timed out."""
-    found = []
-    for key, value in (each for document in json_documents(text) for each in document.items()):
-        if not re.search(r"ib-traffic|[cg]pu_\d+_\d+:", key) or key.endswith("return_code"):
-            continue
-        if (of := _METRIC.fullmatch(key)) is None:
-            raise OutputError(f"{quoted(key)} does not end in SERVER_CLIENT, names without an underscore")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
-            raise OutputError(f"{quoted(key)} has no number: {quoted(repr(value))}")
-        found.append((of, value))
+    found = _values(text)
     has_ranks = any(int(of["rank"] or 0) for of, _ in found)
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     failed, ran = [], set()
@@ -52,3 +44,17 @@ def parse(text: str) -> list[PairTable]:
     alone = len(ran) == len({(*of_test, number) for *of_test, number, _, _ in ran})
     without = f"{quoted(names_text(failed), 200)}: -1 in place of a value, as where perftest failed or timed out"
     return of_sizes(NAME, measured, [_CANNOT_TELL, *([without] if failed else [])], alone=alone)
+
+
+def _values(text: str) -> list[tuple[re.Match[str], float]]:
+    """Return the values of pairs, each with the parts of its key."""
+    found = []
+    for key, value in (each for document in json_documents(text) for each in document.items()):
+        if not re.search(r"ib-traffic|[cg]pu_\d+_\d+:", key) or key.endswith("return_code"):
+            continue
+        if (of := _METRIC.fullmatch(key)) is None:
+            raise OutputError(f"{quoted(key)} does not end in SERVER_CLIENT, names without an underscore")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
+            raise OutputError(f"{quoted(key)} has no number: {quoted(repr(value))}")
+        found.append((of, value))
+    return found

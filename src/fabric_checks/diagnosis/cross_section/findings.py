@@ -59,10 +59,16 @@ def _blamed(output: RotateOutput, mapped: MappedEvidence, culprits: Sequence[Cul
     named = [each for each in culprits if not _is_symptom(each, culprits)]
     found = [(each, sentences.slow(mapped, output.hosts, each)) for each in named]
     certain = faults(finding for _, finding in found)
+    if not certain and output.is_table:
+        return [finding for _, finding in found][: SETTINGS.most_suspects]
     if not certain:
         # Pairs that were slow alone are reported as inconclusive.
-        suspects = [finding for each, finding in found if output.is_table or not len(each.slow)]
-        return suspects[: SETTINGS.most_suspects if output.is_table else SETTINGS.most_listed_pairs]
+        return [finding for each, finding in found if not len(each.slow)][: SETTINGS.most_listed_pairs]
+    return _many_as_one(output, certain)
+
+
+def _many_as_one(output: RotateOutput, certain: list[RankFinding]) -> list[RankFinding]:
+    """Return the faults, and many slow pairs among them as one."""
     pairs = [each for each in certain if each.kind == "pair"]
     if len({frozenset(each.ranks) for each in pairs}) <= SETTINGS.most_listed_pairs:
         return certain

@@ -120,15 +120,18 @@ def parse_ibnetdiscover(text: str) -> Fabric:
         else:
             raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number)
     if not any(device.is_switch for device in devices.values()):
-        if not devices:
-            raise OutputError("there is no switch in it; give the whole output")
-        seen = f"it has {count_text(len(devices), 'adapter')} and no switch: "
-        raise OutputError(
-            f"{seen}adapters that are connected directly have no topology"
-            if ends
-            else f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
-        )
+        raise OutputError(_why_no_switch(len(devices), has_cables=bool(ends)))
     return Fabric(devices, _links(ends))
+
+
+def _why_no_switch(adapters: int, *, has_cables: bool) -> str:
+    """Return why an output of ibnetdiscover has no switch, and what to do."""
+    if not adapters:
+        return "there is no switch in it; give the whole output"
+    seen = f"it has {count_text(adapters, 'adapter')} and no switch: "
+    if has_cables:
+        return f"{seen}adapters that are connected directly have no topology"
+    return f"{seen}the link of this host is down; run ibnetdiscover where `ibstat` shows an active port"
 
 
 def _links(ends: Mapping[tuple[str, int], tuple[str, int, int]]) -> tuple[tuple[str, int, str, int], ...]:
