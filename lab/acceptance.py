@@ -51,7 +51,7 @@ def measured():
             if member.name.endswith(".jsonl"):
                 for line in archive.extractfile(member).read().splitlines():
                     record = json.loads(line)
-                    if record["metric"] and record["value"] > 0:
+                    if record.get("metric") and record["value"] > 0:
                         key = record["test"], record["environ"], record["metric"]
                         by_series.setdefault(key, []).append((record["time"], np.log(record["value"])))
     # The links were slowed down for the last three runs.

@@ -11,13 +11,13 @@ nobody else is.
 """
 
 import argparse
-import json
 import random
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+from tests import builders
 from tests.cluster.conftest import CI, TESTS, Cluster
 from tests.cluster.test_gpus import CASE, GPUS, HOSTS, SIZES_B
 from tests.parsers import nccl
@@ -81,7 +81,7 @@ def main():
             done = cluster.call("exec", "head", "--", *map(str, line), repeat, **variables, timeout=3600)
         finally:
             cluster.end()
-        records = [json.loads(each) for path in results.rglob("NcclCollective.jsonl") for each in path.open()]
+        records = [each for path in results.rglob("NcclCollective.jsonl") for each in builders.records_in(path)]
     by_job = {int(record["jobid"]): record for record in records}
     if len(by_job) != len(kinds):
         sys.exit(f"{len(by_job)} of {len(kinds)} jobs have records\n{done.stdout}{done.stderr}")

@@ -6,7 +6,6 @@ be held, and plays back an output; and another program's barrier on one node. Sc
 `python -m lab.session_faults` makes each fault many times; tests/cluster/test_faults.py makes each once.
 """
 
-import json
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabric_checks.records import runs
+from tests import builders
 from tests.conftest import FABRIC_CHECKS, GOLDEN, TESTS
 from tests.guard import GUARD_S, wait_for
 
@@ -97,8 +97,7 @@ class Outcome:
     notes: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        files = sorted((self.results / "seen").rglob("*.jsonl"))
-        self.lines = [line for file in files for line in file.read_bytes().splitlines(keepends=True)]
+        self.files = sorted((self.results / "seen").rglob("*.jsonl"))
         self.session = runs.load_session(self.results, self.name)
 
     @property
@@ -109,11 +108,7 @@ class Outcome:
     @property
     def records(self):
         """All records of the perflog by class and metric; a line that is cut or is none fails."""
-        found = []
-        for line in self.lines:
-            assert line.endswith(b"\n"), f"a line is cut: {line[-80:]!r}"
-            found.append(json.loads(line))
-        return found
+        return [record for file in self.files for record in builders.records_in(file)]
 
     def recorded(self, name=None):
         """How many records with a value, and without one, each class has in this session or the named one."""

@@ -38,7 +38,7 @@ def shell(line, **options):
     "arguments",
     [
         *("new-session", "--help", "show few", "show few --csv", "show few --list"),
-        *("history latency_0B few", "compare a=few b=few --format csv", "archive records archive", "report few"),
+        *("history latency_0B few", "compare a=few b=few --csv", "archive records archive", "report few"),
     ],
 )
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
     ("arguments", "status"),
     [
         *(("show records --json", 0), ("--help", 0)),
-        *(("compare a=records b=few --all --format json --fail-on missing", 3), ("history .* records --json", 0)),
+        *(("compare a=records b=few --all --json --fail-on missing", 3), ("history .* records --json", 0)),
     ],
 )
 def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, arguments, status):

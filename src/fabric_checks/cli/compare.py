@@ -33,10 +33,8 @@ Examples:
   fabric-checks compare before=.fabric/results@..2026-11-10 after=.fabric/results@2026-11-10..
   fabric-checks compare .fabric/results,system=cbc .fabric/results,system=feynman --only worse --only missing
   fabric-checks compare base.jsonl new.jsonl --fail-on worse:5% --fail-on missing
-  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --format html > comparison.html
+  fabric-checks compare base.jsonl new.jsonl --repeatable 5% --csv > comparison.csv
 """
-
-_FORMS = ("terminal", "csv", "json", "markdown", "html")
 
 
 @click.command("compare", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: GATED})
@@ -51,11 +49,8 @@ _FORMS = ("terminal", "csv", "json", "markdown", "html")
 @fail_on_option(
     "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be repeated."
 )
-@click.option(
-    "--format", "form", type=click.Choice(_FORMS), default="terminal", show_default=True, help="Format of the output."
-)
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
+@click.option("--json", "form", flag_value="json", default="terminal", help="Print JSON, with all that is known.")
+@click.option("--csv", "form", flag_value="csv", help="Print a table for a spreadsheet.")
 @only_option(VERDICTS)
 @click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
 def command(
@@ -92,10 +87,5 @@ def command(
         console.print_document(csv_text(rows.columns, rows.iter_rows()))
     else:
         page = forms.page(found, rows, every_point=every_point, folded="missing" not in only)
-        if form == "terminal":
-            console.print_rich(forms.render(page))
-        elif form == "markdown":
-            console.print_document(forms.as_markdown(page))
-        else:
-            console.print_document(forms.as_html(page, f"{', '.join(labels[1:])} against {labels[0]}"))
+        console.print_rich(forms.render(page))
     end_by(faults, failed)
