@@ -20,6 +20,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import sys
 import tarfile
 from datetime import datetime, timedelta, timezone
@@ -156,7 +157,8 @@ def output_of(line, folder):
     if "{page}" in line:
         text += str(Page(page.read_text()))
     text = moved(text, YESTERDAY, DAY)
-    for path, word in ((folder, "RESULTS"), (page, "PAGE"), (HERE.parent.parent, "CLONE")):
+    references = folder.parent / "references"
+    for path, word in ((folder, "RESULTS"), (references, "REFERENCES"), (page, "PAGE"), (HERE.parent.parent, "CLONE")):
         text = text.replace(str(path), word)
     for varying, word in VARYING:
         text = re.sub(varying, word, text)
@@ -168,11 +170,12 @@ def output_of(line, folder):
 def test_an_archived_set_reads_as_it_did(name, tmp_path, monkeypatch):
     folder = tmp_path / "results"
     unpack(name, folder)
+    references = shutil.copytree(SESSIONS / "references", tmp_path / "references")  # proposals are written beside them
     monkeypatch.chdir(folder)
     for variable in [key for key in os.environ if key.startswith(("RFM_", "FABRIC_")) and key not in KEPT]:
         monkeypatch.delenv(variable)
     for variable, value in {
-        "FABRIC_RESULTS": str(folder), "RFM_REFERENCE_PREFIX": str(SESSIONS / "references"), "COLUMNS": "140",
+        "FABRIC_RESULTS": str(folder), "RFM_REFERENCE_PREFIX": str(references), "COLUMNS": "140",
         "TZ": "UTC", "NO_COLOR": "1", "TERM": "dumb",
     }.items():  # fmt: skip
         monkeypatch.setenv(variable, value)

@@ -14,7 +14,7 @@ import pytest
 from fabric_checks.core import locks
 from fabric_checks.core.errors import RecordError
 from fabric_checks.records import jsonlines, perflog, writing
-from fabric_checks.records.record import FIELDS
+from fabric_checks.records.record import FIELDS, Case, Facts, Judgement, MetricFacts
 from tests.builders import load, record, write
 
 
@@ -45,6 +45,11 @@ def test_one_record_a_metric_with_everything_there_is_to_know():
     assert (time["reference"], time["upper"], time["no_reference"]) == (1.0, 0.9, None)
     assert (bandwidth["reference"], bandwidth["no_reference"]) == (None, "why not")
     assert time["nodelist"] == ["n1"]
+
+
+def test_no_two_parts_of_a_record_have_a_field_of_one_name():
+    names = [name for part in (Case, Facts, Judgement, MetricFacts) for name in part.__slots__]
+    assert len(names) == len(set(names)) == len(FIELDS) - 1  # without metrics, with format and case
 
 
 def test_the_nodes_are_those_that_the_ranks_saw():

@@ -81,7 +81,7 @@ class _Group(msgspec.Struct):
     better: Text | None = None
     one_way: bool | None = None
     headline: dict[str, Any] | None = None
-    about: Text | None = None
+    meaning: Text | None = None
     can_be_zero: bool | None = None
     compared: dict[str, Any] | None = None
     no_reference: Text | None = None

@@ -79,7 +79,7 @@ class MetricFacts:
     better: Text | None = None  # smaller or larger
     one_way: bool | None = None  # whether a rate counts one direction only, so that the link's rate bounds it
     headline: dict[str, Any] | None = None  # whether and how it is shown among the headline values: metrics.Headline
-    about: str | None = None  # one sentence: what it is
+    meaning: Text | None = None  # one sentence: what it is
     can_be_zero: bool | None = None  # whether 0 or less is valid, so that two values are compared by their difference
     # Of a ratio or difference: metric, quantity, unit and values by layout that it was computed from. PpnRatioMixin and
     # LammpsPpnSeries.

@@ -122,7 +122,7 @@ class RecordMixin(RegressionTestPlugin):
                 metric.better,
                 one_way=metric.one_way,
                 headline=asdict(headline) if headline and self.current_layout.tasks >= headline.least_tasks else None,
-                about=metric.about,
+                meaning=metric.about,
                 can_be_zero=metric.can_be_zero,
             )
         return found
