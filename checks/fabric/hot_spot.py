@@ -12,17 +12,17 @@ from fabric_checks.reframe_ext.mixins import layouts
 from ..registration import check
 from .base import Sweep
 
-TIME = "Time in which one master sends to so many slaves, or collects from them"
+TIME = "Time in which one root rank sends to n ranks at once, or collects from them"
 
 
 @check()
 class HotSpot(Sweep):
-    """Time for one master to send to n slaves, and to collect from n slaves, n from 1 to all.
+    """Time for one root rank to send to n ranks, and to collect from n ranks, n from 1 to all.
 
     Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
     """
 
-    descr = "Hot spot: one master and more and more slaves"
+    descr = "Hot spot: one root, more and more ranks that send to it or receive from it"
     layout = parameter(layouts("several"), type=str)
     own_program = "hot_spot"
     tags = {"fabric"}
@@ -51,7 +51,7 @@ class HotSpot(Sweep):
                 f"{operation}_growth",
                 "1",
                 "smaller",
-                about="Time of all slaves over that of one, at the smallest message",
+                about="Time with all ranks over that with one, at the smallest message",
             )
             for operation in hot_spot.OPERATIONS
         ]

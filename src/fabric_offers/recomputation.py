@@ -31,10 +31,10 @@ FACTS = (
 )
 OF_METRIC = (
     *("value", "unit", "reference", "lower", "upper", "result", "quantity", "size_B", "better", "one_way", "headline"),
-    *("can_be_zero", "compared", "no_reference", "evidence", "reference_source", "meaning"),
+    *("can_be_zero", "compared", "no_reference", "evidence", "reference_source"),
 )
 #: Those of them that change from release to release, so that only the same collection can be asked for them.
-OF_RELEASE = ("about", "family", "findings", "limits", "headline", "meaning")
+OF_RELEASE = ("about", "family", "findings", "limits", "headline")
 #: Other releases of NumPy, and other processors, may round the last digits otherwise.
 _SAME = 1e-9
 #: The longest that the recomputation may take for a run.

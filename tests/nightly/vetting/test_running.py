@@ -40,7 +40,7 @@ def test_a_job_that_never_began_tells_nothing_of_its_nodes(more, waited):
     assert outcome(late, records=[record("R", None, case_result="fail", **more)]).waited == waited
 
 
-NOISE = {"kind": "noise", "text": "a pair differs by 8 %"}
+NOISE = {"kind": "noise", "severity": "suspect", "text": "a pair differs by 8 %"}
 
 
 @pytest.mark.parametrize(
