@@ -9,7 +9,11 @@ from reframe.core.exceptions import ConfigError
 
 _HERE = Path(__file__).resolve().parent.parent
 # In a shell that has sourced another clone's ci/env.sh, ReFrame takes the configuration of that, with its library.
-_THERE = Path(sys.modules["fabric_checks"].__file__).resolve().parents[2] if "fabric_checks" in sys.modules else _HERE
+_THERE = (
+    Path(sys.modules["fabric_checks"].__file__).resolve().parents[2]
+    if "fabric_checks" in sys.modules
+    else _HERE
+)
 if _HERE != _THERE:
     sys.exit(
         f"error: these checks belong to {_HERE}, but the configuration belongs to {_THERE}: source {_HERE}/ci/env.sh"

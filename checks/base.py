@@ -26,7 +26,16 @@ from .builds import FabricPrograms
 
 #: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
 #: the placement probes and of the ports, the topology, and the times at which the job began and ended.
-EVIDENCE = ("placement*.txt", "validation.txt", "launch-*.out", "ports*", "topology.txt", FOUND, BEFORE, AFTER)
+EVIDENCE = (
+    "placement*.txt",
+    "validation.txt",
+    "launch-*.out",
+    "ports*",
+    "topology.txt",
+    FOUND,
+    BEFORE,
+    AFTER,
+)
 
 
 @without_deprecated_alias

@@ -75,7 +75,9 @@ class FabricPrograms(Build):
             commands.insert(0, f"mkdir -p {mounted[1]}")
         if container and not container.by_launcher:
             commands.append("rm -f ports; make ports CC=cc || true")
-        folders = {suite: folder_of(each) for suite, each in EnvironExtras.of(self.current_environ).programs.items()}
+        folders = {
+            suite: folder_of(each) for suite, each in EnvironExtras.of(self.current_environ).programs.items()
+        }
         noted = [f"echo {folder} > {suite}{FOLDER}" for suite, folder in folders.items() if "$" in folder]
         self.build_system.commands = [*commands, *noted]
 
@@ -108,7 +110,9 @@ class FabricPrograms(Build):
             if f": {name}] Error " in part:
                 text = part
                 break
-        lines = re.findall(r"^(?:FATAL|.*\b[Ee]rror\b|.*undefined reference|.*-[FS]-\d{4}-).*", text, re.MULTILINE)
+        lines = re.findall(
+            r"^(?:FATAL|.*\b[Ee]rror\b|.*undefined reference|.*-[FS]-\d{4}-).*", text, re.MULTILINE
+        )
         return f"{quoted(lines[0] if lines else 'no error is printed', 200)}; see {path}"
 
     def resolved(self, suite, folder):
@@ -168,7 +172,9 @@ class SpackPackage(Build):
         command = [*fabric_checks, "spack", "build", self.package, *options, str(self.folder)]
         # The first build takes minutes, and ReFrame prints nothing until it is done.
         log = Path(self.stagedir) / self.build_job.stdout
-        getlogger().info(f"{self.package} for {self.current_environ.name} by Spack; to follow it: tail -f {log}")
+        getlogger().info(
+            f"{self.package} for {self.current_environ.name} by Spack; to follow it: tail -f {log}"
+        )
         self.build_system.commands = [f"{shlex.join(command)} 2> failure.txt || true"]
 
     @sanity_function

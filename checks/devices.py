@@ -43,7 +43,9 @@ class DeviceMemory(RegressionTestPlugin):
     def require_memory(self, memory):
         """Raise :class:`OutputError` unless the buffers were in the memory that was asked for."""
         if memory != self.memory:
-            raise OutputError(f"buffers in {self.memory} memory were asked for, but these are in {memory} memory")
+            raise OutputError(
+                f"buffers in {self.memory} memory were asked for, but these are in {memory} memory"
+            )
 
 
 class ProcessPerGpu(RegressionTestPlugin):
@@ -79,5 +81,7 @@ def gpu_layouts(needs, *, alone=False):
                 cache=True,
             )
         single = alone and whole == {Layout(1, 1)}
-        found |= {layout for layout in (*whole, Layout(2, 1)) if layout in fit and (single or layout.tasks > 1)}
+        found |= {
+            layout for layout in (*whole, Layout(2, 1)) if layout in fit and (single or layout.tasks > 1)
+        }
     return [str(layout) for layout in sorted(found)]

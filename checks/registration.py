@@ -55,7 +55,11 @@ def offered_part(cls):
         kept = [value for value in values if offered(*cls.needed(), *by_value.get(str(value), ()))]
         if kept != values:
             body[name] = parameter(kept, type=type(values[0]))
-    return make_test(cls.__name__, (cls,), {"__doc__": cls.__doc__, **body}, module=cls.__module__) if body else cls
+    return (
+        make_test(cls.__name__, (cls,), {"__doc__": cls.__doc__, **body}, module=cls.__module__)
+        if body
+        else cls
+    )
 
 
 def on_device(cls):

@@ -43,7 +43,13 @@ def collectives(quantity, rank=0, names=COLLECTIVES):
     """
     return tuple(
         Headline(
-            f"{title}, 8 B and 1 MiB", quantity, "All processes", order, rank, "ends", parameters={"benchmark": name}
+            f"{title}, 8 B and 1 MiB",
+            quantity,
+            "All processes",
+            order,
+            rank,
+            "ends",
+            parameters={"benchmark": name},
         )
         for order, (title, name) in enumerate(zip(COLLECTIVES, names, strict=True), 21)
     )

@@ -157,7 +157,9 @@ def pip(python: Path, *arguments: str) -> None:
     """Run a virtual environment's pip; its output goes to the log, its failure becomes one line."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     downloads().mkdir(parents=True, exist_ok=True)
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")} | {"TMPDIR": str(downloads())}
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")} | {
+        "TMPDIR": str(downloads())
+    }
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     shutil.rmtree(downloads(), ignore_errors=True)
     note(command, done.stdout)
@@ -185,7 +187,9 @@ def python_of(venv: Path) -> Path:
 
 def install_venv(part: Part) -> None:
     # After ci/env.sh was sourced the Python is that of a virtual environment, which may be deleted before the new one.
-    python = getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
+    python = (
+        getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
+    )
     done = subprocess.run([python, "-m", "venv", str(part.folder)], capture_output=True, text=True)
     if done.returncode != 0:
         raise SetupError(
@@ -260,7 +264,15 @@ def clone(variable: str, release: installed.Release, folder: Path, *options: str
 
 def require_commit(folder: Path, release: installed.Release, origin: str) -> None:
     """Require that the tag of a release is at the pinned commit, in a clone of it."""
-    command = ["git", "-c", f"safe.directory={folder}", "-C", str(folder), "rev-parse", f"{release.tag}^{{commit}}"]
+    command = [
+        "git",
+        "-c",
+        f"safe.directory={folder}",
+        "-C",
+        str(folder),
+        "rev-parse",
+        f"{release.tag}^{{commit}}",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     commit = done.stdout.strip() if done.returncode == 0 else "no commit"
     if commit != release.commit:
@@ -320,10 +332,14 @@ def require_simgrid() -> None:
     say("set-up: SimGrid, Debian's package libsimgrid-dev")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update"], ["install", "--yes", "--no-install-recommends", "libsimgrid-dev"]):
-        done = subprocess.run([apt, "-q", *command], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [apt, "-q", *command], env=environment, capture_output=True, text=True, check=False
+        )
         note(["apt-get", "-q", *command], done.stdout + done.stderr)
     if not has_simgrid():
-        raise SetupError(f"libsimgrid-dev cannot be installed; see {log_file()}, or set SIMGRID_ROOT to a SimGrid")
+        raise SetupError(
+            f"libsimgrid-dev cannot be installed; see {log_file()}, or set SIMGRID_ROOT to a SimGrid"
+        )
 
 
 def has_spack() -> bool:
@@ -349,7 +365,9 @@ def install_osu_ports(part: Part) -> None:
                 (part.folder / name.name).write_bytes(source.read())
     archive.unlink()
     if not (part.folder / "osu_latency.py").exists():
-        raise SetupError(f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {ports[1]} is wrong")
+        raise SetupError(
+            f"mpi4py's source distribution holds no demo/osu_latency.py; the pin in {ports[1]} is wrong"
+        )
 
 
 PARTS = {
@@ -453,7 +471,9 @@ def set_up(wanted: list[Part]) -> None:
                     make(part)
         if others := installed.of_others():
             size_MB = sum(map(size_B, others)) // 10**6
-            say(f"not of this clone's pins, {size_MB} MB; delete what no other clone and no running session needs:")
+            say(
+                f"not of this clone's pins, {size_MB} MB; delete what no other clone and no running session needs:"
+            )
             print(*(f"    {folder}" for folder in others), sep="\n", flush=True)
 
 
@@ -467,7 +487,9 @@ def make(part: Part) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Install all that a run needs.")
-    parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none")
+    parser.add_argument(
+        "--mpi", default="mpich", help="mpich, openmpi, impi, several with commas, all, or none"
+    )
     parser.add_argument("--stack", default="wheels", help=", ".join(STACKS))
     parser.add_argument(
         "--download", metavar="FOLDER", help="download it into a folder, for a machine without a network"
@@ -503,7 +525,10 @@ def main() -> int:
         return 130
     except OSError as error:
         path = error.filename or paths.home()
-        print(f"error: {path}: {error.strerror}; check the disk and its permissions and run again", file=sys.stderr)
+        print(
+            f"error: {path}: {error.strerror}; check the disk and its permissions and run again",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

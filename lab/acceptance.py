@@ -33,7 +33,22 @@ SERIES = Path(__file__).resolve().parents[1] / "tests" / "golden" / "sessions" /
 RISK = 0.05
 #: How far pairs are from the median of their kind, in thousandths, and how many are: one-way bandwidths between eight
 #: GPUs on two sockets by CUDA's p2pBandwidthLatencyTest (writes, P2P enabled), printed in a public installation guide.
-PUBLISHED = {-150: 6, -68: 1, -13: 1, -9: 1, -7: 1, -6: 1, -4: 2, -3: 2, -2: 2, -1: 3, 0: 17, 1: 13, 14: 1, 34: 1}
+PUBLISHED = {
+    -150: 6,
+    -68: 1,
+    -13: 1,
+    -9: 1,
+    -7: 1,
+    -6: 1,
+    -4: 2,
+    -3: 2,
+    -2: 2,
+    -1: 3,
+    0: 17,
+    1: 13,
+    14: 1,
+    34: 1,
+}
 PUBLISHED |= {40: 1, 43: 3}
 
 
@@ -55,7 +70,9 @@ def measured():
                         key = record["test"], record["environ"], record["metric"]
                         by_series.setdefault(key, []).append((record["time"], np.log(record["value"])))
     # The links were slowed down for the last three runs.
-    found = [np.array([value for _, value in sorted(each)[:-3]]) for each in by_series.values() if len(each) > 8]
+    found = [
+        np.array([value for _, value in sorted(each)[:-3]]) for each in by_series.values() if len(each) > 8
+    ]
     found = [each - np.median(each) for each in found if each.std() > 1e-6]
     return [each / each.std() for each in found]
 
@@ -98,7 +115,9 @@ def matrix(draw, kind, noise, days):
 def of_nodes(rates):
     """Return the slowest node, by the median of its pairs, over the median node."""
     one, two = np.triu_indices(NODES, 1)
-    medians = np.stack([np.median(rates[..., (one == n) | (two == n)], axis=-1) for n in range(NODES)], axis=-1)
+    medians = np.stack(
+        [np.median(rates[..., (one == n) | (two == n)], axis=-1) for n in range(NODES)], axis=-1
+    )
     return medians.min(axis=-1) / np.median(medians, axis=-1)
 
 
@@ -164,7 +183,10 @@ def chosen(trial, kind, count, seed):
         values = trial.values(np.random.default_rng((seed, number)), kind, trial.model.bad).tolist()
         better = [value if trial.model.step(value) > 0 else None for value in values]
         at = np.arange(len(values), dtype=float).tolist()
-        turned += sequential.follow(plan, better, at).word == MET and sequential.follow(plan, values, at).word != MET
+        turned += (
+            sequential.follow(plan, better, at).word == MET
+            and sequential.follow(plan, values, at).word != MET
+        )
     return turned
 
 
@@ -186,7 +208,10 @@ def main(count, curves=False):
                     trial.model.bad + share * (trial.model.good - trial.model.bad)
                     for share in np.linspace(-0.5, 1.5, 9)
                 ]
-                met = [100 * np.mean(judged(trial, kind, min(each, 0.999), count, 5)[0] == MET) for each in points]
+                met = [
+                    100 * np.mean(judged(trial, kind, min(each, 0.999), count, 5)[0] == MET)
+                    for each in points
+                ]
                 exact = [100 * plan.at(min(each, 0.999)).met for each in points]
                 print(
                     trial.name,
@@ -195,7 +220,8 @@ def main(count, curves=False):
                 )
                 continue
             good, bad = (
-                judged(trial, kind, truth, count, seed) for seed, truth in ((1, trial.model.good), (2, trial.model.bad))
+                judged(trial, kind, truth, count, seed)
+                for seed, truth in ((1, trial.model.good), (2, trial.model.bad))
             )
             mean = (good[1].mean() + bad[1].mean()) / 2
             cells = (

@@ -35,7 +35,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 from fabric_checks.records.perflog import text_of
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS
@@ -162,7 +162,12 @@ def simulated(nodes: int) -> tuple[float, float, float]:
         output, peak = Path(folder, "output"), 0.0
         with output.open("w") as out:
             process = subprocess.Popen(
-                line, env=environment, cwd=folder, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True
+                line,
+                env=environment,
+                cwd=folder,
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
             while process.poll() is None:
                 peak = max(peak, proportional_MiB(process.pid))
@@ -213,7 +218,9 @@ def write_perflogs(folder: Path, runs: int, first: datetime = FIRST_RUN) -> None
             with path.open("ab") as out:
                 for run in range(runs):
                     out.write(
-                        text_of(list(lines_of(one_case(own, first + timedelta(days=run, minutes=check), random))))
+                        text_of(
+                            list(lines_of(one_case(own, first + timedelta(days=run, minutes=check), random)))
+                        )
                     )
 
 
@@ -233,8 +240,12 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
     """Write an archive of two such systems, month by month, as `fabric-checks archive` would."""
     random = np.random.default_rng(2)
     dates = np.datetime64(FIRST_RUN, "us") + np.arange(runs) * np.timedelta64(1, "D")
-    series = pl.DataFrame({"n": np.repeat(np.arange(checks), METRICS), "size_B": np.tile(np.arange(METRICS), checks)})
-    base = {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in RECORD.items()}
+    series = pl.DataFrame(
+        {"n": np.repeat(np.arange(checks), METRICS), "size_B": np.tile(np.arange(METRICS), checks)}
+    )
+    base = {
+        name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in RECORD.items()
+    }
     for month in np.unique(dates.astype("datetime64[M]")):
         days = dates[dates.astype("datetime64[M]") == month]
         rows = pl.concat([series] * len(days)).with_columns(
@@ -251,10 +262,12 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
         for system in ("a", "b"):
             whole = {**base, **own, "system": system}
             columns = [
-                (found if isinstance(found := whole.get(name), pl.Expr) else pl.lit(found)).cast(kind).alias(name)
+                (found if isinstance(found := whole.get(name), pl.Expr) else pl.lit(found))
+                .cast(kind)
+                .alias(name)
                 for name, kind in COLUMNS.items()
             ]
-            archiving.write(rows.select(*columns), folder, set())
+            archive_writer.write(rows.select(*columns), folder, set())
 
 
 #: Runs a command, and prints what it used. A process counts as its own memory what it was forked from had, so that none
@@ -284,7 +297,9 @@ def store(arguments: argparse.Namespace) -> None:
     rows = []
 
     def measure(title: str, command: list[str], wanted: str) -> None:
-        wall, used, peak = (statistics.median(each) for each in zip(*(used_by(command) for _ in repeats), strict=True))
+        wall, used, peak = (
+            statistics.median(each) for each in zip(*(used_by(command) for _ in repeats), strict=True)
+        )
         rows.append([title, f"{wall:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB", wanted])
 
     repeats = range(arguments.repeat)
@@ -296,7 +311,9 @@ def store(arguments: argparse.Namespace) -> None:
         write_perflogs(folder / "perflogs", 100)
         measure("compare, 10^6 records of JSON lines", compare, "5 s, 1.5 GB")
         write_perflogs(folder / "perflogs", 900, FIRST_RUN + timedelta(days=100))
-        measure("compare, 10^7 records of JSON lines", compare, "a third of the time of 0.1, half of its memory")
+        measure(
+            "compare, 10^7 records of JSON lines", compare, "a third of the time of 0.1, half of its memory"
+        )
         shutil.rmtree(folder / "perflogs")
         write_archive(folder / "archive", 1000)
         parts = [f"{system}={folder}/archive,system={system}" for system in ("a", "b")]
@@ -334,7 +351,9 @@ BENCHMARKS = {"startup": startup, "twins": twins, "store": store, "history": his
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("benchmark", choices=BENCHMARKS)
     parser.add_argument("--repeat", type=int, default=5, help="of each (default 5)")
     arguments = parser.parse_args()

@@ -64,8 +64,12 @@ def main(count: int) -> None:
         alarms = ", ".join(
             f"{runs}: {100 * false_alarms(noise, runs, count, runs) / count:.1f}" for runs in (20, 40, 200)
         )
-        found = ", ".join(f"{after}: {100 * share_found(noise, after, count, after):.1f}" for after in (3, 10))
-        print(f"{noise}: false alarms in % of series of so many runs {alarms}; found in % after so many {found}")
+        found = ", ".join(
+            f"{after}: {100 * share_found(noise, after, count, after):.1f}" for after in (3, 10)
+        )
+        print(
+            f"{noise}: false alarms in % of series of so many runs {alarms}; found in % after so many {found}"
+        )
 
 
 if __name__ == "__main__":

@@ -30,12 +30,27 @@ SETTINGS = Path(__file__).with_name("containers_settings.py")
 
 def dry_run(cluster, container, folder):
     """Write the job scripts bare or inside an image, and build the programs that they start."""
-    line = [CI / "run", "--system", "minicluster", "-n", "^Streaming%layout=(1x2|2x1)$", "-C", SETTINGS, "--dry-run"]
+    line = [
+        CI / "run",
+        "--system",
+        "minicluster",
+        "-n",
+        "^Streaming%layout=(1x2|2x1)$",
+        "-C",
+        SETTINGS,
+        "--dry-run",
+    ]
     variables = {"FABRIC_RESULTS": str(folder), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(container)}
     cluster("exec", "head", "--", *map(str, line), timeout=1800, **variables)
     for build in folder.glob("stage/**/FabricPrograms_*/rfm_build.sh"):
         cluster(
-            "exec", "head", "--", "sh", "-c", f"cd {build.parent} && bash {build.name} > build.txt 2>&1", timeout=1800
+            "exec",
+            "head",
+            "--",
+            "sh",
+            "-c",
+            f"cd {build.parent} && bash {build.name} > build.txt 2>&1",
+            timeout=1800,
         )
 
 
@@ -57,9 +72,13 @@ def in_turns(bare, inside, turns):
         head.append(f"cat /proc/loadavg > load-{turn}.txt")
         for size_B in MODES:
             for name, line in launches.items():
-                own = re.sub(r"--min-size \d+ --max-size \d+", f"--min-size {size_B} --max-size {size_B}", line)
+                own = re.sub(
+                    r"--min-size \d+ --max-size \d+", f"--min-size {size_B} --max-size {size_B}", line
+                )
                 name = f"{name}-{size_B}-{turn}"
-                head.append(f"{own.replace('--output ports', f'--output ports-{name}')} > {name}.txt || exit 1")
+                head.append(
+                    f"{own.replace('--output ports', f'--output ports-{name}')} > {name}.txt || exit 1"
+                )
     return "\n".join(head) + "\n"
 
 

@@ -41,7 +41,9 @@ def make(folder, seed, kind):
     for name in ("log", "ports"):
         (folder / name).mkdir(parents=True)
     for each in HOSTS:
-        (folder / "ports" / f"{each}.txt").write_text(file_text(each, generator, **(files if each == host else {})))
+        (folder / "ports" / f"{each}.txt").write_text(
+            file_text(each, generator, **(files if each == host else {}))
+        )
     lines = nccl.log(HOSTS, GPUS, **log).splitlines(keepends=True)
     for rank in range(len(HOSTS) * GPUS):
         begin = f"{HOSTS[rank // GPUS]}:{4000 + rank}:"
@@ -81,7 +83,9 @@ def main():
             done = cluster.call("exec", "head", "--", *map(str, line), repeat, **variables, timeout=3600)
         finally:
             cluster.end()
-        records = [each for path in results.rglob("NcclCollective.jsonl") for each in builders.records_in(path)]
+        records = [
+            each for path in results.rglob("NcclCollective.jsonl") for each in builders.records_in(path)
+        ]
     by_job = {int(record["jobid"]): record for record in records}
     if len(by_job) != len(kinds):
         sys.exit(f"{len(by_job)} of {len(kinds)} jobs have records\n{done.stdout}{done.stderr}")
@@ -90,7 +94,9 @@ def main():
         is_right = is_named(record, host, said, kind)
         named += is_right and kind is not None
         texts = [each["text"] for each in record["findings"] or []]
-        print(f"job {job}: {kind or 'healthy'}: {'right' if is_right else f'WRONG: {host}, {said!r}: {texts}'}")
+        print(
+            f"job {job}: {kind or 'healthy'}: {'right' if is_right else f'WRONG: {host}, {said!r}: {texts}'}"
+        )
     print(f"{named} of {asked.trials} named")
 
 

@@ -19,7 +19,9 @@ def packed(session):
     shared, by_case = [], {}
     for record in session.records:
         key = json.dumps([record[name] for name in OF_CASE])
-        of = by_case.setdefault(key, ({name: record[name] for name in OF_CASE if record[name] is not None}, []))
+        of = by_case.setdefault(
+            key, ({name: record[name] for name in OF_CASE if record[name] is not None}, [])
+        )
         if _is_kept(record["size_B"]):
             key = json.dumps([record[name] for name in SHARED])
             if key not in shared:

@@ -33,7 +33,10 @@ def large(like):
         "placement": [f"{node}:{core}" for node in nodes for core in range(PPN)], "case": None,
         "ports": {"nodes": {node: {"mlx5_0": PORT} for node in nodes}, "carried_B": {"mlx5_0": NODES * 123456789012}},
     }  # fmt: skip
-    return [common | {"metric": f"latency_{size_B}B", "quantity": "latency", "size_B": size_B} for size_B in SIZES_B]
+    return [
+        common | {"metric": f"latency_{size_B}B", "quantity": "latency", "size_B": size_B}
+        for size_B in SIZES_B
+    ]
 
 
 def row(what, records):
@@ -41,7 +44,9 @@ def row(what, records):
     cases = groupby(records, key=lambda record: record["case"])
     now = sum(len(perflog.text_of(list(writing.lines_of(of)))) for _, of in cases)
     flat = sum(len(json.dumps(record)) + 1 for record in records)
-    print(f"{what:28} {len(records):7} {flat / len(records):12.0f} {now / len(records):12.0f} {now / flat:8.1%}")
+    print(
+        f"{what:28} {len(records):7} {flat / len(records):12.0f} {now / len(records):12.0f} {now / flat:8.1%}"
+    )
 
 
 def main(folder):

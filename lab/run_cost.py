@@ -29,7 +29,9 @@ def by_slurm(cluster, jobs):
     """Return the node-minutes of jobs by Slurm's accounting of whole seconds, once their rows have come."""
 
     def ended():
-        text = cluster.on("head", "sacct", "-aXnP", f"--jobs={','.join(jobs)}", "--format=End,ElapsedRaw,NNodes")
+        text = cluster.on(
+            "head", "sacct", "-aXnP", f"--jobs={','.join(jobs)}", "--format=End,ElapsedRaw,NNodes"
+        )
         rows = [line.split("|") for line in text.splitlines()]
         return len(rows) == len(jobs) and all(end != "Unknown" for end, *_ in rows) and rows
 

@@ -160,7 +160,9 @@ def rows(seen: dict[str, dict[str, Seen]]) -> list[list[str]]:
             for each in sessions:
                 cases = [case for (_, its), case in each.cases.items() if its == mpi]
                 passed = sum(is_success(case.result) for case in cases)
-                values, places = (sum(len(getattr(case, part)) for case in cases) for part in ("metrics", "placements"))
+                values, places = (
+                    sum(len(getattr(case, part)) for case in cases) for part in ("metrics", "placements")
+                )
                 said = f"{passed} of {len(cases)} passed; {values} values, {places} placements"
                 cells.append(said if cases else "-")
             table.append([f"  {mpi}", *cells])
@@ -181,7 +183,9 @@ def hosts(seen: Seen) -> str:
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("folder", type=Path)
-    asked.add_argument("--mpi", default="mpich,impi", help="as for ci/run (default: %(default)s, which all can start)")
+    asked.add_argument(
+        "--mpi", default="mpich,impi", help="as for ci/run (default: %(default)s, which all can start)"
+    )
     asked.add_argument("schedulers", nargs="*", default=SCHEDULERS, metavar="SCHEDULER")
     options = asked.parse_args()
     if unknown := set(options.schedulers) - set(SCHEDULERS):

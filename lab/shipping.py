@@ -33,7 +33,11 @@ BEGIN = datetime.now(timezone(timedelta(hours=2))).replace(microsecond=0) - time
 
 def run(number, check="A", count=100):
     """Return the records of a run: values of all kinds, and a case that failed before it had any."""
-    common = {"time": (BEGIN + timedelta(minutes=number)).isoformat(), "session": f"run-{number}", "check": check}
+    common = {
+        "time": (BEGIN + timedelta(minutes=number)).isoformat(),
+        "session": f"run-{number}",
+        "check": check,
+    }
     return [
         record(**common, value=1 / 3, metric="b", reference=-10.0, lower=-0.1, upper=0.2, result="fail"),
         record(**common, value=12345678901.5, test=HARD, evidence="fitted", result="xfail"),
@@ -84,7 +88,9 @@ class VictoriaMetrics:
         self._process.wait()
 
     def request(self, path, **query):
-        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=GUARD_S) as answer:
+        with urllib.request.urlopen(
+            f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=GUARD_S
+        ) as answer:
             return answer.read().decode()
 
     def wanted(self, records):
@@ -153,7 +159,14 @@ def arrive(store, records):
     while (got := store.got()) != wanted and time.monotonic() < deadline:
         time.sleep(0.2)
     missing, more = set(wanted) - set(got), set(got) - set(wanted)
-    assert got == wanted, (len(got), len(wanted), len(missing), sorted(missing)[:2], len(more), sorted(more)[:2])
+    assert got == wanted, (
+        len(got),
+        len(wanted),
+        len(missing),
+        sorted(missing)[:2],
+        len(more),
+        sorted(more)[:2],
+    )
 
 
 def main(count):

@@ -57,7 +57,9 @@ class Twins:
 
     def availability_percent(self, name):
         """Return the availability of the host while MPI_Isend moves 64 KiB."""
-        return overlap.parse(self.at_size(name, "overlap", 65536), [65536]).values("isend_availability_percent")[65536]
+        return overlap.parse(self.at_size(name, "overlap", 65536), [65536]).values(
+            "isend_availability_percent"
+        )[65536]
 
     def polling_us(self, name):
         """Return the ping-pong latency at 8 B of a host that polls (OSU03, notification)."""
@@ -109,7 +111,9 @@ STATEMENTS = [
         "the advantage at small messages is not there, so it does not shrink either",
     ),
     Statement("alltoall is never worse on cbc", lambda of: min(of.advantage("alltoall").values()) > 1),
-    Statement("bcast of 8 B is about three times better on cbc", lambda of: 2 < of.advantage("bcast")[8] < 4.5),
+    Statement(
+        "bcast of 8 B is about three times better on cbc", lambda of: 2 < of.advantage("bcast")[8] < 4.5
+    ),
     Statement(
         "bcast is alike at a kilobyte",
         lambda of: alike(of.advantage("bcast")[1024], 1),
@@ -146,7 +150,9 @@ STATEMENTS = [
         "within its calls a processor moves long messages both ways as fast as the adapter; what its copies cost "
         "beyond that is not published",
     ),
-    Statement("the effective send latency is lowest on cbc", lambda of: min(SAND, key=of.send_overhead_us) == "cbc"),
+    Statement(
+        "the effective send latency is lowest on cbc", lambda of: min(SAND, key=of.send_overhead_us) == "cbc"
+    ),
     Statement(
         "the effective send latency is highest on red-squall",
         lambda of: max(SAND, key=of.send_overhead_us) == "red-squall",
@@ -179,7 +185,9 @@ STATEMENTS = [
     ),
     Statement(
         "the hot spot grows less on Quadrics",
-        lambda of: of.hot_spot_growth("osu-quadrics") < 0.8 * min(map(of.hot_spot_growth, ("osu-ib", "osu-myrinet"))),
+        lambda of: (
+            of.hot_spot_growth("osu-quadrics") < 0.8 * min(map(of.hot_spot_growth, ("osu-ib", "osu-myrinet")))
+        ),
     ),
     Statement(
         "the hot spot is worst on Myrinet",
@@ -197,7 +205,9 @@ def main():
             is_expected = each.is_as_expected(twins)
             is_right &= is_expected
             words = "holds" if each.holds(twins) else "does not hold"
-            print(f"{words}: {each.words}{'' if is_expected else '; that is not what was expected'}", flush=True)
+            print(
+                f"{words}: {each.words}{'' if is_expected else '; that is not what was expected'}", flush=True
+            )
     return 0 if is_right else 1
 
 

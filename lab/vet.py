@@ -186,7 +186,12 @@ def main(count: int, names: list[str], scheduler: str) -> int:
                     found, is_right = trial(cluster, Path(folder) / f"{name}-{number}", faults)
                     done[name].append(found)
                     right[name] += is_right
-                    line = {"right": is_right, "words": found.words, "spent": found.spent, "s": round(found.seconds)}
+                    line = {
+                        "right": is_right,
+                        "words": found.words,
+                        "spent": found.spent,
+                        "s": round(found.seconds),
+                    }
                     print(json.dumps({"kind": name, "hosts": hosts} | line), flush=True)
                     if not is_right:
                         print(found.reasons, flush=True)
@@ -195,12 +200,16 @@ def main(count: int, names: list[str], scheduler: str) -> int:
     for name, all_of in done.items():
         jobs, minutes = (max(each.spent[what] for each in all_of) for what in ("jobs", "node_minutes"))
         slowest = max(each.seconds for each in all_of)
-        print(f"{name}: {right[name]} of {count}; at most {jobs} jobs, {minutes:.1f} node-minutes, {slowest:.0f} s")
+        print(
+            f"{name}: {right[name]} of {count}; at most {jobs} jobs, {minutes:.1f} node-minutes, {slowest:.0f} s"
+        )
     return 0 if all(good == count for good in right.values()) else 1
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("count", type=int)
     parser.add_argument("kinds", nargs="*", help=", ".join(KINDS))
     parser.add_argument("--scheduler", choices=list(DAEMONS), default="slurm")

@@ -69,7 +69,9 @@ class Simulated:
         wiring, known = wired("fat tree 2", NODES, "d-mod-k")
         self.seed += 1
         shares = {} if slow is None else {"senders": {slow: share}, "receivers": {slow: share}}
-        report = evaluation.of_run(rotate(Fabric(wiring, known, NOISES["3 %"], self.seed, **shares)), known=known)
+        report = evaluation.of_run(
+            rotate(Fabric(wiring, known, NOISES["3 %"], self.seed, **shares)), known=known
+        )
         notes = [each.as_dict() for each in report.all_findings()]
         found, noise = report.metrics(), np.random.default_rng(self.seed)
         hosts = list(wiring.hosts)
@@ -132,7 +134,9 @@ def program(folder, *words):
 
 def fetched(url, **query):
     try:
-        with urllib.request.urlopen(f"{url}?{urllib.parse.urlencode(query)}" if query else url, timeout=30) as answer:
+        with urllib.request.urlopen(
+            f"{url}?{urllib.parse.urlencode(query)}" if query else url, timeout=30
+        ) as answer:
             return json.load(answer)
     except (OSError, ValueError):
         return None
@@ -186,7 +190,11 @@ class Prometheus:
 def exporter(folder, textfiles):
     """Run node_exporter with its textfile collector alone; yield its address."""
     at = f"127.0.0.1:{port()}"
-    options = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={textfiles}")
+    options = (
+        "--collector.disable-defaults",
+        "--collector.textfile",
+        f"--collector.textfile.directory={textfiles}",
+    )
     with program(folder, "prometheus-node-exporter", *options, f"--web.listen-address={at}"):
         yield at
 
@@ -199,9 +207,14 @@ def command(folder):
 
 def news(folder, session=""):
     """Return what came, the oldest first, of one night or of all: (event, subject) of each finding."""
-    came = [json.loads(path.read_text()) for path in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)]
+    came = [
+        json.loads(path.read_text())
+        for path in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    ]
     kept = [each for each in came if session in each["session"]]
-    return [(event, found["subject"]) for each in kept for event in ("new", "closed") for found in each[event]]
+    return [
+        (event, found["subject"]) for each in kept for event in ("new", "closed") for found in each[event]
+    ]
 
 
 @contextmanager
@@ -218,7 +231,10 @@ def wall():
 def shown(prometheus, system, began_s):
     """Return the findings of which an alert fires once Prometheus has the night that began then."""
     query = f'fabric_checks_night_timestamp_seconds{{system="{system}"}}'
-    wait_for(lambda: [each for each in prometheus.ask(query) if float(each["value"][1]) == began_s], "no night arrives")
+    wait_for(
+        lambda: [each for each in prometheus.ask(query) if float(each["value"][1]) == began_s],
+        "no night arrives",
+    )
     return [each["labels"] for each in prometheus.alerts() if each["labels"]["alertname"] == "FabricFinding"]
 
 
@@ -243,7 +259,14 @@ def nights(count):
                 is_right = alerts.count(name) == events.count(("new", name)) == 1
                 right += is_right
                 more += len(alerts) > 1
-            print(number, "right" if is_right else "WRONG", alerts, events, summary.night.verdict.value, flush=True)
+            print(
+                number,
+                "right" if is_right else "WRONG",
+                alerts,
+                events,
+                summary.night.verdict.value,
+                flush=True,
+            )
     print(f"with a fault: {right} of {count} reach the alert and the command with the node's name, {more} with "
           f"another besides, as the night has it; healthy: {count - quiet} of {count} do")  # fmt: skip
 
@@ -270,7 +293,9 @@ def live(count):
             for number in range(2 * count):
                 cluster("shape", f"n3={rate if number % 2 else half}")
                 done = spent.spend(ALL, options=("--metrics", str(metrics), "--on-finding", command(heard)))
-                began = datetime.strptime(done.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
+                began = datetime.strptime(done.folder.name[:16], "%Y%m%dT%H%M%SZ").replace(
+                    tzinfo=timezone.utc
+                )
                 alerts = [each["part"] for each in shown(prometheus, "minicluster", began.timestamp())]
                 state = "healthy" if number % 2 else "slow n3"
                 print(number, state, alerts, news(heard, done.folder.name), done.json["headline"], flush=True)
@@ -288,7 +313,9 @@ def month(folder):
         began = first + timedelta(days=number)
         session = simulated.measure(began, 17 if number >= 22 else None, 0.4)
         summary = simulated.judge(session, folder)
-        print(number, summary.night.verdict.value, [each.finding.title for each in summary.news.new], flush=True)
+        print(
+            number, summary.night.verdict.value, [each.finding.title for each in summary.news.new], flush=True
+        )
         text = (folder / f"fabric_checks_night_{SYSTEM}.prom").read_text()
         for family in parser.text_string_to_metric_families(text):
             known = families.setdefault(family.name, GaugeMetricFamily(family.name, family.documentation))
@@ -315,7 +342,11 @@ def picture(folder, path):
     viewer = TESTS.parent / "lab" / "wall_viewer"
     handler = partial(SimpleHTTPRequestHandler, directory=viewer)
     SimpleHTTPRequestHandler.log_message = lambda *_: None
-    with ExitStack() as opened, ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as browsers:
+    with (
+        ExitStack() as opened,
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+        sync_playwright() as browsers,
+    ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         prometheus = Prometheus(opened, folder)
         (last,) = prometheus.ask("max(max_over_time(timestamp(fabric_checks_night_blind)[40d:1h]))")

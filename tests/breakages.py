@@ -36,7 +36,9 @@ def of_table(text, value_columns):
         "a row torn in two": "".join(lines[:middle]) + torn(lines[middle]) + "".join(lines[middle + 1 :]),
         "printed twice": text + text,
         "the last number cut": "".join(lines[:last]) + lines[last].rstrip()[:-1],
-        "another row after the table": "".join(lines[: last + 1]) + lines[middle] + "".join(lines[last + 1 :]),
+        "another row after the table": "".join(lines[: last + 1])
+        + lines[middle]
+        + "".join(lines[last + 1 :]),
         "a row of nan after the table": "".join(lines[: last + 1]) + "nan " * len(lines[last].split()) + "\n",
         "an underscore in a number": replaced(lines, middle, value_columns[0], "1_0.5"),
         "a word for a number": replaced(lines, middle, value_columns[0], "timeout"),
@@ -51,7 +53,12 @@ def of_table(text, value_columns):
             else "".join([*lines[: middle - 1], lines[middle], lines[middle - 1], *lines[middle + 1 :]])
         )
     for column in value_columns:
-        for name, cell in (("NaN", "nan"), ("infinity", "inf"), ("zero", "0.00"), ("a negative value", "-1.00")):
+        for name, cell in (
+            ("NaN", "nan"),
+            ("infinity", "inf"),
+            ("zero", "0.00"),
+            ("a negative value", "-1.00"),
+        ):
             broken[f"{name} in column {column}"] = replaced(lines, middle, column, cell)
     return broken
 

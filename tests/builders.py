@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import polars as pl
 
-from fabric_checks.records import lines, reading, series, sources, writing
+from fabric_checks.records import lines, reader, series, sources, writing
 from fabric_checks.records.record import FIELDS
 from fabric_checks.records.table import COLUMNS, NESTED
 
@@ -58,7 +58,18 @@ def failed(run=0, **changes):
 
 def bare(**changes):
     """Return a valid record with no more than what every record of a metric has."""
-    needed = ("format", "system", "partition", "environ", "check", "test", "layout", "unit", "result", "case_result")
+    needed = (
+        "format",
+        "system",
+        "partition",
+        "environ",
+        "check",
+        "test",
+        "layout",
+        "unit",
+        "result",
+        "case_result",
+    )
     return dict.fromkeys(FIELDS) | {name: record()[name] for name in (*needed, "program", "no_reference")} | {
         "session": SESSION, "time": "2026-01-01T00:00:00+00:00", "metric": "t", "quantity": "t", "value": 1.0,
     } | changes  # fmt: skip
@@ -93,7 +104,9 @@ def write(path, records):
     """Write a perflog; bytes are lines as they stand."""
     path.parent.mkdir(parents=True, exist_ok=True)
     groups = itertools.groupby(records, key=lambda entry: isinstance(entry, bytes))
-    path.write_bytes(b"".join(b"".join(of) if as_they_stand else text_of(*of) for as_they_stand, of in groups))
+    path.write_bytes(
+        b"".join(b"".join(of) if as_they_stand else text_of(*of) for as_they_stand, of in groups)
+    )
     return path
 
 
@@ -104,7 +117,7 @@ def write_runs(path, *groups):
 
 def load(path, *arguments, **options):
     """Load one set of results."""
-    return reading.load([sources.Source("a", path)], *arguments, **options)
+    return reader.load([sources.Source("a", path)], *arguments, **options)
 
 
 def frame(*groups, side="a"):

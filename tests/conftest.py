@@ -52,7 +52,9 @@ def pytest_configure():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--quick", action="store_true", help="only the tests that start no program (tests/quick.py)")
+    parser.addoption(
+        "--quick", action="store_true", help="only the tests that start no program (tests/quick.py)"
+    )
 
 
 def pytest_ignore_collect(collection_path, config):

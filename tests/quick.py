@@ -63,7 +63,11 @@ def _imports(path: Path) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
         # Statements alone, for expressions are many and import nothing.
-        left += (each for name in ("body", "orelse", "finalbody", "handlers", "cases") for each in _list(node, name))
+        left += (
+            each
+            for name in ("body", "orelse", "finalbody", "handlers", "cases")
+            for each in _list(node, name)
+        )
     return tuple(found)
 
 

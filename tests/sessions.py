@@ -21,7 +21,9 @@ def call(program, results, *options, **more):
     """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with these."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
     env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | more
-    return programs.run([*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options], env=env)
+    return programs.run(
+        [*program, "-C", TESTS.parent / "config/settings.py", "-c", CHECKS, *options], env=env
+    )
 
 
 class Run:
@@ -31,7 +33,9 @@ class Run:
     :param before: what comes before the command of ReFrame. :param env, more: its variables.
     """
 
-    def __init__(self, results, *arguments, settings, suites=(".",), before=(), name=NAME, env=os.environ, **more):
+    def __init__(
+        self, results, *arguments, settings, suites=(".",), before=(), name=NAME, env=os.environ, **more
+    ):
         self.results, self.name = results, name
         of_run = {"FABRIC_RESULTS": str(results), "FABRIC_SESSION": name, "FABRIC_MPI": "mpich"}
         self.env = env | of_run | more

@@ -14,7 +14,9 @@ from fabric_checks.core.paths import ROOT
 from tests import builders, programs
 
 REFRAME = Path(sys.executable).with_name("reframe")
-BLOCK = re.compile(r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^`(?P<path>[\w./-]+)`:\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 COPIED = ("checks", "config", "docs", "perflogs-templates", "src", "tests", "spack-envs", "ci")
 
 
@@ -24,13 +26,21 @@ def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy")
     shutil.copy(ROOT / "pyproject.toml", folder)
     for name in COPIED:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "golden", ".fabric"))
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "golden", ".fabric")
+        )
     (folder / "tests" / "golden").symlink_to(ROOT / "tests" / "golden")
-    blocks = {found["path"]: found for found in BLOCK.finditer((ROOT / "docs/adding-a-benchmark.md").read_text())}
+    blocks = {
+        found["path"]: found for found in BLOCK.finditer((ROOT / "docs/adding-a-benchmark.md").read_text())
+    }
     for path, block in blocks.items():
         if block["kind"] == "diff":
             subprocess.run(
-                ["git", "apply", "--unidiff-zero", "-"], cwd=folder, input=block["text"], text=True, check=True
+                ["git", "apply", "--unidiff-zero", "-"],
+                cwd=folder,
+                input=block["text"],
+                text=True,
+                check=True,
             )
         else:
             assert not (folder / path).exists()
@@ -103,12 +113,24 @@ def test_the_check_runs_and_leaves_its_records(results):
         assert record["value"] > 0 and record["stack"] == "wheels" and record["layout"] == "1x2"
         assert record["family"] == "Pairs of processes" and record["one_way"] is False
         headline = record["headline"]
-        assert (headline["title"], headline["section"], headline["order"]) == ("hop around a ring", "All processes", 25)
+        assert (headline["title"], headline["section"], headline["order"]) == (
+            "hop around a ring",
+            "All processes",
+            25,
+        )
 
 
 def command(copy, results, *words):
     """Return the output of a command of the collection on the results."""
-    done = run(copy[0], sys.executable, "-m", "fabric_checks", *words, FABRIC_RESULTS=str(results), FABRIC_MPI="mpich")
+    done = run(
+        copy[0],
+        sys.executable,
+        "-m",
+        "fabric_checks",
+        *words,
+        FABRIC_RESULTS=str(results),
+        FABRIC_MPI="mpich",
+    )
     assert not done.stderr.startswith("error"), done.stderr
     return done.stdout + done.stderr
 
@@ -123,7 +145,9 @@ def test_it_is_on_the_screen_and_in_the_report(copy, results, tmp_path):
 def test_it_is_compared_and_references_are_proposed(copy, results):
     first, second = dict.fromkeys(record["session"] for record in records(results))
     perflogs = results / "perflogs"
-    text = command(copy, results, "compare", f"a={perflogs},session={first}", f"b={perflogs},session={second}")
+    text = command(
+        copy, results, "compare", f"a={perflogs},session={first}", f"b={perflogs},session={second}"
+    )
     assert "RingTest" in text and "hop_time" in text
     text = command(copy, results, "references", "propose", "--system", "local", "--min-passes", "2")
     assert "+RingTest:" in text and "hop_time: [" in text

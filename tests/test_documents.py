@@ -21,7 +21,9 @@ def test_a_stranger_runs_it_its_tests_and_a_system_of_their_own_first():
         assert any(line.startswith(command) for line in lines[:60]), command
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda page: page.name
+)
 def test_a_page_for_users_has_at_most_150_lines(page):
     assert len(page.read_text().splitlines()) <= 150
 

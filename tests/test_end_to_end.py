@@ -32,8 +32,21 @@ def test_a_healthy_session_leaves_records_that_can_be_believed(run, tmp_path):
         elsewhere = {"spec", "spec_hash", "spack", "compared", "evidence", "reference_source"}
         elsewhere |= {"container", "image", "image_digest"}
         # Or not there: no byte may have left this machine.
-        maybe = {"reference", "lower", "upper", "fail_reason", "not_offered", "findings", "link_MBps", "headline"}
-        maybe |= {"node_faults", "ports", "limits"}  # of jobs that lacked nodes, of several nodes, of all pairs
+        maybe = {
+            "reference",
+            "lower",
+            "upper",
+            "fail_reason",
+            "not_offered",
+            "findings",
+            "link_MBps",
+            "headline",
+        }
+        maybe |= {
+            "node_faults",
+            "ports",
+            "limits",
+        }  # of jobs that lacked nodes, of several nodes, of all pairs
         for key in set(FIELDS) - maybe - elsewhere:
             assert record[key] not in (None, "", []), key
         assert {record[key] for key in elsewhere} == {None}
@@ -192,5 +205,8 @@ def test_a_perflog_that_cannot_be_written_is_no_success(run, tmp_path):
     done = run("-n", "OsuLatency", PLAYBACK=str(LATENCY))
     assert (done.status, done.gate) == (1, 1)
     (reason,) = done.reasons
-    assert f"{tmp_path}/perflogs/local/node/OsuLatency.jsonl: Not a directory: 24 records are not in the" in reason
+    assert (
+        f"{tmp_path}/perflogs/local/node/OsuLatency.jsonl: Not a directory: 24 records are not in the"
+        in reason
+    )
     assert "not in the perflog: 24 of 24 metrics of OsuLatency" in done.shown

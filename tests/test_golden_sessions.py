@@ -48,7 +48,9 @@ VARYING = (
 class Page(html.parser.HTMLParser):
     """The text of a page: a line for each block, ` | ` between the cells of a row, and the strings of JSON scripts."""
 
-    WITHIN = frozenset(("a", "b", "button", "code", "em", "i", "small", "span", "strong", "sub", "sup", "tspan"))
+    WITHIN = frozenset(
+        ("a", "b", "button", "code", "em", "i", "small", "span", "strong", "sub", "sup", "tspan")
+    )
 
     def __init__(self, text):
         super().__init__()
@@ -74,7 +76,9 @@ class Page(html.parser.HTMLParser):
             self.parts.append(re.sub(r"\s+", " ", data) if data.strip() else " ")
 
     def __str__(self):
-        lines = (re.sub(r" +", " ", line).removeprefix(" | ").strip() for line in "".join(self.parts).splitlines())
+        lines = (
+            re.sub(r" +", " ", line).removeprefix(" | ").strip() for line in "".join(self.parts).splitlines()
+        )
         return "\n".join(line for line in lines if line) + "\n"
 
 
@@ -138,7 +142,9 @@ def unpack(name, folder):
             path = folder / moved(member.name, DAY, YESTERDAY)
             path.parent.mkdir(parents=True, exist_ok=True)
             content = archive.extractfile(member).read()
-            path.write_bytes(content if path.suffix == ".tar" else moved(content.decode(), DAY, YESTERDAY).encode())
+            path.write_bytes(
+                content if path.suffix == ".tar" else moved(content.decode(), DAY, YESTERDAY).encode()
+            )
 
 
 def runs(folder):
@@ -158,7 +164,12 @@ def output_of(line, folder):
         text += str(Page(page.read_text()))
     text = moved(text, YESTERDAY, DAY)
     references = folder.parent / "references"
-    for path, word in ((folder, "RESULTS"), (references, "REFERENCES"), (page, "PAGE"), (HERE.parent.parent, "CLONE")):
+    for path, word in (
+        (folder, "RESULTS"),
+        (references, "REFERENCES"),
+        (page, "PAGE"),
+        (HERE.parent.parent, "CLONE"),
+    ):
         text = text.replace(str(path), word)
     for varying, word in VARYING:
         text = re.sub(varying, word, text)
@@ -170,7 +181,9 @@ def output_of(line, folder):
 def test_an_archived_set_reads_as_it_did(name, tmp_path, monkeypatch):
     folder = tmp_path / "results"
     unpack(name, folder)
-    references = shutil.copytree(SESSIONS / "references", tmp_path / "references")  # proposals are written beside them
+    references = shutil.copytree(
+        SESSIONS / "references", tmp_path / "references"
+    )  # proposals are written beside them
     monkeypatch.chdir(folder)
     for variable in [key for key in os.environ if key.startswith(("RFM_", "FABRIC_")) and key not in KEPT]:
         monkeypatch.delenv(variable)
@@ -186,7 +199,12 @@ def test_an_archived_set_reads_as_it_did(name, tmp_path, monkeypatch):
             expected.write_text(text)
         old = expected.read_text() if expected.exists() else ""
         differences += difflib.unified_diff(
-            old.splitlines(), text.splitlines(), str(expected.relative_to(HERE.parent)), "now", lineterm="", n=1
+            old.splitlines(),
+            text.splitlines(),
+            str(expected.relative_to(HERE.parent)),
+            "now",
+            lineterm="",
+            n=1,
         )
     assert not differences, "\n".join(differences[:200])
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabric_checks.cli import ending
+from fabric_checks.cli import run_summary
 from fabric_checks.cli.main import cli
 from fabric_checks.comparison import changes, history
 from fabric_checks.core.errors import FabricError
@@ -19,7 +19,7 @@ from fabric_checks.nightly import retention
 from fabric_checks.records import cost, series, validation
 from fabric_checks.records.record import FIELDS
 from fabric_checks.references import propose
-from fabric_checks.report import collecting
+from fabric_checks.report import collection
 from tests.builders import case, load, record, write, write_session
 from tests.records.bad_lines import LINES
 
@@ -47,10 +47,14 @@ VERBS = {
     "history": (lambda folder: ["history", "latency_8B", folder, "--json"], 1, history.COLUMNS),
     "compare": (lambda folder: ["compare", f"a={folder}", f"b={folder}@2026-02-02.."], 1, series.COMPARED),
     "changes": (lambda folder: ["changes", folder], 1, changes.FIELDS),
-    "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collecting.COLUMNS),
+    "report": (lambda folder: ["report", folder, "-o", folder / "report.html"], 1, collection.COLUMNS),
     "archive": (lambda folder: ["archive", folder, folder / "kept"], 1, FIELDS),
     "cost": (estimate, 0, cost.COLUMNS),
-    "references propose": (lambda folder: ["references", "propose", folder, "--system", "s"], 1, propose.COLUMNS),
+    "references propose": (
+        lambda folder: ["references", "propose", folder, "--system", "s"],
+        1,
+        propose.COLUMNS,
+    ),
     "nightly": (night, 0, FIELDS),
 }
 
@@ -109,7 +113,9 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
         lines = [line for line in lines if "this value is of a case" not in line]
         # Of a field that is asked for, or of what makes a record; that of no session is not that of the one shown.
         field = re.match(r"'(\w+)", cause)
-        looked_at = fields and (field is None or field[1] in (*fields, *validation.ALWAYS, "metrics", "compared"))
+        looked_at = fields and (
+            field is None or field[1] in (*fields, *validation.ALWAYS, "metrics", "compared")
+        )
         of_no_session = name in ("no session", "an empty object") and verb in ("show", "show as JSON")
         if looked_at and not of_no_session:
             assert len(lines) == 1 and cause in lines[0] and len(lines[0]) < 1000, (name, lines, output)
@@ -173,19 +179,40 @@ REPORTS = {
     "cut": (report_of([{"testcases": [CASE] * 50}])[:2000], "not a complete run report (line"),
     "empty": ("", "a run report that does not name its run"),
     "a list": ("[]", "a run report that does not name its run"),
-    "brackets": (json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 100_000, "nested too deeply"),
+    "brackets": (
+        json.dumps({"session_info": INFO}, indent=2)[:-1] + ', "runs": ' + "[" * 100_000,
+        "nested too deeply",
+    ),
     "brackets alone": ("[" * 100_000, "a run report that does not name its run"),
     "log files of numbers": (report_of([], log_files=[1, None]), "does not name its run"),
     "log files with NUL": (report_of([], log_files=["\0"]), "does not name its run"),
     "no runs": (json.dumps({"session_info": INFO}, indent=2), "it has no list 'runs'"),
     "runs of texts": (report_of(["x"]), "run 1 has no list 'testcases'"),
     "cases of texts": (report_of([{"testcases": ["x", CASE]}]), "run 1, case 1: not a JSON object"),
-    "a case without name": (report_of([{"testcases": [CASE, CASE | {"name": None}]}]), "case 2: it has no name"),
-    "a system, a list": (report_of([{"testcases": [CASE | {"system": []}]}]), "'system' is '[]' where text is"),
-    "a result, null": (report_of([{"testcases": [CASE | {"result": None}]}]), "'result' is 'None' where text is"),
-    "a reason, an object": (report_of([{"testcases": [CASE | {"fail_reason": {}}]}]), "'fail_reason' is '{}'"),
-    "values of texts": (report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]), "not an object of lists"),
-    "values without value": (report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]), "not an object of lists"),
+    "a case without name": (
+        report_of([{"testcases": [CASE, CASE | {"name": None}]}]),
+        "case 2: it has no name",
+    ),
+    "a system, a list": (
+        report_of([{"testcases": [CASE | {"system": []}]}]),
+        "'system' is '[]' where text is",
+    ),
+    "a result, null": (
+        report_of([{"testcases": [CASE | {"result": None}]}]),
+        "'result' is 'None' where text is",
+    ),
+    "a reason, an object": (
+        report_of([{"testcases": [CASE | {"fail_reason": {}}]}]),
+        "'fail_reason' is '{}'",
+    ),
+    "values of texts": (
+        report_of([{"testcases": [CASE | {"perfvalues": {"a": "x"}}]}]),
+        "not an object of lists",
+    ),
+    "values without value": (
+        report_of([{"testcases": [CASE | {"perfvalues": {"a": []}}]}]),
+        "not an object of lists",
+    ),
     "a command, a list": (report_of([{"testcases": []}], cmdline=[1]), "no case ran"),
 }
 
@@ -206,7 +233,7 @@ def test_run_reports(name, folder, capsys):
     assert len([line for line in output.splitlines() if line.startswith(f"warning: {path}: ")]) == status
     status, output = run(*night(folder))
     assert status == 1 and "night failed" in output
-    ending.end(folder, NAME, 0.0)
+    run_summary.end(folder, NAME, 0.0)
     assert len(capsys.readouterr().out.splitlines()) <= 60
 
 
@@ -291,7 +318,9 @@ def test_a_link_to_a_folder_elsewhere_is_not_followed(folder, outside):
     (folder / "perflogs/other").symlink_to(outside.parent)
     status, output = run("history", ".*", folder, "--json")
     assert (
-        status == 1 and "secret" not in output and f"{folder}/perflogs/other: a symbolic link out of {folder}" in output
+        status == 1
+        and "secret" not in output
+        and f"{folder}/perflogs/other: a symbolic link out of {folder}" in output
     )
     (folder / "perflogs/other").unlink()
     (folder / "perflogs").rename(outside.parent / "perflogs")
@@ -333,7 +362,10 @@ def test_rows_of_an_archive_that_are_none(folder, tmp_path):
     pl.concat([table, *(table.head(1).with_columns(each) for each in bad)]).write_parquet(path)
     loaded = load(tmp_path / "kept")
     assert loaded.frame.height == RUNS
-    assert len(loaded.faults) == 6 and f"{path}:{table.height + 1}: the time is not in the years" in loaded.faults[0]
+    assert (
+        len(loaded.faults) == 6
+        and f"{path}:{table.height + 1}: the time is not in the years" in loaded.faults[0]
+    )
     status, output = run("report", tmp_path / "kept", "-o", tmp_path / "report.html")
     assert status == 1 and output.count("the row is left out") == 5 and "and 1 more lines" in output
 

@@ -22,7 +22,9 @@ WITHOUT_CONSOLE = {
         *("fabric_twins/launch", "fabric_checks/records/perflog", "fabric_checks/software/spack/inside"),
     )
 }
-PRINTS = re.compile(r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$")
+PRINTS = re.compile(
+    r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$"
+)
 #: Rooms each of whose modules has a file of tests; the others are tested by whole sessions, pages or the command.
 MIRRORED = ("core", "parsers", "analysis", "ports")
 #: Tested by the parsers that use them.
@@ -48,7 +50,9 @@ def test_all_output_goes_through_the_console():
 #: The one module that touches what ReFrame calls private.
 INTERNALS = ROOT / "src/fabric_checks/reframe_ext/internals.py"
 #: ReFrame's classes and modules that nobody derives from or calls but itself.
-RUNNERS = re.compile(r"^reframe\.(frontend|core\.(config|meta|namespaces|variables|parameters|hooks|fixtures))\b")
+RUNNERS = re.compile(
+    r"^reframe\.(frontend|core\.(config|meta|namespaces|variables|parameters|hooks|fixtures))\b"
+)
 DOCUMENTED = {"reframe.core.meta.make_test"}
 
 
@@ -86,7 +90,9 @@ def test_what_is_private_to_others_is_touched_in_one_module():
                     found += [f"{path}:{node.lineno}: {name}" for name in names if is_inside(name)]
                 case ast.Constant(value=str(text)) if re.match(r"_*rfm_\w+$", text) and text != "rfm_job.sh":
                     found.append(f"{path}:{node.lineno}: {text!r}")
-    assert not found, f"only {INTERNALS.relative_to(ROOT)} touches what others call private:\n" + "\n".join(found)
+    assert not found, f"only {INTERNALS.relative_to(ROOT)} touches what others call private:\n" + "\n".join(
+        found
+    )
 
 
 #: Files with classes that derive from ReFrame's.
@@ -99,7 +105,11 @@ DERIVING = (
 def test_no_private_name_of_ours_is_one_of_reframes():
     """In a class of ours with a base of ReFrame's, the same name would be the same attribute or method."""
     core = Path(reframe.__file__).parent / "core"
-    bases = ["pipeline", "launchers/__init__", *(f"schedulers/{name}" for name in ("__init__", "flux", "lsf", "slurm"))]
+    bases = [
+        "pipeline",
+        "launchers/__init__",
+        *(f"schedulers/{name}" for name in ("__init__", "flux", "lsf", "slurm")),
+    ]
     theirs = set().union(*(own_names(ast.parse((core / f"{base}.py").read_text())) for base in bases))
     assert {"_state", "_cancel_if_blocked", "_rfm_var_space"} <= theirs
     found = []
@@ -114,7 +124,9 @@ def own_names(tree):
     names = {
         node.attr
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("self", "cls")
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):

@@ -41,7 +41,12 @@ def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
 @pytest.mark.parametrize(
     ("program", "old", "new", "expected"),
     [
-        ("osu", "1.12              0.00              1.51 ", "9.12              0.00              1.51 ", "sum"),
+        (
+            "osu",
+            "1.12              0.00              1.51 ",
+            "9.12              0.00              1.51 ",
+            "sum",
+        ),
         ("start-up", "max: 33 ms", "max: 43 ms", "order"),
         ("imb", " 640         6.12 ", " 6400        6.12 ", "repetitions"),
         ("lammps", "-5.7585055 ", "-5.7584055 ", "energy"),

@@ -27,7 +27,11 @@ def test_rates_are_max_min_fair(paths, weights, capacity, expected):
 
 def test_flow_that_ends_frees_its_links():
     ends = flows.finish(
-        np.array([[0], [0]]), np.ones((2, 1)), np.array([10, 30]), 0, lambda now: (np.array([10, np.inf]), np.inf)
+        np.array([[0], [0]]),
+        np.ones((2, 1)),
+        np.array([10, 30]),
+        0,
+        lambda now: (np.array([10, np.inf]), np.inf),
     )
     assert ends == pytest.approx([2, 4], rel=1e-5)
 
@@ -37,10 +41,14 @@ def test_output_is_read_by_the_parser(routing):
     fabric = fat_tree(10, 4, 2, routing=routing)
     fabric.levels.append(Level(fabric.host(3), 0.5, begin_at=0.5))
     output = rotate.parse(Machine(fabric, np.random.default_rng(1)).run(5))
-    assert len(output.hosts) == 10 and set(output.phases["alone"].sender) | set(output.phases["alone"].receiver)
+    assert len(output.hosts) == 10 and set(output.phases["alone"].sender) | set(
+        output.phases["alone"].receiver
+    )
 
 
-@pytest.mark.parametrize("groups", [[rank // 4 for rank in range(16)], [rank % 5 for rank in range(32)], [0, -1, 1, 2]])
+@pytest.mark.parametrize(
+    "groups", [[rank // 4 for rank in range(16)], [rank % 5 for rank in range(32)], [0, -1, 1, 2]]
+)
 def test_flows_of_groups_are_those_of_the_parser(groups):
     flows = [(number, *flow) for number, round_ in enumerate(leaf_rounds(groups)) for flow in round_]
     assert sorted(flows) == sorted(rotate_patterns.leaf_flows(groups)) != []
@@ -68,7 +76,13 @@ def test_pair_behind_a_slower_node_is_hidden(of_node, is_hidden):
 def test_pairs_that_one_finding_lists_are_named_among_others(other, is_named):
     at = slow_pairs(0.3)
     listed = f"{at.fabric.names[0]} and {at.fabric.names[other]} (0.70)"
-    note = {"kind": "group", "fault": True, "text": "4 paths run at 0.70", "part": "4 paths", "details": [listed]}
+    note = {
+        "kind": "group",
+        "fault": True,
+        "text": "4 paths run at 0.70",
+        "part": "4 paths",
+        "details": [listed],
+    }
     found = scoring.score({"notes": [note], "metrics": {}}, 1, at)
     assert (found.among, found.alone) == (is_named, False)
 
@@ -78,5 +92,11 @@ def test_a_pair_that_a_slower_node_hides_need_not_be_named(of_node, is_right):
     at = slow_pairs(0.3)
     node = at.fabric.names[4]
     at.add(Fault("node", frozenset([node]), of_node, frozenset(at.fabric.host(4))))
-    note = {"kind": "node", "fault": True, "text": f"node {node} is slow", "part": f"node {node}", "hosts": [node]}
+    note = {
+        "kind": "node",
+        "fault": True,
+        "text": f"node {node} is slow",
+        "part": f"node {node}",
+        "hosts": [node],
+    }
     assert scoring.score({"notes": [note], "metrics": {}}, 1, at).alone == is_right

@@ -76,7 +76,15 @@ def call(reframe, clone, *options, user=None, path="/usr/bin:/bin", where="/", s
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
     env = {"PATH": path, "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"} | variables
     done = programs.run(
-        [*as_user, reframe, *(files if settings != [] else []), "-c", clone / "checks", "--nocolor", *options],
+        [
+            *as_user,
+            reframe,
+            *(files if settings != [] else []),
+            "-c",
+            clone / "checks",
+            "--nocolor",
+            *options,
+        ],
         env=env,
         cwd=where,
     )
@@ -205,9 +213,7 @@ def site(tmp_path):
     return write
 
 
-NO_REFERENCES = (
-    "WARNING: no references: there is no {clone}/config/references/ada.yaml: values are recorded and not judged"
-)
+NO_REFERENCES = "WARNING: no references: there is no {clone}/config/references/ada.yaml: values are recorded and not judged"
 
 
 @pytest.mark.parametrize("order", ["alone", "first", "last"])
@@ -217,7 +223,9 @@ def test_it_measures_with_a_sites_own_settings(reframe, bare, site, tmp_path, or
     options = ("-R", "-r", "-n^HotSpot%layout=1x2$")
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, *options, path=path, settings=settings, where=tmp_path)
-    assert ran(done) == (2, 2) and "HotSpot %layout=1x2" in done.stdout and "@ada:compute+mpich" in done.stdout
+    assert (
+        ran(done) == (2, 2) and "HotSpot %layout=1x2" in done.stdout and "@ada:compute+mpich" in done.stdout
+    )
     before, _, _ = done.stdout.partition("Running 2 check(s)")
     assert before.count(NO_REFERENCES.format(clone=bare)) == 1, done.stdout
     records = builders.records_in(tmp_path / "prefix/perflogs/ada/compute/HotSpot.jsonl")
@@ -240,7 +248,9 @@ def test_what_a_sites_settings_lack_is_one_line(reframe, bare, site, given, opti
     settings = [] if given is None else [site(**given)]
     done = call(reframe, bare, *options, "-l", settings=settings)
     (said,) = done.stderr.splitlines()
-    assert done.returncode == 1 and said.startswith(f"error: {line.format(clone=bare, site=settings and settings[0])}")
+    assert done.returncode == 1 and said.startswith(
+        f"error: {line.format(clone=bare, site=settings and settings[0])}"
+    )
 
 
 def test_local_does_not_replace_a_sites_system_that_does_not_match(reframe, bare, site):
@@ -261,21 +271,31 @@ def test_a_check_without_its_packages_fails_by_name_and_the_others_run(reframe, 
     install = rf" {reframe.parent}/python[0-9.]* -m pip install --target {place} {missing}$"
     assert re.search(install, line)
     assert (tmp_path / "own/local/node/HotSpot.jsonl").stat().st_size > 0
-    assert list((clone / ".fabric/results/reports").iterdir()) and list((clone / ".fabric/results/output").iterdir())
+    assert list((clone / ".fabric/results/reports").iterdir()) and list(
+        (clone / ".fabric/results/output").iterdir()
+    )
     # What that line would bring, without the network.
     place.parent.mkdir(exist_ok=True)
     place.symlink_to(Path(pytest.__file__).parent.parent)
     done = call(reframe, clone, names[-1], "-r", f"--prefix={tmp_path / 'prefix'}")
     place.unlink()
     assert ran(done) == (2, 2) and done.returncode == 0, done.stdout
-    assert {path.name for path in (tmp_path / "prefix").iterdir()} >= {"logs", "output", "perflogs", "reports"}
+    assert {path.name for path in (tmp_path / "prefix").iterdir()} >= {
+        "logs",
+        "output",
+        "perflogs",
+        "reports",
+    }
     assert (tmp_path / "prefix/perflogs/local/node/Rotate.jsonl").stat().st_size > 0
 
 
 def test_where_nothing_is_set_up(reframe, bare):
     """It says how to set up; and takes the MPI that is at hand, if there is one."""
     done = call(reframe, bare, "-n^OsuBarrier%layout=1x2$", "-r")
-    assert f"mpich of the wheels is not set up in {bare}/.fabric; to do so: {bare}/ci/run --mpi mpich -l" in done.stdout
+    assert (
+        f"mpich of the wheels is not set up in {bare}/.fabric; to do so: {bare}/ci/run --mpi mpich -l"
+        in done.stdout
+    )
     path = f"{installed.folder('mpich')}/bin:/usr/bin:/bin"
     done = call(reframe, bare, "-n^HotSpot%layout=1x2$", "-r", path=path)
     assert re.search(r"\[ +OK \] .* HotSpot .*@local:node\+on-path", done.stdout), done.stdout
@@ -287,7 +307,9 @@ def test_any_python_that_it_runs_on(version, clone, tmp_path):
         pytest.skip(f"the other tests run on Python {version}")
     on_path = shutil.which(f"python{version}")
     # That of pyenv is a script that may stand for none; its Pythons are in `versions`.
-    of_pyenv = Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+    of_pyenv = (
+        Path(on_path).parent.parent.glob(f"versions/{version}.*/bin/python{version}") if on_path else ()
+    )
     found = [each for each in (on_path, *of_pyenv) if each]
     works = [each for each in found if subprocess.run([each, "-c", "import venv, ensurepip"]).returncode == 0]
     if not works:
@@ -308,7 +330,10 @@ def shared():
     may = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
     def can(*command):
-        return subprocess.run([*may, *command], capture_output=True, env={"PATH": "/usr/bin:/bin"}).returncode == 0
+        return (
+            subprocess.run([*may, *command], capture_output=True, env={"PATH": "/usr/bin:/bin"}).returncode
+            == 0
+        )
 
     pythons = [BASE, "/usr/bin/python3"]
     works = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"
@@ -342,10 +367,14 @@ def test_two_users_on_one_clone_and_a_reframe_that_nobody_may_write(shared):
         assert line in refused.stdout + refused.stderr and refused.returncode
         done = call(reframe, clone, *options, "-r", f"--prefix={own}", **theirs)
         assert done.returncode == 0 and ran(done) == (2, 2), done.stdout
-        rotate = call(reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}", **theirs)
+        rotate = call(
+            reframe, clone, "-n^Rotate%pattern=rotate%layout=1x2$", "-r", f"--prefix={own}", **theirs
+        )
         assert f"--target {own}/.cache/fabric-checks/python/" in rotate.stdout
         (record, *_) = (Path(own) / "perflogs/local/node/HotSpot.jsonl").read_text().splitlines()
-        commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], text=True).strip()
+        commit = subprocess.check_output(
+            ["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], text=True
+        ).strip()
         assert f"+g{commit}" in record
     again = call(reframe, clone, *options, "-r", path=path)
     assert again.returncode == 0, again.stdout

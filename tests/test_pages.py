@@ -24,7 +24,13 @@ from tests.guard import GUARD_S
 PAGES = (
     *("README.md", "docs/acceptance.md", "docs/adding-a-system.md", "docs/operators.md", "docs/buyers.md"),
     *("docs/checks.md", "docs/what-if.md", "docs/rotate-story.md", "docs/applications.md", "docs/replay.md"),
-    *("docs/vet.md", "docs/software.md", "docs/schedulers.md", "docs/adding-a-benchmark.md", "CONTRIBUTING.md"),
+    *(
+        "docs/vet.md",
+        "docs/software.md",
+        "docs/schedulers.md",
+        "docs/adding-a-benchmark.md",
+        "CONTRIBUTING.md",
+    ),
     *("perflogs-templates/README.md", "docs/own-settings.md", "docs/blame.md", "docs/wall.md"),
     *("docs/clauses.md", "docs/fulfilling.md"),
 )
@@ -52,7 +58,8 @@ NOT_RUN = {
 }
 #: The days around the one on which the tests are loaded: the results of a page may be of the next one.
 YESTERDAY, TOMORROW = (
-    f"{datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days):%Y-%m-%d}" for days in (-1, 1)
+    f"{datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days):%Y-%m-%d}"
+    for days in (-1, 1)
 )
 #: What takes the place of a name or a folder of a page.
 PLACES = (
@@ -134,8 +141,15 @@ def clone(tmp_path_factory):
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_work_in_their_order(clone, page):
     """A shell for each command: it has sourced what the page has sourced before."""
-    env = {name: os.environ[name] for name in os.environ if not name.startswith(("FABRIC_", "RFM_", "PYTHONPATH"))}
-    env |= {"HOME": str(clone.parent / "home"), "FABRIC_PYTHON": getattr(sys, "_base_executable", sys.executable)}
+    env = {
+        name: os.environ[name]
+        for name in os.environ
+        if not name.startswith(("FABRIC_", "RFM_", "PYTHONPATH"))
+    }
+    env |= {
+        "HOME": str(clone.parent / "home"),
+        "FABRIC_PYTHON": getattr(sys, "_base_executable", sys.executable),
+    }
     for command in commands(page):
         if why := why_not(command):
             print(f"not run: {command}: {why}")
@@ -148,5 +162,7 @@ def test_the_commands_of_a_page_work_in_their_order(clone, page):
         print(f"$ {line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         judges = "--fail-on" in command or "ci/nightly" in command
         expected = (0, 3) if judges else (0,)
-        assert done.returncode in expected, f"{page}: {command}: {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode in expected, (
+            f"{page}: {command}: {done.returncode}\n{done.stdout}{done.stderr}"
+        )
         assert "Traceback" not in done.stderr

@@ -15,9 +15,16 @@ def is_quick(name):
 
 
 def test_what_is_quick():
-    assert is_quick("parsers/test_osu.py") and is_quick("analysis/test_curves.py") and is_quick("test_quick.py")
+    assert (
+        is_quick("parsers/test_osu.py") and is_quick("analysis/test_curves.py") and is_quick("test_quick.py")
+    )
     # By its own import, by a module of the tests, and by the conftest.py of its folder.
-    for name in ("test_end_to_end.py", "cluster/test_cost.py", "cluster/test_spec.py", "report/test_values.py"):
+    for name in (
+        "test_end_to_end.py",
+        "cluster/test_cost.py",
+        "cluster/test_spec.py",
+        "report/test_values.py",
+    ):
         assert not is_quick(name), name
 
 

@@ -25,10 +25,16 @@ def test_every_published_schema_has_its_type():
 
 @pytest.mark.parametrize(
     ("name", "files"),
-    [("references", "config/references/*.yaml"), ("clauses", "config/clauses/*.yaml"), ("offers", "docs/offers.yaml")],
+    [
+        ("references", "config/references/*.yaml"),
+        ("clauses", "config/clauses/*.yaml"),
+        ("offers", "docs/offers.yaml"),
+    ],
 )
 def test_editors_take_what_is_shipped(name, files):
     schema = Draft7Validator(json.loads((ROOT / f"docs/schemas/{name}.json").read_text()))
     for path in ROOT.glob(files):
         content = yaml.safe_load(path.read_text())
-        assert not [error.message for error in schema.iter_errors(json.loads(json.dumps(content, default=str)))], path
+        assert not [
+            error.message for error in schema.iter_errors(json.loads(json.dumps(content, default=str)))
+        ], path

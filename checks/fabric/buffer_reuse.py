@@ -67,14 +67,23 @@ class BufferReuse(Sweep):
                 for percent in buffer_reuse.PERCENTS
                 for metric in (
                     *curve(f"latency_reuse_{percent}", "us", "smaller", self.sizes_B, about=LATENCY),
-                    *curve(f"bandwidth_reuse_{percent}", "MB/s", "larger", self.sizes_B, one_way=True, about=BANDWIDTH),
+                    *curve(
+                        f"bandwidth_reuse_{percent}",
+                        "MB/s",
+                        "larger",
+                        self.sizes_B,
+                        one_way=True,
+                        about=BANDWIDTH,
+                    ),
                 )
             ),
         ]
 
     def measure(self, text):
         output = buffer_reuse.parse(text, self.sizes_B)
-        latency = {percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS}
+        latency = {
+            percent: output.times_us("latency", reuse_percent=percent) for percent in buffer_reuse.PERCENTS
+        }
         bandwidth = {
             percent: bandwidth_MBps(output.times_us("stream", reuse_percent=percent))
             for percent in buffer_reuse.PERCENTS
@@ -85,5 +94,7 @@ class BufferReuse(Sweep):
                 values |= points(f"{name}_reuse_{percent}", by_size)
         # The worst over the sizes: buffers that are all new against one that is used again and again.
         values["fresh_buffer_latency_ratio"] = max(latency[0][s] / latency[100][s] for s in self.sizes_B)
-        values["fresh_buffer_bandwidth_ratio"] = min(bandwidth[0][s] / bandwidth[100][s] for s in self.sizes_B)
+        values["fresh_buffer_bandwidth_ratio"] = min(
+            bandwidth[0][s] / bandwidth[100][s] for s in self.sizes_B
+        )
         return values

@@ -57,7 +57,12 @@ class Notification(Sweep):
     def metrics(self):
         return [
             *(
-                Metric(f"{way}_cpu_share", "%", "smaller", about="Share of a CPU that the process uses while it waits")
+                Metric(
+                    f"{way}_cpu_share",
+                    "%",
+                    "smaller",
+                    about="Share of a CPU that the process uses while it waits",
+                )
                 for way in (notification.WAYS if self.has_cpu_time else ())
             ),
             *(

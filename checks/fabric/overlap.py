@@ -100,7 +100,9 @@ class Overlap(OverlapCheck):
             metric
             for transfer in self.transfers
             for metric in (
-                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD),
+                *curve(
+                    f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD
+                ),
                 *curve(f"{transfer}_availability", "%", "larger", self.sizes_B, about=AVAILABILITY),
             )
         ]
@@ -130,7 +132,9 @@ class CollectiveOverlap(OverlapCheck):
             metric
             for transfer in self.transfers
             for metric in (
-                *curve(f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD),
+                *curve(
+                    f"{transfer}_overhead", "us", "smaller", self.sizes_B, can_be_zero=True, about=OVERHEAD
+                ),
                 *curve(f"{transfer}_availability", "%", "larger", self.sizes_B, about=AVAILABILITY),
                 *curve(f"{transfer}_osu_overlap", "%", "larger", self.sizes_B, about=OSU_OVERLAP),
             )

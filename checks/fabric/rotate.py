@@ -26,7 +26,15 @@ def _headlines(rank, pattern):
     return (
         Headline("median pair", "median_bandwidth", section, 40, **of),
         Headline("slowest pair", "slowest_pair_bandwidth", section, 41, least_tasks=3, **of),
-        Headline("slowest pair to median", "slowest_to_median", section, 42, least_tasks=3, short="slowest pair", **of),
+        Headline(
+            "slowest pair to median",
+            "slowest_to_median",
+            section,
+            42,
+            least_tasks=3,
+            short="slowest pair",
+            **of,
+        ),
     )
 
 
@@ -157,7 +165,12 @@ class RotateOnDevice(DeviceMemory, Rotate):
         nics = Extras.of(self.current_partition).nics
         shared = self.rails > nics and self.rails % nics == 0
         return [
-            *("--pattern", self.pattern, "--shifts", str(rotate_patterns.nightly_rounds(self.num_tasks // self.rails))),
+            *(
+                "--pattern",
+                self.pattern,
+                "--shifts",
+                str(rotate_patterns.nightly_rounds(self.num_tasks // self.rails)),
+            ),
             *("--confirm", "--memory", self.memory, "--rails", str(self.rails)),
             *(("--adapters", str(nics)) if shared else ()),
         ]

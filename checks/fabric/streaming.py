@@ -121,8 +121,12 @@ class Streaming(StreamingCheck):
     queue_depth = 0
     modes = streaming.MODES["both"]
     of_curves = (
-        Metric("zero_byte_latency_ping_pong", "us", "smaller", about="Half the round trip of an empty message"),
-        Metric("zero_byte_latency_streaming", "us", "smaller", about="Time per empty message with many in flight"),
+        Metric(
+            "zero_byte_latency_ping_pong", "us", "smaller", about="Half the round trip of an empty message"
+        ),
+        Metric(
+            "zero_byte_latency_streaming", "us", "smaller", about="Time per empty message with many in flight"
+        ),
         Metric(
             "zero_byte_latency_reduction",
             "%",
@@ -158,7 +162,10 @@ class Streaming(StreamingCheck):
         ),
         Metric("half_peak_size_increase", "%", "larger", about="N1/2 of ping-pong over that of streaming"),
         Metric(
-            "bidirectional_latency", "us", "smaller", about="Time in which two ranks exchange an empty message each"
+            "bidirectional_latency",
+            "us",
+            "smaller",
+            about="Time in which two ranks exchange an empty message each",
         ),
         Metric(
             "peak_bandwidth_exchange",
@@ -172,7 +179,12 @@ class Streaming(StreamingCheck):
             "larger",
             about="Highest bandwidth of streaming both ways, bytes of both directions counted",
         ),
-        Metric("bidirectional_gain", "1", "larger", about="Peak bandwidth of both directions at once over that of one"),
+        Metric(
+            "bidirectional_gain",
+            "1",
+            "larger",
+            about="Peak bandwidth of both directions at once over that of one",
+        ),
     )
 
 

@@ -64,7 +64,15 @@ class ImbProgram(SizesMixin, ProgramMixin, FabricCheck):
         """
         program = self.program["command"].format(benchmark=self.imb_program)
         first, last = (size.bit_length() - 1 for size in self.asked_B)
-        words = [program, self.benchmark, *self.buffers(), "-npmin", str(self.num_tasks), "-msglog", f"{first}:{last}"]
+        words = [
+            program,
+            self.benchmark,
+            *self.buffers(),
+            "-npmin",
+            str(self.num_tasks),
+            "-msglog",
+            f"{first}:{last}",
+        ]
         further = self.further_options("imb")
         if "-iter" not in further:
             count, volume_MiB = self.repetitions
@@ -93,14 +101,20 @@ def curves(columns, sizes_B, *, one_way=False):
     return [
         metric
         for name, unit, better, *_ in columns
-        for metric in curve(name, unit, better, sizes_B, one_way=one_way and unit == "MB/s", about=ABOUT[name])
+        for metric in curve(
+            name, unit, better, sizes_B, one_way=one_way and unit == "MB/s", about=ABOUT[name]
+        )
     ]
 
 
 def values(columns, rows, sizes_B):
     """Return the metrics that :func:`curves` declares, from the rows of the output."""
     at = {row.size_B: row.values for row in rows}
-    return {point(name, size): at[size][column] * factor for name, _, _, column, factor in columns for size in sizes_B}
+    return {
+        point(name, size): at[size][column] * factor
+        for name, _, _, column, factor in columns
+        for size in sizes_B
+    }
 
 
 TIME = ("time", "us", "smaller", "time_us", 1)

@@ -72,7 +72,9 @@ class ImbCheck(DeviceMemory, ImbProgram):
     def metrics(self):
         # A collective of zero bytes does nothing; its row has to be there, but it measures nothing.
         first = 1 if self.benchmark in parsers.imb.COLLECTIVES else 0
-        declared = curve("time", "us", "smaller", [size for size in self.rows_B if size >= first], about=ABOUT["time"])
+        declared = curve(
+            "time", "us", "smaller", [size for size in self.rows_B if size >= first], about=ABOUT["time"]
+        )
         if self.bandwidth:
             declared += curve(
                 "bandwidth", "MB/s", "larger", self.sizes_B, one_way=self.one_way, about=ABOUT["bandwidth"]
@@ -108,7 +110,8 @@ class ImbSource(ImbCheck):
 
     descr = "IMB-MPI1 between two processes, from one source or any"
     benchmark = parameter(
-        ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"], type=str
+        ["PingPongSpecificSource", "PingPongAnySource", "PingPingSpecificSource", "PingPingAnySource"],
+        type=str,
     )
     layout = parameter(layouts("pair"), type=str)
     tags = {"imb", "pt2pt"}

@@ -44,7 +44,9 @@ class ImbAllPairs(ImbP2P):
     """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each message."""
 
     descr = "IMB-P2P between pairs"
-    benchmark = parameter(["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str)
+    benchmark = parameter(
+        ["PingPong", "PingPing", "SendRecv_Replace", "Unirandom", "Birandom", "Corandom"], type=str
+    )
     layout = parameter(layouts("pairs", scan=False), type=str)
 
 

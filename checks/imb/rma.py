@@ -69,7 +69,9 @@ class ImbAtomic(ImbOneSidedProgram):
         return [Metric(name, "us", "smaller", about=ABOUT[name]) for name in ("time", "aggregate_time")]
 
     def measure(self, text):
-        (alone,), (many,) = (self.read_rows(text, mode) for mode in (parsers.imb.NON_AGGREGATE, parsers.imb.AGGREGATE))
+        (alone,), (many,) = (
+            self.read_rows(text, mode) for mode in (parsers.imb.NON_AGGREGATE, parsers.imb.AGGREGATE)
+        )
         return {"time": alone.values["time_us"], "aggregate_time": many.values["time_us"]}
 
 

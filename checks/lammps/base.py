@@ -32,7 +32,9 @@ STEPS, ATOMS = 100, 32000
 def timesteps(rank=0):
     """Return the headlines of the five problems."""
     return tuple(
-        Headline(f"{problem}, timesteps", "timestep_rate", "LAMMPS", order, rank, parameters={"problem": problem})
+        Headline(
+            f"{problem}, timesteps", "timestep_rate", "LAMMPS", order, rank, parameters={"problem": problem}
+        )
         for order, problem in enumerate(PROBLEMS, 30)
     )
 
@@ -47,7 +49,9 @@ def grid(count, dimensions):
     divisor = count
     while divisor > 1:
         # Largest prime factors first, each to the smallest side so far.
-        largest = max(d for d in range(2, divisor + 1) if divisor % d == 0 and all(d % e for e in range(2, d)))
+        largest = max(
+            d for d in range(2, divisor + 1) if divisor % d == 0 and all(d % e for e in range(2, d))
+        )
         factors[factors.index(min(factors))] *= largest
         divisor //= largest
     return sorted(factors, reverse=True)
@@ -56,7 +60,12 @@ def grid(count, dimensions):
 def note_compared(facts, times_s):
     """Note the two run times behind each gap between one process a node and more, which the report shows with it."""
     for metric, values in ppn_series.compared(times_s).items():
-        facts.metrics[metric].compared = {"metric": "loop_time", "quantity": "loop_time", "unit": "s", "values": values}
+        facts.metrics[metric].compared = {
+            "metric": "loop_time",
+            "quantity": "loop_time",
+            "unit": "s",
+            "values": values,
+        }
 
 
 class LammpsCheck(ProgramMixin, FabricCheck):

@@ -50,7 +50,10 @@ class LammpsBench(LammpsCheck):
         values = self.values_of(output)
         if self.current_layout.tasks > 1:
             speed_up = self.one_rank_loop_time_s / output.loop_time_s
-            values |= {"speed_up": speed_up, "parallel_efficiency": 100 * speed_up / self.current_layout.tasks}
+            values |= {
+                "speed_up": speed_up,
+                "parallel_efficiency": 100 * speed_up / self.current_layout.tasks,
+            }
         return values
 
     def read_dependencies(self):

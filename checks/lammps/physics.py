@@ -33,7 +33,9 @@ DRIFT = {
 }
 
 
-def require(output: parsers.lammps.LammpsOutput, problem: str, copies: int | None, machine: str = MACHINE) -> None:
+def require(
+    output: parsers.lammps.LammpsOutput, problem: str, copies: int | None, machine: str = MACHINE
+) -> None:
     """Raise :class:`OutputError` unless the physics is that of the reference log.
 
     :param copies: of a problem that was scaled, how many times as large it is; None of one that was not.

@@ -68,7 +68,10 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
             *declared,
             *(
                 Metric(
-                    f"communication_share_{each}", "%", "smaller", about="Share of the replayed time in communication"
+                    f"communication_share_{each}",
+                    "%",
+                    "smaller",
+                    about="Share of the replayed time in communication",
                 )
                 for each in self.replayed
             ),
@@ -79,4 +82,6 @@ class LammpsReplay(LauncherlessMixin, FabricCheck):
         times_s = {layout: each.run_s for layout, each in found.items()}
         note_compared(self.facts, times_s)
         values = ppn_series.values(times_s, scaled=False)
-        return values | {f"communication_share_{layout}": each.communication_percent for layout, each in found.items()}
+        return values | {
+            f"communication_share_{layout}": each.communication_percent for layout, each in found.items()
+        }

@@ -105,7 +105,10 @@ class MppDyna(DynaDeck):
         values = super().measure(text)
         if self.current_layout.tasks > 1:
             speed_up = self.one_rank_s / self.elapsed_s
-            values |= {"speed_up": speed_up, "parallel_efficiency": 100 * speed_up / self.current_layout.tasks}
+            values |= {
+                "speed_up": speed_up,
+                "parallel_efficiency": 100 * speed_up / self.current_layout.tasks,
+            }
         return values
 
 

@@ -130,7 +130,9 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
             *times,
             *curve("bus_bandwidth", "MB/s", "larger", self.sizes_B, about=f"{BUS}, out of place"),
             *curve("in_place_bus_bandwidth", "MB/s", "larger", self.sizes_B, about=f"{BUS}, in place"),
-            Metric("in_place_ratio", "1", "larger", about="Peak bus bandwidth in place over that out of place"),
+            Metric(
+                "in_place_ratio", "1", "larger", about="Peak bus bandwidth in place over that out of place"
+            ),
             *(
                 [
                     Metric(
@@ -155,7 +157,8 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         if self.num_tasks == 1:
             return times
         apart, in_place = (
-            {size: each.bus_MBps for size, each in of.items()} for of in (output.out_of_place, output.in_place)
+            {size: each.bus_MBps for size, each in of.items()}
+            for of in (output.out_of_place, output.in_place)
         )
         return {
             **times,
@@ -171,7 +174,9 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
 
         path = Path(self.stagedir) / ITERATIONS
         if not path.exists():
-            raise OutputError(f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error")
+            raise OutputError(
+                f"{self.program['program']} wrote no {ITERATIONS} (-J); look at its standard error"
+            )
         times_us = nccl_tests.iterations(path.read_text(errors="replace"), out_of_place)[self.sizes_B[-1]]
         times_us = times_us[1:] or times_us  # in the first one processes wait for each other
         return {"slowest_iteration_to_median": max(times_us) / median(times_us)}
@@ -195,7 +200,9 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
         else:
             found = gpu_paths.findings(ranks)
             gpus = {rank: of.address for rank, of in ranks.items()}
-            found += pcie.far_ranks(self._nodes()[0], self.ranks, Extras.of(self.current_partition).fabric, gpus)
+            found += pcie.far_ranks(
+                self._nodes()[0], self.ranks, Extras.of(self.current_partition).fabric, gpus
+            )
         self._add_findings(*found)
         if why := gpu_paths.disproof(ranks, Extras.of(self.current_partition).fabric):
             raise SanityError(why)

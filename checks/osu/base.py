@@ -222,7 +222,9 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
         """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are not."""
         if not (self.verify_data and self.validates and self.validated_B and len(self.launches) == 1):
             return False
-        return "osu_7_4" in self.current_environ.features and can_verify(self.program["version"], self.benchmark)
+        return "osu_7_4" in self.current_environ.features and can_verify(
+            self.program["version"], self.benchmark
+        )
 
     @property
     def reduces(self):
@@ -242,7 +244,10 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
             words = [*self.command(), "-c", "-x", "0", "-i", "2"]
             if self.reduces:
                 words += ["-T", "mpi_int", "-m", f"{self.validated_B[0]}:{self.validated_B[-1]}"]
-            before = [*before, f"{launch} {' '.join(self.inside(words))} > {VALIDATION} || :"]  # the output is judged
+            before = [
+                *before,
+                f"{launch} {' '.join(self.inside(words))} > {VALIDATION} || :",
+            ]  # the output is judged
         return before, behind
 
     def metrics(self):
@@ -257,11 +262,15 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
         if self.validated:
             path = Path(self.stagedir) / VALIDATION
             try:
-                parsers.osu.require_validated(path.read_text(errors="replace"), self.benchmark, self.validated_B)
+                parsers.osu.require_validated(
+                    path.read_text(errors="replace"), self.benchmark, self.validated_B
+                )
             except parsers.osu.WrongDataError as error:
                 raise SanityError(f"{error}; see {path}, and compare with another MPI or release") from None
             except (OSError, OutputError) as error:
-                raise SanityError(self.with_cause(f"OSU did not verify the data (-c): {error}; see {path}")) from None
+                raise SanityError(
+                    self.with_cause(f"OSU did not verify the data (-c): {error}; see {path}")
+                ) from None
         output = parsers.osu.parse(text, self.benchmark, self.sizes_B)
         self.note_version(output.program, output.version)
         self.require_memory(output.memory)
@@ -269,4 +278,8 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
 
     def measure(self, text):
         rows = self.read(text).rows
-        return {point(c.quantity, row.size_B): row.values[c.column] * c.factor for c in self.curves for row in rows}
+        return {
+            point(c.quantity, row.size_B): row.values[c.column] * c.factor
+            for c in self.curves
+            for row in rows
+        }

@@ -68,7 +68,10 @@ class OsuCollectives(OsuCheck):
         """Yield a size that OSU would leave out, too."""
         yield from super().unfit()
         if self.asked_B[1] > self.within_memory_B:
-            yield "largest_B", f"OSU leaves out what is above {self.within_memory_B} on {self.num_tasks} processes"
+            yield (
+                "largest_B",
+                f"OSU leaves out what is above {self.within_memory_B} on {self.num_tasks} processes",
+            )
 
 
 @check()

@@ -56,7 +56,10 @@ class OsuOneSided(OsuCheck):
 
     def read(self, text):
         output = super().read(text)
-        asked, found = parsers.osu.SYNCHRONISATIONS[self.synchronisation], output.header.get("Synchronization")
+        asked, found = (
+            parsers.osu.SYNCHRONISATIONS[self.synchronisation],
+            output.header.get("Synchronization"),
+        )
         if found != asked:
             raise OutputError(f"the synchronisation {asked} was asked for, but the output names {found}")
         return output

@@ -135,7 +135,9 @@ class OsuConcurrentLatency(OsuPointToPoint):
         ppn = self.current_layout.ppn
         spinning = 2 * ppn if self.benchmark == "latency_mp" else ppn + 1
         partition = self.current_partition
-        cores = min(filter(None, (Extras.of(partition).cores, partition.processor.num_cores)), default=spinning)
+        cores = min(
+            filter(None, (Extras.of(partition).cores, partition.processor.num_cores)), default=spinning
+        )
         if cores < spinning:
             self.skip(
                 f"{self.benchmark} keeps {spinning} cores of a node busy, and those of {partition.name} have {cores}"

@@ -31,7 +31,10 @@ class OsuXcclCollective(OsuXccl):
 
     descr = "OSU collective of NCCL or RCCL"
     benchmark = parameter(
-        [f"xccl_{name}" for name in ("allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter")],
+        [
+            f"xccl_{name}"
+            for name in ("allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter")
+        ],
         type=str,
     )
     folder = "../xccl/collective"

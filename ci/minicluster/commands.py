@@ -79,18 +79,33 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--name", help="which cluster (default: FABRIC_CLUSTER, or the only one)")
         return command
 
-    for name, what in (("up", "start a cluster"), ("run", "start a cluster, run a command on its head, end it")):
+    for name, what in (
+        ("up", "start a cluster"),
+        ("run", "start a cluster, run a command on its head, end it"),
+    ):
         command = add(name, what, named=False)
         default = DEFAULT_NAME if name == "up" else f"run-{os.getpid()}"
-        command.add_argument("--name", default=default, help="its name, if several are up (default: %(default)s)")
+        command.add_argument(
+            "--name", default=default, help="its name, if several are up (default: %(default)s)"
+        )
         command.add_argument("--nodes", type=int, required=True, metavar="N", help="how many hosts")
         command.add_argument("--cores", type=int, default=2, metavar="C", help="cores of a host (default: 2)")
-        command.add_argument("--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)")
         command.add_argument(
-            "--rails", type=int, default=1, metavar="R", help="links of every host: eth0, eth1, ... (default: 1)"
+            "--rate", default="none", help="rate of every host's link, such as 1gbit (default: none)"
         )
         command.add_argument(
-            "--shape", action="append", default=[], metavar="NODE=LINK", help="one host's link, as for `shape`"
+            "--rails",
+            type=int,
+            default=1,
+            metavar="R",
+            help="links of every host: eth0, eth1, ... (default: 1)",
+        )
+        command.add_argument(
+            "--shape",
+            action="append",
+            default=[],
+            metavar="NODE=LINK",
+            help="one host's link, as for `shape`",
         )
         command.add_argument(
             "--switches",
@@ -102,11 +117,15 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--scheduler", choices=SCHEDULERS, default="slurm", help="what runs the jobs (default: slurm)"
         )
-        command.add_argument("--without-accounting", action="store_true", help="Slurm: no slurmdbd and no database")
+        command.add_argument(
+            "--without-accounting", action="store_true", help="Slurm: no slurmdbd and no database"
+        )
     add("status", "show the clusters that are up")
     command = add("exec", "run a command on a host, given after --")
     command.add_argument("node", metavar="NODE", help="n1, n2, ... or head")
-    command = add("shape", "limit the rate of links, or delay and drop their packets, in one direction or both")
+    command = add(
+        "shape", "limit the rate of links, or delay and drop their packets, in one direction or both"
+    )
     command.add_argument(
         "shapes",
         nargs="+",
@@ -133,7 +152,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command in ("exec", "run"):
             if not command:
-                raise ClusterError(f"no command; write it after --, as in: ci/cluster {' '.join(own)} -- sinfo")
+                raise ClusterError(
+                    f"no command; write it after --, as in: ci/cluster {' '.join(own)} -- sinfo"
+                )
             options.argv = command
         elif dashes:
             raise ClusterError(f"{options.command} takes no command after --")
@@ -282,11 +303,17 @@ def _shown(entry: state.Entry) -> list[str]:
         return [title, "  on its way up, or down"]
     answer = control.request(head, HEAD, do="status")
     daemons = [f"{name} {'runs' if runs else 'IS DEAD'}" for name, runs in answer["daemons"].items()]
-    return [title, f"  {HEAD}: {', '.join(daemons)}", *(_host(name, is_) for name, is_ in answer["hosts"].items())]
+    return [
+        title,
+        f"  {HEAD}: {', '.join(daemons)}",
+        *(_host(name, is_) for name, is_ in answer["hosts"].items()),
+    ]
 
 
 def _host(name: str, is_: dict) -> str:
-    state_of = f"{is_.get('daemon', 'slurmd')} {'runs' if is_['slurmd'] else 'IS DEAD'}" if is_["up"] else "IS DOWN"
+    state_of = (
+        f"{is_.get('daemon', 'slurmd')} {'runs' if is_['slurmd'] else 'IS DEAD'}" if is_["up"] else "IS DOWN"
+    )
     sends, receives = (is_["links"][side] for side in SIDES)
     link = f", link of {sends}" if sends == receives else f", sends at {sends}, receives at {receives}"
     return f"  {name}: {state_of}{'' if sends == receives == NO_LIMIT else link}"
@@ -311,7 +338,9 @@ def kill_or_start(options: argparse.Namespace) -> None:
     entry = state.find(_name(options))
     services = SCHEDULERS[entry.spec.scheduler].services
     if options.what not in (*entry.spec.hosts, *services):
-        names = ", ".join([f"{entry.spec.hosts[0]} to {entry.spec.hosts[-1]}", *services]).replace(", ", " and ", 1)
+        names = ", ".join([f"{entry.spec.hosts[0]} to {entry.spec.hosts[-1]}", *services]).replace(
+            ", ", " and ", 1
+        )
         raise ClusterError(f"nothing is called {options.what!r}; there are {names}")
     _request(options, do=options.command, what=options.what)
 

@@ -40,7 +40,9 @@ def become(account: Account) -> None:
 class Daemon:
     """One program that is to run as long as the cluster."""
 
-    def __init__(self, name: str, command: list[str], log: Path, account: Account, **environment: str) -> None:
+    def __init__(
+        self, name: str, command: list[str], log: Path, account: Account, **environment: str
+    ) -> None:
         self.name, self.command, self.log, self.account = name, command, log, account
         self.environment = environment
         self.process: subprocess.Popen[bytes] | None = None
@@ -75,7 +77,9 @@ class Daemon:
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise ClusterError(f"{self.name} takes more than {seconds:g} s: {telling_line(self.log)}") from None
+            raise ClusterError(
+                f"{self.name} takes more than {seconds:g} s: {telling_line(self.log)}"
+            ) from None
         if status != 0:
             raise ClusterError(f"{self.name} failed: {telling_line(self.log)}")
 
@@ -85,7 +89,9 @@ class Daemon:
             if not self.runs:
                 raise ClusterError(f"{self.name} ended while it started: {telling_line(self.log)}")
             if time.monotonic() > deadline:
-                raise ClusterError(f"{self.name} does not answer after {seconds:g} s: {telling_line(self.log)}")
+                raise ClusterError(
+                    f"{self.name} does not answer after {seconds:g} s: {telling_line(self.log)}"
+                )
             time.sleep(0.02)
 
 

@@ -114,7 +114,9 @@ class Flux(Scheduler):
         self.leader.wait_until(lambda: self._run("flux", "uptime").split()[1] == "run", PATIENCE)
 
     def states(self) -> dict[str, str]:
-        free = self._run("flux", "resource", "list", "--states=free", "--no-header", "--format={nodelist}").strip()
+        free = self._run(
+            "flux", "resource", "list", "--states=free", "--no-header", "--format={nodelist}"
+        ).strip()
         there = self._run("flux", "hostlist", "--expand", "--delimiter=\n", free).split() if free else []
         return dict.fromkeys(self.spec.hosts, "down") | dict.fromkeys(there, self.idle)
 

@@ -37,7 +37,9 @@ def environment(spec: Spec, folder: Path, base: Mapping[str, str]) -> dict[str, 
 def run(spec: Spec, folder: Path, host: str, command: list[str]) -> int:
     """Run a command on a host, with this process's standard input and output, and return its exit status."""
     if host != HEAD and host not in spec.hosts:
-        raise ClusterError(f"no host is called {host!r}; there are {HEAD} and {spec.hosts[0]} to {spec.hosts[-1]}")
+        raise ClusterError(
+            f"no host is called {host!r}; there are {HEAD} and {spec.hosts[0]} to {spec.hosts[-1]}"
+        )
     pid = control.listener(control.socket_of(folder, host))
     if pid is None:
         raise ClusterError(f"{host} is not running; `ci/cluster start {host}` boots a node")

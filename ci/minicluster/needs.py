@@ -38,7 +38,9 @@ def prefix(scheduler: str, environment: Mapping[str, str]) -> str:
     variable = SCHEDULERS[scheduler].prefix_variable
     folder = environment.get(variable, "") if variable else ""
     if folder and not Path(folder, "bin").is_dir():
-        raise ClusterError(f"{variable} is {folder!r}, which has no folder bin; name the folder of an installation")
+        raise ClusterError(
+            f"{variable} is {folder!r}, which has no folder bin; name the folder of an installation"
+        )
     return folder and str(Path(folder).resolve())
 
 
@@ -54,7 +56,9 @@ def missing_message(programs: list[str], scheduler: str = "slurm") -> str:
     parts = [f"install them (Debian: apt install {' '.join(found)})"] if found else []
     if any(packages[program] is None for program in programs):
         of = SCHEDULERS[scheduler]
-        parts.append(f"Debian has no {of.title}: build it ({PAGE}), and set {of.prefix_variable} to its folder")
+        parts.append(
+            f"Debian has no {of.title}: build it ({PAGE}), and set {of.prefix_variable} to its folder"
+        )
     if set(programs) <= set(FOR_ACCOUNTING):
         parts.append("or do without them with --without-accounting")
     return f"missing programs: {', '.join(programs)}; {'; '.join(parts)}"
@@ -74,7 +78,9 @@ def account() -> Account:
     try:
         name = pwd.getpwuid(uid).pw_name
     except KeyError:
-        raise ClusterError(f"user {uid} has no name in the password file, and Slurm needs one; add it") from None
+        raise ClusterError(
+            f"user {uid} has no name in the password file, and Slurm needs one; add it"
+        ) from None
     setgroups = Path("/proc/self/setgroups")
     if uid == 0 and setgroups.exists() and setgroups.read_text().strip() == "deny":
         raise ClusterError(

@@ -76,7 +76,9 @@ def limit_commands(device: str, link: str) -> list[str]:
     if asked.rate != NO_LIMIT:
         # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one piece.
         burst = max(64 * 1024, bits_per_second(asked.rate) // 8 // 1000)
-        commands.append(f"qdisc replace dev {device} {parent} tbf rate {asked.rate} burst {burst} latency 50ms")
+        commands.append(
+            f"qdisc replace dev {device} {parent} tbf rate {asked.rate} burst {burst} latency 50ms"
+        )
     return commands or [f"qdisc replace dev {device} root noqueue"]
 
 
@@ -85,7 +87,9 @@ def run_batch(program: str, commands: list[str]) -> None:
     try:
         run_program([program, "-batch", "-"], PATIENCE, "\n".join(commands) + "\n")
     except ClusterError as error:
-        raise ClusterError(f"the network cannot be set up: {error}; the commands were: {'; '.join(commands)}") from None
+        raise ClusterError(
+            f"the network cannot be set up: {error}; the commands were: {'; '.join(commands)}"
+        ) from None
 
 
 def limit(devices: Sequence[str], link: str) -> None:
@@ -110,7 +114,9 @@ def wait_until_gone(device: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while device in (name for _, name in socket.if_nameindex()):
         if time.monotonic() > deadline:
-            raise ClusterError(f"the link {device} of a killed host is still there; is a process left in the host?")
+            raise ClusterError(
+                f"the link {device} of a killed host is still there; is a process left in the host?"
+            )
         time.sleep(0.02)
 
 

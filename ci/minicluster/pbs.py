@@ -115,7 +115,9 @@ class Pbs(Scheduler):
     title = "OpenPBS"
     look = "pbsnodes -aSj"
     programs: ClassVar[dict[str, str | None]] = {
-        **dict.fromkeys(("pbs_server", "pbs_sched", "pbs_comm", "pbs_mom", "qmgr", "qsub", "qstat", "pbsnodes"), None),
+        **dict.fromkeys(
+            ("pbs_server", "pbs_sched", "pbs_comm", "pbs_mom", "qmgr", "qsub", "qstat", "pbsnodes"), None
+        ),
         "psql": "postgresql",
     }
     prefix_variable = "FABRIC_PBS_PREFIX"
@@ -133,7 +135,9 @@ class Pbs(Scheduler):
     @classmethod
     def refuse(cls, spec: Spec) -> None:
         if spec.account.rootless:
-            raise ClusterError("OpenPBS runs only as root; run this as root, or use --scheduler slurm or flux")
+            raise ClusterError(
+                "OpenPBS runs only as root; run this as root, or use --scheduler slurm or flux"
+            )
 
     @property
     def daemons(self) -> list[Daemon]:

@@ -71,7 +71,8 @@ def slurm_conf(spec: Spec, folder: Path) -> str:
         settings["TopologyPlugin"] = "topology/tree"
     layout = f"CPUs={spec.cores} Boards=1 SocketsPerBoard=1 CoresPerSocket={spec.cores} ThreadsPerCore=1"
     nodes = "".join(
-        f"NodeName={host} NodeAddr={address(host)} {layout} RealMemory=1024 State=UNKNOWN\n" for host in spec.hosts
+        f"NodeName={host} NodeAddr={address(host)} {layout} RealMemory=1024 State=UNKNOWN\n"
+        for host in spec.hosts
     )
     partition = f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
     return _text(settings) + nodes + partition

@@ -121,7 +121,9 @@ def bits_per_second(rate: str) -> int:
     match = _RATE.fullmatch(rate)
     bits = round(float(match[1]) * _FACTORS[match[2]]) if match else 0
     if bits <= 0:
-        raise ClusterError(f"{rate!r} is not a rate; write it as 1gbit, 2.5gbit or 100mbit, or none for no limit")
+        raise ClusterError(
+            f"{rate!r} is not a rate; write it as 1gbit, 2.5gbit or 100mbit, or none for no limit"
+        )
     return bits
 
 
@@ -154,7 +156,9 @@ def parse_shapes(texts: list[str], hosts: list[str]) -> dict[str, str]:
         where, equals, link = text.partition("=")
         host, dot, side = where.partition(".")
         if not equals:
-            raise ClusterError(f"{text!r} is not NODE=RATE; write it as {hosts[0]}=100mbit, or {hosts[0]}=none")
+            raise ClusterError(
+                f"{text!r} is not NODE=RATE; write it as {hosts[0]}=100mbit, or {hosts[0]}=none"
+            )
         if host not in hosts:
             raise ClusterError(f"no node is called {host!r}; the nodes are {hosts[0]} to {hosts[-1]}")
         if dot and side not in SIDES:

@@ -118,7 +118,9 @@ def pid_namespace() -> str:
 
 def check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}", name):
-        raise ClusterError(f"{name!r} is not a name for a cluster; use letters, digits, dots and dashes, 40 at most")
+        raise ClusterError(
+            f"{name!r} is not a name for a cluster; use letters, digits, dots and dashes, 40 at most"
+        )
     return name
 
 
@@ -206,7 +208,9 @@ def reserve(spec: Spec) -> tuple[Path, Path, int]:
             )
         temporary = Path(tempfile.gettempdir())
         if len(str(temporary)) > LONGEST_FOLDER - len("/fabric-cluster-12345678"):
-            raise ClusterError(f"the path {temporary} is too long for the sockets in it; set TMPDIR to a shorter one")
+            raise ClusterError(
+                f"the path {temporary} is too long for the sockets in it; set TMPDIR to a shorter one"
+            )
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:

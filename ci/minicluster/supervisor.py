@@ -57,11 +57,15 @@ class Supervisor:
         for host in hosts:
             host.boot()
         rails = self.spec.rails
-        cables = [command for host in hosts for command in network.link_commands(host.name, host.wait(), rails)]
+        cables = [
+            command for host in hosts for command in network.link_commands(host.name, host.wait(), rails)
+        ]
         network.run_batch("ip", cables)
         links = {host: self.spec.links_of(host.name) for host in hosts}
         towards = [
-            network.limit_commands(side, of["receive"]) for h, of in links.items() for side in self._sides(h.name)
+            network.limit_commands(side, of["receive"])
+            for h, of in links.items()
+            for side in self._sides(h.name)
         ]
         network.run_batch("tc", [command for commands in towards for command in commands])
         asked = [(host, host.ask(do="connect", link=of["send"])) for host, of in links.items()]

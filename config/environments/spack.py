@@ -19,5 +19,7 @@ from fabric_checks.software.spack.environments import environments as of_scopes
 SYSTEMS = Path(__file__).resolve().parent.parent / "systems"
 
 environments = [
-    environment for scopes in sorted(SYSTEMS.glob("*/spack")) for environment in of_scopes(scopes, [scopes.parent.name])
+    environment
+    for scopes in sorted(SYSTEMS.glob("*/spack"))
+    for environment in of_scopes(scopes, [scopes.parent.name])
 ]

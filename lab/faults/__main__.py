@@ -26,7 +26,17 @@ NODES_AT_ONCE = 256
 #: Of few nodes that differ, and of a tenth, more are done: there it is decided whether a healthy node is blamed.
 MORE_OF_DIFFERING, MORE_OF_A_TENTH, FEW_NODES = 8, 4, 32
 
-KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
+KINDS = (
+    "host",
+    "host sends",
+    "host receives",
+    "pair",
+    "cable",
+    "cable, one way",
+    "switch",
+    "leaf",
+    "host and cable",
+)
 HEAD = "| fault | loss | nodes | found | named | among | part | pairs | wrong | missed | rounds | node-min |"
 
 
@@ -70,7 +80,11 @@ def plans(trials):
         yield (
             f"Fat tree of two levels, random tables, {title}",
             "noise 3 %",
-            [(Trial(kind, 0.2, nodes, table="random", known=known), some) for kind in KINDS for nodes in (16, 64, 128)],
+            [
+                (Trial(kind, 0.2, nodes, table="random", known=known), some)
+                for kind in KINDS
+                for nodes in (16, 64, 128)
+            ],
         )
     for shape, title in (("fat tree 3", "Fat tree of three levels"), ("dragonfly", "Dragonfly")):
         for table, ways in (("d-mod-k", "d-mod-k"), ("random", "random tables")):

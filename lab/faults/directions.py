@@ -24,7 +24,9 @@ def uncovered(counts, group):
     """Return how many ways from group to group, of so many groups, were not measured in that direction."""
     groups = group.max() + 1
     ways = np.zeros((groups, groups), dtype=int)
-    np.add.at(ways, (np.broadcast_to(group[:, None], counts.shape), np.broadcast_to(group, counts.shape)), counts)
+    np.add.at(
+        ways, (np.broadcast_to(group[:, None], counts.shape), np.broadcast_to(group, counts.shape)), counts
+    )
     return int((ways == 0).sum() - (np.diag(ways) == 0).sum()), groups * (groups - 1)
 
 
@@ -51,7 +53,9 @@ def main():
         "by the distance alone": lambda low, high: (high - low) // 2 % 2 == 0,
     }
     for name, rule in rules.items():
-        idle = sum(min(c.sum(axis=0).min(), c.sum(axis=1).min()) < 2 for c in (other_rule(n, rule) for n in NODES))
+        idle = sum(
+            min(c.sum(axis=0).min(), c.sum(axis=1).min()) < 2 for c in (other_rule(n, rule) for n in NODES)
+        )
         ways = sum(
             uncovered(other_rule(nodes, rule), group)[0] > 0
             for nodes in range(32, 201)

@@ -139,7 +139,9 @@ class Fabric:
             rate = rate * np.exp(noise.pair * self._own(sender, receiver))
         rate = rate * np.minimum(self.of_host[0][sender], self.of_host[1][receiver])
         when = (self.time + place) / max(self.nodes, 16)
-        waves = sum(np.sin(when * speed + phase) for speed, phase in zip((1.3, 3.1, 7.7), self._drift, strict=True))
+        waves = sum(
+            np.sin(when * speed + phase) for speed, phase in zip((1.3, 3.1, 7.7), self._drift, strict=True)
+        )
         rate = rate * np.exp(noise.drift * waves / 1.22 + noise.each * self.random.standard_normal(len(rate)))
         if noise.tail:
             rate = np.where(self.random.random(len(rate)) < noise.tail, rate / 2, rate)
@@ -148,7 +150,9 @@ class Fabric:
 
     def _own(self, sender, receiver):
         """Return what each pair has of its own: normal numbers by a hash of the pair."""
-        key = (sender * self.nodes + receiver).astype(np.uint64) + np.uint64(self.own_seed * 0x9E3779B97F4A7C15 % 2**64)
+        key = (sender * self.nodes + receiver).astype(np.uint64) + np.uint64(
+            self.own_seed * 0x9E3779B97F4A7C15 % 2**64
+        )
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
         key ^= key >> np.uint64(31)
@@ -194,7 +198,8 @@ class ManyWays(Fabric):
         """Return the sides of nodes, all uplinks of each switch together, and all into it."""
         arcs = capacity[2 * self.nodes : -1]
         up, down = (
-            np.bincount(side, weights=arcs, minlength=self.switches) for side in (self.known.starts, self.known.ends)
+            np.bincount(side, weights=arcs, minlength=self.switches)
+            for side in (self.known.starts, self.known.ends)
         )
         return np.concatenate([capacity[: 2 * self.nodes], up, down, [np.inf]])
 

@@ -34,9 +34,12 @@ def tried(routing, nodes, seed, *, is_healthy):
     uplinks = np.flatnonzero((known.starts == faulty) & (known.ends != faulty)) // 2
     lost = draw.choice(np.unique(uplinks), max(1, round(LOST * len(np.unique(uplinks)))), replace=False)
     dead = {} if is_healthy else {2 * int(cable) + way: 0.0 for cable in lost for way in (0, 1)}
-    output = run(ManyWays(routing, wiring, known, Noise(0.03), seed, arcs=dead), [groups.index(leaf) for leaf in at])
+    output = run(
+        ManyWays(routing, wiring, known, Noise(0.03), seed, arcs=dead), [groups.index(leaf) for leaf in at]
+    )
     names = {
-        f"leaf-{leaf}": [host for host, own in zip(known.hosts, at, strict=True) if own == leaf] for leaf in groups
+        f"leaf-{leaf}": [host for host, own in zip(known.hosts, at, strict=True) if own == leaf]
+        for leaf in groups
     }
     mapped = on_map(of_output(output), output.hosts, of_switches("the laboratory", names, routing))
     ways = leaves.of_output(output, mapped)
@@ -46,7 +49,9 @@ def tried(routing, nodes, seed, *, is_healthy):
 
 def main():
     """Print a line of a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("routing", choices=(ADAPTIVE, HASHED))
     parser.add_argument("--nodes", type=int, default=32)
     parser.add_argument("--trials", type=int, default=100)
@@ -66,7 +71,9 @@ def main():
         spreads.append(float(np.std(ways.share[:, 2], ddof=1)))
         errors.append(float(ways.error[2]))
     spread = float(np.sqrt(np.mean(np.square(spreads))))
-    print("| routing | nodes | named | others blamed | false limits | healthy quiet | stated, % | of error | by root |")
+    print(
+        "| routing | nodes | named | others blamed | false limits | healthy quiet | stated, % | of error | by root |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     range_text = " to ".join(f"{100 * each:.0f}" for each in (min(smallest), max(smallest)))
     ratios = f"{spread / np.mean(errors):.2f} | {spread * np.sqrt(flows):.2f}"

@@ -101,9 +101,17 @@ class Laboratory:
     def measure(self, *options):
         """Return the output of a run on all nodes."""
         shifts = str(rotate_patterns.nightly_rounds(NODES))
-        line = [f"--mpi={self.plugin}", f"-N{NODES}", f"-n{NODES}", "--overcommit", self.built.folder / "rotate"]
+        line = [
+            f"--mpi={self.plugin}",
+            f"-N{NODES}",
+            f"-n{NODES}",
+            "--overcommit",
+            self.built.folder / "rotate",
+        ]
         line += ["--pattern", "round-robin", "--shifts", shifts, "--confirm", *LESS, *options]
-        environment = {name: self.built.env[name] for name in ("PATH", "LD_LIBRARY_PATH", "I_MPI_ROOT")} | self.more
+        environment = {
+            name: self.built.env[name] for name in ("PATH", "LD_LIBRARY_PATH", "I_MPI_ROOT")
+        } | self.more
         done = self.cluster.srun(*line, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -119,7 +127,9 @@ class Laboratory:
         groups = self.built.folder / "groups.txt"
         groups.write_text("".join(f"{host} {leaf}\n" for leaf, hosts in named.items() for host in hosts))
         known = of_switches("the cluster", named, HASHED)
-        report = evaluation.of_run(evaluation.read(self.measure("--groups", str(groups)), "round-robin"), known=known)
+        report = evaluation.of_run(
+            evaluation.read(self.measure("--groups", str(groups)), "round-robin"), known=known
+        )
         blamed = sorted((found.kind, found.part) for found in faults(report.findings))
         return blamed, [each.text for each in report.all_findings() if each.kind != "not measured"]
 
@@ -167,7 +177,16 @@ class Laboratory:
     def others_at_work(self):
         """Let other people's processes run on every node meanwhile."""
         line = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--"]
-        line += ["srun", f"-N{NODES}", f"-n{NODES}", "--overcommit", "--overlap", sys.executable, "-c", OTHERS]
+        line += [
+            "srun",
+            f"-N{NODES}",
+            f"-n{NODES}",
+            "--overcommit",
+            "--overlap",
+            sys.executable,
+            "-c",
+            OTHERS,
+        ]
         with subprocess.Popen(line, env=self.cluster.environment(), stdout=subprocess.DEVNULL) as work:
             try:
                 yield
@@ -208,10 +227,14 @@ def of_ways(trials, draw):
 
 def main():
     """Run the trials and print a line for each that was wrong, and a line for each kind."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--trials", type=int, required=True, help="of each kind")
     options.add_argument("--kind", action="append", choices=KINDS, help="only this one; may be given again")
-    options.add_argument("--ways", action="store_true", help="two ways between four switches, one lost or none")
+    options.add_argument(
+        "--ways", action="store_true", help="two ways between four switches, one lost or none"
+    )
     options.add_argument("--beside", action="store_true", help="other people's processes run on every node")
     options.add_argument("--seed", type=int, default=1, help="of the nodes that are broken (default: 1)")
     options.add_argument("--keep", type=Path, help="a folder for the outputs of trials that were wrong")
@@ -226,15 +249,21 @@ def main():
             for number in range(asked.trials):
                 hosts = [f"n{nodes.randint(1, NODES)}"]
                 if kind == "half of the machine":
-                    hosts = nodes.choice([[f"n{first + each}" for each in range(NODES // 2)] for first in (1, 5)])
+                    hosts = nodes.choice(
+                        [[f"n{first + each}" for each in range(NODES // 2)] for first in (1, 5)]
+                    )
                 trial = place.try_(dict.fromkeys(hosts, kind))
                 right += trial.is_right
                 since += " since about " in " ".join(trial.words)
-                observed += any(f"node {hosts[0]} " in each and " since late " in each for each in trial.words)
+                observed += any(
+                    f"node {hosts[0]} " in each and " since late " in each for each in trial.words
+                )
                 if not trial.is_right:
                     print(f"{kind}, trial {number}, {hosts}: {trial.words}", flush=True)
                     if asked.keep:
-                        (asked.keep / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt").write_text(trial.output)
+                        (asked.keep / f"{kind.replace(' ', '-')}-{number}-{hosts[0]}.txt").write_text(
+                            trial.output
+                        )
             wrong += asked.trials - right
             when = f", {since} with since when, {observed} observed only" if kind == "mid-scan" else ""
             print(f"{kind}: {right} of {asked.trials} right{when}", flush=True)

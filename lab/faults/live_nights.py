@@ -48,7 +48,17 @@ while True:
 def traffic(cluster):
     """Let processes of others send to each other meanwhile, outside of Slurm."""
     hosts = cluster.entry.spec.hosts
-    line = [*cluster.command, "exec", "{}", "--name", cluster.name, "--", "env", "SLURMD_NODENAME={}", sys.executable]
+    line = [
+        *cluster.command,
+        "exec",
+        "{}",
+        "--name",
+        cluster.name,
+        "--",
+        "env",
+        "SLURMD_NODENAME={}",
+        sys.executable,
+    ]
     running = [
         subprocess.Popen([*(word.format(host) for word in line), "-c", OTHERS], env=cluster.environment())
         for host in hosts
@@ -104,7 +114,12 @@ def main(count):
                 host = draw.choice(cluster.entry.spec.hosts)
                 is_right, lines = trial(cluster, Path(folder) / str(number), host)
                 right += is_right
-                print(f"trial {number}, {host}: {'right' if is_right else 'wrong'}", *lines, sep="\n  ", flush=True)
+                print(
+                    f"trial {number}, {host}: {'right' if is_right else 'wrong'}",
+                    *lines,
+                    sep="\n  ",
+                    flush=True,
+                )
     finally:
         cluster.end()
     print(f"{right} of {count} right")
@@ -112,6 +127,8 @@ def main(count):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("count", type=int)
     sys.exit(main(parser.parse_args().count))

@@ -57,7 +57,16 @@ def run(fabric, groups=()):
 
             _alone(fabric, phases, controls, alone)
     return RotateOutput(
-        {}, "round-robin", tuple(fabric.wiring.hosts), nodes // 2, SHARE, True, 1.0, 1.1, phases, tuple(groups)
+        {},
+        "round-robin",
+        tuple(fabric.wiring.hosts),
+        nodes // 2,
+        SHARE,
+        True,
+        1.0,
+        1.1,
+        phases,
+        tuple(groups),
     )
 
 
@@ -97,7 +106,9 @@ def _alone(fabric, phases, controls_of, alone):
     controls, more = controls_of(is_slow=False), []
     repeats = []
     for repeat in range(REPEATS):
-        if repeat == REPEATS - 1 and _is_any_slow(*(np.max(each, axis=0) for each in zip(*repeats, strict=True))):
+        if repeat == REPEATS - 1 and _is_any_slow(
+            *(np.max(each, axis=0) for each in zip(*repeats, strict=True))
+        ):
             fabric.time += PAUSE_ROUNDS
         of_controls, of_suspects = np.split(_one_by_one(fabric, [*controls, *more, *alone]), [-len(alone)])
         if repeat == 0 and _is_any_slow(of_controls, of_suspects):
@@ -106,7 +117,10 @@ def _alone(fabric, phases, controls_of, alone):
         repeats.append((of_controls, of_suspects))
     for phase, pairs, place in (("control", [*controls, *more], 0), ("alone", alone, 1)):
         rates = np.array([each[place] for each in repeats])
-        ranks = (np.tile(each, REPEATS).astype(np.int32) for each in np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+        ranks = (
+            np.tile(each, REPEATS).astype(np.int32)
+            for each in np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        )
         number = np.arange(rates.size, dtype=np.int32)
         phases[phase] = Transfers(number, *ranks, rates.ravel())
 

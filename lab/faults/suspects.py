@@ -212,7 +212,9 @@ def _places(ordered: NDArray[np.int32]) -> NDArray[np.int64]:
     return places
 
 
-def _within(sender: NDArray[np.int32], receiver: NDArray[np.int32], hosts: Sequence[str]) -> NDArray[np.bool_]:
+def _within(
+    sender: NDArray[np.int32], receiver: NDArray[np.int32], hosts: Sequence[str]
+) -> NDArray[np.bool_]:
     """Return which pairs are within a host: they say nothing of a network, unless there are only such pairs."""
     if len(set(hosts)) < 2:
         return np.zeros(len(sender), dtype=np.bool_)
@@ -330,7 +332,9 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int, of_oth
     first = {pair for pair in nodes if found.is_single(pair)}
     chosen = fair(nodes, max(limit * OF_NODES[0] // OF_NODES[1], limit - len(others)), first)
     wanted = min(limit + of_others - len(chosen), len(others))
-    above = {pair: slow[pair] - slow[before] for before, pair in zip(others[:1] + others[:-1], others, strict=True)}
+    above = {
+        pair: slow[pair] - slow[before] for before, pair in zip(others[:1] + others[:-1], others, strict=True)
+    }
     apart = sorted(others, key=lambda pair: (-above[pair], pair))[: wanted // 2]
     chosen += apart
     taken = set(apart)
@@ -408,7 +412,11 @@ def controls(
     sends = {rank for rank, count in times.items() if count >= 2}
     receives = set(sends)
     for sender, receiver in eligible:
-        if len(chosen) < most and (sender in sends or receiver in receives) and (sender, receiver) not in chosen:
+        if (
+            len(chosen) < most
+            and (sender in sends or receiver in receives)
+            and (sender, receiver) not in chosen
+        ):
             sends.discard(sender)
             receives.discard(receiver)
             chosen.append((sender, receiver))
@@ -443,7 +451,11 @@ def _of_ends(
             for away in range(1, ranks):
                 for partner in (rank - away, rank + away) if away == 1 or count < OF_END else ():
                     sender, receiver = pair = (rank, partner) if side == 0 else (partner, rank)
-                    is_free = 0 <= partner < ranks and sender not in found.senders and receiver not in found.receivers
+                    is_free = (
+                        0 <= partner < ranks
+                        and sender not in found.senders
+                        and receiver not in found.receivers
+                    )
                     is_free = is_free and pair not in slow and pair not in chosen and pair not in more
                     is_free = is_free and (len(set(hosts)) < 2 or hosts[sender] != hosts[receiver])
                     if is_free and len(chosen) + len(more) < most:

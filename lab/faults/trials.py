@@ -136,7 +136,10 @@ def draw(trial, wiring, known, random):
         "host sends": lambda: ({"senders": {rank: share}}, [_node(name, "sending")]),
         "host receives": lambda: ({"receivers": {rank: share}}, [_node(name, "receiving")]),
         "pair": lambda: _pair_at_fault(nodes, wiring, random, share),
-        "cable": lambda: ({"arcs": {2 * cable: share, 2 * cable + 1: share}}, [_cable(trial, known, wiring, cable)]),
+        "cable": lambda: (
+            {"arcs": {2 * cable: share, 2 * cable + 1: share}},
+            [_cable(trial, known, wiring, cable)],
+        ),
         "cable, one way": lambda: (
             {"arcs": {2 * cable + int(random.integers(2)): share}},
             [_cable(trial, known, wiring, cable)],
@@ -177,7 +180,9 @@ def _cable(trial, known, wiring, cable):
         return lambda finding: finding.part == f"cable {known.cables[cable]}"
     if trial.known == "nothing":
         return lambda finding: finding.kind in ("group", "pair")
-    leaves = {wiring.switches[end] for end in (known.starts[2 * cable], known.ends[2 * cable]) if end in wiring.at}
+    leaves = {
+        wiring.switches[end] for end in (known.starts[2 * cable], known.ends[2 * cable]) if end in wiring.at
+    }
     if not leaves:
         return lambda finding: "above" in finding.part
     return lambda finding: any(finding.part.startswith(f"an uplink of {leaf}") for leaf in leaves)
@@ -192,7 +197,8 @@ def _switch(trial, wiring, known, switch, share):
     if is_leaf:
         return shares, [
             lambda finding: (
-                finding.part in (f"all uplinks of {name}", f"all cables to other switches of {name}", f"switch {name}")
+                finding.part
+                in (f"all uplinks of {name}", f"all cables to other switches of {name}", f"switch {name}")
             )
         ]
     if trial.known == "switches":

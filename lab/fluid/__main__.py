@@ -24,7 +24,13 @@ from .scenarios import CLAIMS, ROWS, Scenario
 
 _COLUMNS = ("alone", "among", "observed", "missed", "healthy", "false limit", "exit not 0", "crashed")
 #: Routing as the verb calls it.
-KNOWN_AS = {"static": "static", "adaptive": "adaptive", "spray": "adaptive", "hash": "hashed", "message": "hashed"}
+KNOWN_AS = {
+    "static": "static",
+    "adaptive": "adaptive",
+    "spray": "adaptive",
+    "hash": "hashed",
+    "message": "hashed",
+}
 
 
 def files_of(at: Scenario, folder: Path) -> list[Path]:
@@ -128,19 +134,29 @@ def line(row: str, scores: list[scoring.Score], has_faults: bool) -> str:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m lab.fluid", description=__doc__)
-    parser.add_argument("rows", nargs="*", default=["*"], metavar="ROW", help="names or patterns; default: all")
+    parser.add_argument(
+        "rows", nargs="*", default=["*"], metavar="ROW", help="names or patterns; default: all"
+    )
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--first-seed", type=int, required=True)
     parser.add_argument("--nodes", type=int, default=32)
-    parser.add_argument("--shifts", type=int, default=-1, help="rounds of the scan; 0: all; default: as in a night")
-    parser.add_argument("--groups", action="store_true", help="with the phase leaf, where the leaves are known")
-    parser.add_argument("--routing", action="store_true", help="tell the verb; where it is not static in half of all")
+    parser.add_argument(
+        "--shifts", type=int, default=-1, help="rounds of the scan; 0: all; default: as in a night"
+    )
+    parser.add_argument(
+        "--groups", action="store_true", help="with the phase leaf, where the leaves are known"
+    )
+    parser.add_argument(
+        "--routing", action="store_true", help="tell the verb; where it is not static in half of all"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--options", default="", help="further options of the verb rotate")
     parser.add_argument("--keep", default="", metavar="FOLDER", help="keep outputs and topology files here")
     parser.add_argument("--details", action="store_true", help="print each trial too")
     given = parser.parse_args()
-    rows = [row for row in (*ROWS, *LATENCY_ROWS) if any(fnmatch.fnmatch(row, pattern) for pattern in given.rows)]
+    rows = [
+        row for row in (*ROWS, *LATENCY_ROWS) if any(fnmatch.fnmatch(row, pattern) for pattern in given.rows)
+    ]
     if not rows:
         parser.error(f"no such row; there are: {'; '.join((*ROWS, *LATENCY_ROWS))}")
     print(f"{given.nodes} nodes; seeds {given.first_seed} to {given.first_seed + given.trials - 1}\n")

@@ -137,7 +137,9 @@ class Fabric:
                 edge = [at for near in edge for number in leaving[near] if (at := int(self._ends[number])) not in far
                         and far.setdefault(at, far[near] + 1)]  # fmt: skip
             for switch, distance in far.items():
-                nearer = [first + number for number in leaving[switch] if far[int(self._ends[number])] < distance]
+                nearer = [
+                    first + number for number in leaving[switch] if far[int(self._ends[number])] < distance
+                ]
                 ways[switch, target] = np.array(nearer, dtype=np.int64)
         return ways
 
@@ -187,7 +189,9 @@ class Fabric:
                 link = np.where(at == target, -1, self.out[at, receiver])
             else:
                 drawn = (key >> np.uint64(33)).astype(np.int64)
-                choices = [self.ways[one, other] for one, other in zip(at.tolist(), target.tolist(), strict=True)]
+                choices = [
+                    self.ways[one, other] for one, other in zip(at.tolist(), target.tolist(), strict=True)
+                ]
                 link = np.array([ways[draw % len(ways)] if len(ways) else -1
                                  for ways, draw in zip(choices, drawn.tolist(), strict=True)])  # fmt: skip
             columns.append(link)
@@ -238,7 +242,9 @@ def fat_tree(nodes: int, per_leaf: int, spines: int, pods: int = 1, cores: int =
     switches += [f"spine-{pod + 1}-{spine + 1}" if pods > 1 else f"spine-{spine + 1}"
                  for pod in range(pods) for spine in range(spines)]  # fmt: skip
     switches += [f"core-{spine + 1}-{core + 1}" for spine in range(spines) for core in range(cores)]
-    cables = [(leaf, leaves + leaf // of_pod * spines + spine) for leaf in range(leaves) for spine in range(spines)]
+    cables = [
+        (leaf, leaves + leaf // of_pod * spines + spine) for leaf in range(leaves) for spine in range(spines)
+    ]
     cables += [(leaves + pod * spines + spine, leaves + pods * spines + spine * cores + core)
                for pod in range(pods) for spine in range(spines) for core in range(cores)]  # fmt: skip
     groups = [list(range(at, min(at + of_pod, leaves))) for at in range(0, leaves, of_pod)]

@@ -35,7 +35,8 @@ def _numbers(fabric: Fabric) -> dict[str, int]:
 def _guids(fabric: Fabric) -> dict[str, str]:
     vendors = [0x0008F105] * len(fabric.switches) + [0x0002C903] * fabric.nodes
     return {
-        name: f"{vendor:08x}{lid:08x}" for vendor, (name, lid) in zip(vendors, _numbers(fabric).items(), strict=True)
+        name: f"{vendor:08x}{lid:08x}"
+        for vendor, (name, lid) in zip(vendors, _numbers(fabric).items(), strict=True)
     }
 
 
@@ -60,7 +61,9 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
     for number, switch in enumerate(fabric.switches):
         guid, lid = guids[switch], lids[switch]
         lines += ["", f"switchguid=0x{guid}({guid})"]
-        lines.append(f'Switch\t{len(ports[number])} "S-{guid}"\t\t# "{switch}" enhanced port 0 lid {lid} lmc 0')
+        lines.append(
+            f'Switch\t{len(ports[number])} "S-{guid}"\t\t# "{switch}" enhanced port 0 lid {lid} lmc 0'
+        )
         for port, (name, to) in ports[number].items():
             far, far_lid = guids[name], lids[name]
             if far_lid > len(fabric.switches):
@@ -73,7 +76,9 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
             if lids[name] > len(fabric.switches):
                 own, lid = guids[name], lids[name]
                 lines += ["", f"caguid=0x{own}", f'Ca\t1 "H-{own}"\t\t# "{name} HCA-1"']
-                lines.append(f'[1]({own}) \t"S-{guid}"[{port}]\t\t# lid {lid} lmc 0 "{switch}" lid {number + 1} 4xEDR')
+                lines.append(
+                    f'[1]({own}) \t"S-{guid}"[{port}]\t\t# lid {lid} lmc 0 "{switch}" lid {number + 1} 4xEDR'
+                )
     return "\n".join(lines) + "\n"
 
 
@@ -90,7 +95,11 @@ def lfts(fabric: Fabric, table: Ints | None = None) -> str:
         port_of = {name: port for (name, _), port in to_port.items()}
         for node, name in enumerate(fabric.names):
             link = int(out[number, node]) - 2 * fabric.nodes
-            far = name if number == fabric.leaf[node] else fabric.switches[fabric.cables[link // 2][1 - link % 2]]
+            far = (
+                name
+                if number == fabric.leaf[node]
+                else fabric.switches[fabric.cables[link // 2][1 - link % 2]]
+            )
             lines.append(f"0x{lids[name]:04x} {port_of[far]:03d} : "
                          f"(Channel Adapter portguid 0x{guids[name]}: '{name} HCA-1')")  # fmt: skip
         lines.append(f"{fabric.nodes} valid lids dumped ")

@@ -36,7 +36,9 @@ def max_min(paths: Ints, weights: Floats, capacity: Floats) -> Floats:
         np.minimum.at(lowest, path, np.broadcast_to(fair[:, None], path.shape))
         frozen = ((share <= lowest * _SAME)[path] & (weight > 0)).any(axis=1)
         rates[flows[frozen]] = fair[frozen]
-        left -= np.bincount(path[frozen].ravel(), (weight[frozen] * fair[frozen, None]).ravel(), len(capacity))
+        left -= np.bincount(
+            path[frozen].ravel(), (weight[frozen] * fair[frozen, None]).ravel(), len(capacity)
+        )
         left[-1] = np.inf
         flows = flows[~frozen]
     return rates

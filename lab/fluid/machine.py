@@ -15,7 +15,9 @@ from .fabric import Fabric
 _OVERHEAD_S = 3e-4  # of a round: warm-up, barriers, the gathering of times
 
 
-def noisy(rng: np.random.Generator, rates: NDArray[np.float64], noise: float, tail: float) -> NDArray[np.float64]:
+def noisy(
+    rng: np.random.Generator, rates: NDArray[np.float64], noise: float, tail: float
+) -> NDArray[np.float64]:
     """Return the rates of tests and pairs with noise; see :class:`Machine`.
 
     The others are below the best test as those of three normal deviates are, of which the best has 0.748 of the
@@ -56,7 +58,9 @@ class Machine:
         self.now += seconds
         self.paused_s += seconds
 
-    def measure(self, phase: str, pairs: Sequence[tuple[int, int]], progress: float) -> list[tuple[float, float]]:
+    def measure(
+        self, phase: str, pairs: Sequence[tuple[int, int]], progress: float
+    ) -> list[tuple[float, float]]:
         """Return the MB/s of pairs that stream at once, in the best test and the slowest, and let the time pass."""
         fabric, megabytes = self.fabric, program.SIZE_B * program.MESSAGES / 1e6
         if phase == "leaf":  # the messages to several at once are so much smaller
@@ -69,7 +73,9 @@ class Machine:
         parts = program.MESSAGES if fabric.routing == "message" else 1
         for test in range(program.TESTS if varies else 1):
             each = [pair for pair in pairs for _ in range(parts)]
-            numbers = np.arange(len(each)) + test * 100_003 if parts > 1 else np.zeros(len(each), dtype=np.int64)
+            numbers = (
+                np.arange(len(each)) + test * 100_003 if parts > 1 else np.zeros(len(each), dtype=np.int64)
+            )
             path, weight = fabric.paths(each, numbers)
             fabric.begin_round()
             ends = flows.finish(path, weight, np.full(len(each), megabytes / parts), self.now, fabric.state)

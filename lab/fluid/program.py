@@ -92,7 +92,9 @@ def leaf_rounds(groups: Sequence[int]) -> list[list[tuple[int, int]]]:
         active = min(len(halves[0]), len(halves[1]))
         width = min(active, 8)
         flows = [
-            (halves[0][i], halves[1][(i + k + turn * width) % active]) for i in range(active) for k in range(width)
+            (halves[0][i], halves[1][(i + k + turn * width) % active])
+            for i in range(active)
+            for k in range(width)
         ]
         rounds += [flows, [(other, one) for one, other in flows]]
     return rounds
@@ -152,11 +154,14 @@ class Run:
         own = range(number % self.share, rails, self.share)
         return [(one * rails + rail, other * rails + rail) for one, other in pairs for rail in own]
 
-    def _round(self, phase: str, number: int, pairs: Sequence[tuple[int, int]], progress: float = 1.0) -> list[float]:
+    def _round(
+        self, phase: str, number: int, pairs: Sequence[tuple[int, int]], progress: float = 1.0
+    ) -> list[float]:
         order = sorted(range(len(pairs)), key=lambda index: pairs[index][0])
         values = list(self.measure(phase, pairs, progress))
         self.rows += [
-            f"{number} {pairs[i][0]} {pairs[i][1]} {values[i][0]:.6g} {values[i][1]:.6g} {phase}" for i in order
+            f"{number} {pairs[i][0]} {pairs[i][1]} {values[i][0]:.6g} {values[i][1]:.6g} {phase}"
+            for i in order
         ]
         return [best for best, _ in values]
 
@@ -224,8 +229,12 @@ class Run:
     def _list_suspects(self) -> list[Suspect]:
         offers = []
         for sender in range(self.nodes):
-            reached = [(value / self._expected((sender, to)), to) for to, value in self.lines[0].get(sender, ())]
-            lowest = sorted((each for each in reached if each[0] < 1 - SHARE), key=lambda each: each[0])[:_LOWEST]
+            reached = [
+                (value / self._expected((sender, to)), to) for to, value in self.lines[0].get(sender, ())
+            ]
+            lowest = sorted((each for each in reached if each[0] < 1 - SHARE), key=lambda each: each[0])[
+                :_LOWEST
+            ]
             offers += [(_PARTNERS + i, sender, to) for i, (_, to) in enumerate(lowest)]
             for side in (0, 1):
                 if sender in self.slow_nodes[side]:
@@ -235,7 +244,9 @@ class Run:
         least: dict[tuple[int, int], int] = {}
         for order, sender, receiver in offers:
             least[sender, receiver] = min(order, least.get((sender, receiver), order))
-        return [Suspect(order, *pair) for order, pair in sorted((order, pair) for pair, order in least.items())]
+        return [
+            Suspect(order, *pair) for order, pair in sorted((order, pair) for pair, order in least.items())
+        ]
 
     # --------------------------------------------------------------- measured again
 
@@ -313,7 +324,9 @@ class Run:
 
     def _choose_alone(self, slow: list[Suspect]) -> list[Suspect]:
         limit, taken, chosen = self.limit, set(), []
-        of_nodes = {at.pair: (at.sender in self.slow_nodes[0]) + (at.receiver in self.slow_nodes[1]) for at in slow}
+        of_nodes = {
+            at.pair: (at.sender in self.slow_nodes[0]) + (at.receiver in self.slow_nodes[1]) for at in slow
+        }
         of_node = {pair for pair, count in of_nodes.items() if count}
         others = [at for at in slow if at.pair not in of_node]
         above = {at.pair: at.best - before.best if before else 0.0
@@ -325,12 +338,16 @@ class Run:
 
         sent: dict[int, int] = defaultdict(int)
         received: dict[int, int] = defaultdict(int)
-        single = {at.pair for at in slow if any(self._is_single(rank, side) for side, rank in enumerate(at.pair))}
+        single = {
+            at.pair for at in slow if any(self._is_single(rank, side) for side, rank in enumerate(at.pair))
+        }
 
         def take_of_nodes(passes: Sequence[tuple[bool, int, int]], most: int) -> None:
             for of_single, quota, most_suspects in passes:
                 for at in slow[::-1] if (quota, most_suspects) == _FASTEST_FIRST else slow:
-                    free = 0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
+                    free = (
+                        0 < of_nodes[at.pair] <= most_suspects and at.pair not in taken and len(chosen) < most
+                    )
                     free = free and (not of_single or at.pair in single)
                     if free and sent[at.sender] < quota and received[at.receiver] < quota:
                         sent[at.sender] += 1
@@ -402,7 +419,11 @@ class Run:
                         break
                     for partner in (rank - away * self.rails, rank + away * self.rails):
                         pair = (rank, partner) if side == 0 else (partner, rank)
-                        sick = pair[0] in self.slow_nodes[0] or pair[1] in self.slow_nodes[1] or pair in self.slow_pairs
+                        sick = (
+                            pair[0] in self.slow_nodes[0]
+                            or pair[1] in self.slow_nodes[1]
+                            or pair in self.slow_pairs
+                        )
                         known = sick or pair in measured or not 0 <= partner < self.nodes
                         if not known and len(controls) < most:
                             met += 1

@@ -24,7 +24,16 @@ from .fabric import RATE_MBps
 from .machine import Machine, noisy
 from .scenarios import Random, tree
 
-FAULTS = ("healthy", "GPU .8", "GPU sends .8", "GPU receives .8", "adapter .8", "rail .8", "node .8", "two GPUs .8")
+FAULTS = (
+    "healthy",
+    "GPU .8",
+    "GPU sends .8",
+    "GPU receives .8",
+    "adapter .8",
+    "rail .8",
+    "node .8",
+    "two GPUs .8",
+)
 CONDITIONS = ("plain", "1 % at half", "two kinds of nodes")
 
 
@@ -47,7 +56,9 @@ class Gpus(Machine):
             fabric.base[:] = self.fabric.base
         self.sides = np.full((2, self.fabric.nodes * self.gpus), RATE_MBps)
 
-    def measure(self, phase: str, pairs: Sequence[tuple[int, int]], progress: float) -> list[tuple[float, float]]:
+    def measure(
+        self, phase: str, pairs: Sequence[tuple[int, int]], progress: float
+    ) -> list[tuple[float, float]]:
         """Return the MB/s of pairs that stream at once, in the best test and the slowest, and let the time pass."""
         megabytes, ends = program.SIZE_B * program.MESSAGES / 1e6, np.array(pairs)
         took = np.empty(len(pairs))
@@ -93,7 +104,9 @@ def build(seed: int, fault: str, nodes: int = 0) -> tuple[Gpus, Truth]:
     routing = str(rng.choice(["static", "adaptive"]))
     fabric = tree(rng, nodes, routing=routing)
     if condition == "two kinds of nodes":
-        for node in rng.permutation(nodes)[: nodes // 4].tolist() if nodes >= 16 else ():  # fewer look as faults do
+        for node in (
+            rng.permutation(nodes)[: nodes // 4].tolist() if nodes >= 16 else ()
+        ):  # fewer look as faults do
             fabric.base[fabric.host(node)] *= 0.65
     tail = 0.01 if condition == "1 % at half" else 0.0
     machine = Gpus(fabric, rng, tail=tail, gpus=int(rng.choice([4, 8])), share=share)

@@ -60,7 +60,9 @@ class Scenario:
     def slows(self, sender: int, receiver: int) -> set[int]:
         """Return the numbers of the faults on the way of a pair that is measured alone."""
         path, _ = self.fabric.paths([(sender, receiver)], np.zeros(1, dtype=np.int64))
-        return {number for number, fault in enumerate(self.faults) if fault.links & set(path.ravel().tolist())}
+        return {
+            number for number, fault in enumerate(self.faults) if fault.links & set(path.ravel().tolist())
+        }
 
     def is_hidden(self, number: int) -> bool:
         """Return whether a slow pair is as slow without its fault, for what is wrong with another part on its way."""
@@ -177,7 +179,9 @@ def switch(rng: Random, at: Scenario, size: float, which: str) -> None:
     at.add(Fault("switch", frozenset([fabric.switches[number]]), size, links))
 
 
-def flapping(rng: Random, at: Scenario, size: float, add: Callable[..., None], period_s: tuple[float, float]) -> None:
+def flapping(
+    rng: Random, at: Scenario, size: float, add: Callable[..., None], period_s: tuple[float, float]
+) -> None:
     """Add a part that is slow half of the time; a round takes about 0.03 s, and a scan 0.015 s for each node."""
     period = float(np.exp(rng.uniform(*np.log(period_s))))
     add(rng, at, size, period=period, phase=float(rng.uniform(0, period)))
@@ -193,7 +197,9 @@ def group(rng: Random, at: Scenario, size: float, which: str) -> None:
     """Add the nodes of a leaf, half of the nodes in order or at random, or all nodes."""
     fabric, leaf = at.fabric, int(rng.choice(at.fabric.leaves))
     order = np.arange(fabric.nodes) if rng.uniform() < 0.5 else rng.permutation(fabric.nodes)
-    chosen = {"leaf": np.flatnonzero(fabric.leaf == leaf), "half": order[: fabric.nodes // 2], "all": order}[which]
+    chosen = {"leaf": np.flatnonzero(fabric.leaf == leaf), "half": order[: fabric.nodes // 2], "all": order}[
+        which
+    ]
     names = frozenset(fabric.names[node] for node in chosen)
     links = frozenset(link for node in chosen for link in fabric.host(int(node)))
     at.add(Fault("group", names, size, links, frozenset([fabric.switches[leaf]] if which == "leaf" else [])))
@@ -241,7 +247,9 @@ def _disturb(rng: Random, fabric: Fabric) -> None:
     for _ in range(int(rng.integers(5, 40))):
         links = fabric.cable(int(rng.integers(len(fabric.cables))))[: int(rng.integers(1, 3))]
         begin = float(rng.uniform(0, 8))
-        fabric.levels.append(Level(links, float(rng.uniform(0.3, 0.8)), begin, begin + float(rng.exponential(1.0))))
+        fabric.levels.append(
+            Level(links, float(rng.uniform(0.3, 0.8)), begin, begin + float(rng.exponential(1.0)))
+        )
 
 
 # -------------------------------------------------------------------------------- rows
@@ -288,7 +296,9 @@ def _rows() -> dict[str, Row]:
     rows["host .5 from 30 to 70%"] = Row((partial(host, size=0.5, gone=True, begin_at=0.3, end_at=0.7),))
     for name, periods in {"within rounds": (0.01, 0.06), "over rounds": (0.1, 0.5)}.items():
         rows[f"flapping {name}, host .7"] = Row((partial(flapping, size=0.3, add=host, period_s=periods),))
-        rows[f"flapping {name}, cable .5"] = Row((partial(flapping, size=0.5, add=cable, period_s=periods),), "full")
+        rows[f"flapping {name}, cable .5"] = Row(
+            (partial(flapping, size=0.5, add=cable, period_s=periods),), "full"
+        )
     for how in ("random", "leaf", "regular"):
         for know in ("full", "nothing"):
             rows[f"kinds {how}, {know}, healthy"] = Row((), know, kinds=how)
@@ -314,7 +324,9 @@ def _rows() -> dict[str, Row]:
         "several parts": Row((lambda rng, at: several(rng, at, host, cable, pair),), "full"),
         "three cables .75": Row((cable25,) * 3, "full"),
         "three cables .75, switches": Row((cable25,) * 3, "switches"),
-        "leaf .6 and host .7": Row((partial(switch, size=0.4, which="leaf"), partial(host, size=0.3)), "full"),
+        "leaf .6 and host .7": Row(
+            (partial(switch, size=0.4, which="leaf"), partial(host, size=0.3)), "full"
+        ),
         "traffic healthy": Row(traffic=True),
         "traffic host .8": Row((host20,), traffic=True),
     }

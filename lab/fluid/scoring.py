@@ -36,7 +36,9 @@ class Score:
     blames: tuple[str, ...]
 
 
-def verb(files: Sequence[Path], topology: Sequence[Path], options: Sequence[str]) -> tuple[dict[str, Any], int]:
+def verb(
+    files: Sequence[Path], topology: Sequence[Path], options: Sequence[str]
+) -> tuple[dict[str, Any], int]:
     """Return what the verb prints as JSON, and its exit status."""
     from fabric_checks.cli.blame import command  # the version under test may be another
 
@@ -118,8 +120,12 @@ def _includes(at: Scenario, number: int, note: Mapping[str, Any], perhaps: set[s
         return (bool(nodes) and nodes <= fault.names) or bool(fault.alias & perhaps)
     if fault.kind != "switch" and fault.names <= perhaps:
         return True
-    is_wider = note.get("kind") == "uplink" or re.search(r"\ban uplink of|\bhas lost about", str(note.get("text", "")))
-    return bool(fault.names & perhaps) and (fault.kind == "switch" or (fault.kind == "cable" and bool(is_wider)))
+    is_wider = note.get("kind") == "uplink" or re.search(
+        r"\ban uplink of|\bhas lost about", str(note.get("text", ""))
+    )
+    return bool(fault.names & perhaps) and (
+        fault.kind == "switch" or (fault.kind == "cable" and bool(is_wider))
+    )
 
 
 def _is_described(fault: Fault, notes: Sequence[Mapping[str, Any]], nodes: int) -> bool:
@@ -134,7 +140,9 @@ def _is_described(fault: Fault, notes: Sequence[Mapping[str, Any]], nodes: int) 
         for count, some in re.findall(r"\b([0-9]+) \((cn[^)]*)\)", text):
             if abs(int(count) - len(fault.names)) <= nodes / 16 and set(_NAME.findall(some)) & fault.names:
                 return True
-        if len(fault.names) == nodes and re.search(rf"\ball (?:{nodes} )?nodes\b|\b{nodes} of {nodes}\b", text):
+        if len(fault.names) == nodes and re.search(
+            rf"\ball (?:{nodes} )?nodes\b|\b{nodes} of {nodes}\b", text
+        ):
             return True
     return False
 

@@ -138,7 +138,10 @@ def page(records: Sequence[dict[str, Any]], command: str) -> str:
                 groups[name].append(record)
     lines += ["", "## Where pairs are measured more than once", ""]
     lines += [f"Not distinguishable: {'; '.join(name for name in _GROUPS[_TOLD:] if groups[name])}.", ""]
-    for title, names in (("group", _GROUPS), ("faults", (*FAULTS, *CONDITIONS, *sorted(set(groups) - {*_GROUPS})))):
+    for title, names in (
+        ("group", _GROUPS),
+        ("faults", (*FAULTS, *CONDITIONS, *sorted(set(groups) - {*_GROUPS}))),
+    ):
         lines += [*_table({name: groups[name] for name in names if groups[name]}, title), ""]
     del lines[-1]
     for name, faults in by.items():
@@ -162,7 +165,9 @@ def main() -> None:
     parser.add_argument("--formats", default="*", help="pattern of names of formats")
     parser.add_argument("--faults", default="*", help="pattern of names of faults")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after these")
-    parser.add_argument("--records", type=Path, help="add the outcome of each trial to this file; the page is of all")
+    parser.add_argument(
+        "--records", type=Path, help="add the outcome of each trial to this file; the page is of all"
+    )
     parser.add_argument("--keep", type=Path, help="keep what was written of each trial here")
     given = parser.parse_args()
     machines.NOISE, machines.SAME_LAUNCH = given.noise, given.noise / 3

@@ -37,7 +37,9 @@ class Table:
 
     def add(self, pairs: Pairs, values: np.ndarray, rail: int = 0) -> None:
         """Add a value of each pair."""
-        self.rows += [(one, other, rail, float(value)) for (one, other), value in zip(pairs, values, strict=True)]
+        self.rows += [
+            (one, other, rail, float(value)) for (one, other), value in zip(pairs, values, strict=True)
+        ]
 
 
 def _both(site: Site, pairs: Pairs, rail: int = 0) -> np.ndarray:
@@ -81,8 +83,12 @@ def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]
     here = folder / f"night-{night}"
     here.mkdir(exist_ok=True)
     files = [here / "bandwidth.txt", here / "latency.txt"]
-    files[0].write_text("Message size: 33554432 B     Iterations: 16\n" + _matrix(site, matrix, "bandwidth", "MB/s", 1))
-    files[1].write_text("Message size: 0 B     Iterations: 1024\n" + _matrix(site, latency, "latency", "usec", 2))
+    files[0].write_text(
+        "Message size: 33554432 B     Iterations: 16\n" + _matrix(site, matrix, "bandwidth", "MB/s", 1)
+    )
+    files[1].write_text(
+        "Message size: 0 B     Iterations: 1024\n" + _matrix(site, latency, "latency", "usec", 2)
+    )
     return files, table
 
 
@@ -90,7 +96,9 @@ def _matrix(site: Site, matrix: np.ndarray, what: str, unit: str, digits: int) -
     nodes = len(site.hosts)
     lines = ["", "Rank:" + " " * 16 + "".join(f"{rank:>8}" for rank in range(nodes))]
     for rank, row in enumerate(matrix):
-        lines.append(f"{rank:>8} ({site.hosts[rank]}):".ljust(21) + "".join(f"{value:8.{digits}f}" for value in row))
+        lines.append(
+            f"{rank:>8} ({site.hosts[rank]}):".ljust(21) + "".join(f"{value:8.{digits}f}" for value in row)
+        )
     pairs = sorted(unordered(nodes), key=lambda pair: matrix[pair])
     for name, (one, other) in (("Minimum", pairs[0]), ("Maximum", pairs[-1])):
         between = f"between {site.hosts[one]} and {site.hosts[other]}"
@@ -169,7 +177,16 @@ def nccl_json(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
         times = rows.max(axis=0)
         mean, order = float(times.mean()), np.sort(times)
         names = ("min_us", "max_us", "avg_us", "p50_us", "p95_us", "p99_us", "stdev_us", "cv_pct")
-        spread = (order[0], order[-1], mean, order[10], order[18], order[19], times.std(), times.std() / mean * 100)
+        spread = (
+            order[0],
+            order[-1],
+            mean,
+            order[10],
+            order[18],
+            order[19],
+            times.std(),
+            times.std() / mean * 100,
+        )
         iterations = {"skipped_iterations": 0, **dict(zip(names, map(float, spread), strict=True)),
                       "times_us": times.tolist(), "per_process_max_times_us": rows.tolist()}  # fmt: skip
         place = {"time": mean, "alg_bw": size / mean / 1e3, "bus_bw": size / mean / 1e3, "nwrong": 0.0}
@@ -260,7 +277,9 @@ def superbench(site: Site, folder: Path, night: int, count: int = 1) -> tuple[li
                 for index, ((client, server), value) in enumerate(zip(pairs, values, strict=True)):
                     name = f"{number}_{index}:{site.hosts[server]}_{site.hosts[client]}:{rail}"
                     of_run = f"{run}/" if count > 1 else ""
-                    metrics[f"ib-traffic/{of_run}ib_write_bw_{_SIZE}_cpu-to-cpu_{name}"] = float(f"{value / 1e3:.6g}")
+                    metrics[f"ib-traffic/{of_run}ib_write_bw_{_SIZE}_cpu-to-cpu_{name}"] = float(
+                        f"{value / 1e3:.6g}"
+                    )
     path = folder / f"results-summary-{night}.jsonl"
     path.write_text(json.dumps({**metrics, "node": site.hosts[0]}) + "\n")
     return [path], table
@@ -306,12 +325,20 @@ def perftest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
     return [path], table
 
 
-def plain(site: Site, folder: Path, night: int, count: int = 1, alone: bool = False) -> tuple[list[Path], Table]:
+def plain(
+    site: Site, folder: Path, night: int, count: int = 1, alone: bool = False
+) -> tuple[list[Path], Table]:
     """Write a table of one's own: both orders of the rounds of a tournament, a round at once or each pair alone."""
-    batches = [pairs for met in rounds(len(site.hosts)) for pairs in (met, [(other, one) for one, other in met])]
+    batches = [
+        pairs for met in rounds(len(site.hosts)) for pairs in (met, [(other, one) for one, other in met])
+    ]
     rails = range(len(site.rails))
     return listed(
-        site, folder / f"pairs-{night}.csv", [(rail, each) for each in batches for rail in rails], count, alone
+        site,
+        folder / f"pairs-{night}.csv",
+        [(rail, each) for each in batches for rail in rails],
+        count,
+        alone,
     )
 
 

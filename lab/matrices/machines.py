@@ -59,7 +59,9 @@ class Site:
         fabric = self.rails[rail]
         path, weight = fabric.paths(pairs, np.zeros(len(pairs), dtype=np.int64))
         fabric.begin_round()
-        share = np.divide(fabric.state(0.0)[0][path], weight, out=np.full(path.shape, np.inf), where=weight > 0)
+        share = np.divide(
+            fabric.state(0.0)[0][path], weight, out=np.full(path.shape, np.inf), where=weight > 0
+        )
         return np.asarray(share.min(axis=1))
 
     def together(self, pairs: Pairs, megabytes: float, rail: int = 0) -> flows.Floats:
@@ -112,7 +114,10 @@ def build(seed: int, fault: str, most: int) -> Site:
         kinds=str(rng.choice(["random", "leaf", "regular"])) if condition == "two kinds" else "",
     )
     at = row.build(rng, nodes)
-    while condition == "two kinds" and not 0.24 * nodes <= np.sum(at.fabric.base[:nodes] < RATE_MBps) <= nodes / 2:
+    while (
+        condition == "two kinds"
+        and not 0.24 * nodes <= np.sum(at.fabric.base[:nodes] < RATE_MBps) <= nodes / 2
+    ):
         at = row.build(rng, nodes)  # a few nodes of another kind look as faults do
     rails = [at.fabric]
     device = None

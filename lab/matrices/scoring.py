@@ -43,7 +43,9 @@ def verb(files: Sequence[Path], site: Site, folder: Path, alone: bool) -> tuple[
     for note in notes:  # which the scoring of ``lab.fluid`` takes for the numbers of nodes
         names = re.findall(r"\bcn\d{4}\b", " ".join(map(str, note.get("hosts", ()))))
         ranks = [site.hosts.index(name) for name in names]
-        both = len(ranks) == 2 and re.match(rf"{names[0]}[^:]* and ", str(note.get("text", "")))  # both directions
+        both = len(ranks) == 2 and re.match(
+            rf"{names[0]}[^:]* and ", str(note.get("text", ""))
+        )  # both directions
         note["ranks"] = ranks[::-1] if both and not site.at.slows(*ranks) else ranks
     found = {"metrics": runs[0]["metrics"], "notes": notes, "next": runs[0].get("measure_next", [])}
     return found | ({"crash": runs[0]["crash"]} if "crash" in runs[0] else {}), status
@@ -62,7 +64,11 @@ def ours(run: Mapping[str, Any], status: int, site: Site) -> Verdict:
     named, half, false = score.alone, score.among, score.healthy
     if site.device is not None and (named or half):
         of_device = [note for note in blamed if _device(note, site.device)]
-        wrong = [note for note in blamed if any(_device(note, rail) for rail in range(RAILS) if rail != site.device)]
+        wrong = [
+            note
+            for note in blamed
+            if any(_device(note, rail) for rail in range(RAILS) if rail != site.device)
+        ]
         named, half = named and bool(of_device), half or (named and not of_device)
         false = false or any(note not in of_device for note in wrong)
     listed = bool(site.at.faults) and not named and not half and _is_listed(run["notes"], site)
@@ -87,7 +93,9 @@ def _rule(hosts: set[rivals.Part], pairs: set[rivals.Part], site: Site) -> Verdi
         wider |= hit if len(part) == 1 else set()
         false |= not hit or (len(part) > 1 and not right)
     for one, other, rail in pairs:
-        on_way = site.at.slows(one, other) | site.at.slows(other, one) if site.device in (None, rail) else set()
+        on_way = (
+            site.at.slows(one, other) | site.at.slows(other, one) if site.device in (None, rail) else set()
+        )
         exact |= {i for i in on_way if faults[i].names == {names[one], names[other]}}
         wider |= on_way
         false |= not on_way

@@ -122,7 +122,9 @@ def table_lines(text):
 
 
 def osu(text):
-    heads = re.findall(r"^[# ] *(?=.*(?:\([a-zA-Z%]+\)|MB/s|\[us\]))((?!Overall =|Uni-dir).*?) *$", text, re.MULTILINE)
+    heads = re.findall(
+        r"^[# ] *(?=.*(?:\([a-zA-Z%]+\)|MB/s|\[us\]))((?!Overall =|Uni-dir).*?) *$", text, re.MULTILINE
+    )
     several = text.count("Datatype") > 1 or "Message Rate Test v5.6" in text  # lines of titles
     columns = [re.sub(r"\s*[\[(].*", "", part) for part in re.split(r"(?<=[)\]s])\s+|\s{2,}", heads[-1])]
     lines = table_lines(text)
@@ -137,14 +139,20 @@ def osu(text):
         rate = values.get("Messages/s", ZERO).times(sizes_B[-1] / 1e6 if sizes_B else 1.0)
         yield from those(
             (len(line.split()) != len(columns), "row: fields and titles"),
-            (any(a.low > b.high for in_order in ends for a, b in pairwise(in_order)), "order: least, mean, most"),
+            (
+                any(a.low > b.high for in_order in ends for a, b in pairwise(in_order)),
+                "order: least, mean, most",
+            ),
             ("Messages/s" in values and rate.differs(values["MB/s"]), f"rate: MB/s is not {rate.low:.6g}"),
         )
         if "Overall" in values:
             yield from _osu_overlap(values)
     yield from those(
         (len(set(re.findall(r"^# (.* Test)(?: v\S+)?$", text, re.MULTILINE))) > 1, "head: two programs"),
-        (not several and (len(set(heads)) != 1 or not grows(sizes_B)), "head: titles, or sizes that do not grow"),
+        (
+            not several and (len(set(heads)) != 1 or not grows(sizes_B)),
+            "head: titles, or sizes that do not grow",
+        ),
         (len({len(line) for line in lines}) > 1, "layout: lines of different length"),
     )
 
@@ -152,11 +160,16 @@ def osu(text):
 def _osu_overlap(values):
     parts = [values[name] for name in ("Coll. Init", "Compute", "MPI_Test", "MPI_Wait") if name in values]
     overall = values["Overall"]
-    share = overall.plus(values["Compute"].times(-1)).times(100).over(values["Pure Comm."])  # printed without the tests
+    share = (
+        overall.plus(values["Compute"].times(-1)).times(100).over(values["Pure Comm."])
+    )  # printed without the tests
     left = HUNDRED.plus(share.times(-1)).within(0, 100)
     return those(
         (ZERO.plus(*parts).low > overall.high, "sum: the parts are more than all"),
-        (len(parts) == 4 and overall.low > 2 * ZERO.plus(*parts).high + 10, "sum: the parts are much less than all"),
+        (
+            len(parts) == 4 and overall.low > 2 * ZERO.plus(*parts).high + 10,
+            "sum: the parts are much less than all",
+        ),
         (left.differs(values["Overlap"]), f"overlap: is {left.low:.2f}"),
     )
 
@@ -171,7 +184,9 @@ def start_up(text):
 def imb(text):
     called = re.search(r"^# \S*IMB-\S+ .*?(?:-iter (\d+)(?:,(\d+))?.*)?$", text, re.MULTILINE)
     default = (100_000, 10**12) if "IMB-P2P" in text else (1000, 40)  # repetitions, MiB
-    most, volume_MiB = (float(n) if n else default[i] for i, n in enumerate(called.groups() if called else ("", "")))
+    most, volume_MiB = (
+        float(n) if n else default[i] for i, n in enumerate(called.groups() if called else ("", ""))
+    )
     for part in re.split(r"^(?=# Benchmarking )", text, flags=re.MULTILINE)[1:]:
         processes = re.search(r"#processes = (\d+)", part)
         for table in re.split(r"^(?=#\s+MODE)", part, flags=re.MULTILINE):
@@ -183,12 +198,17 @@ def imb(text):
             allowed = [min(most, max(1, volume_MiB * 2**20 // size) if size else most) for size in sizes]
             yield from those(
                 (any(a < b for a, b in pairwise(n)), "repetitions: grow with the size"),
-                (any(not 1 <= a <= b for a, b in zip(n, allowed, strict=True)), "repetitions: more than the call's"),
+                (
+                    any(not 1 <= a <= b for a, b in zip(n, allowed, strict=True)),
+                    "repetitions: more than the call's",
+                ),
                 ("#bytes" in titles and not grows(sizes), "sizes: do not grow"),
                 (len({len(row) for row in rows}) > 1, "layout: lines of different length"),
             )
             for row in cells:
-                yield from _imb_row({k: span(v) for k, v in row.items()}, int(processes[1]) if processes else 10**6)
+                yield from _imb_row(
+                    {k: span(v) for k, v in row.items()}, int(processes[1]) if processes else 10**6
+                )
             by = [name for name in ("Msg/sec", "t_max[usec]", "t[usec]") if name in titles]
             if "Mbytes/sec" in titles and by:
                 yield from _imb_rate(cells, sizes, by[0])
@@ -216,7 +236,9 @@ def _imb_rate(cells, sizes, by):
             time_us = span(row[by]) if by.startswith("t") else Span(1e6, 1e6).over(span(row[by]))
             factors.append(span(row["Mbytes/sec"]).times(time_us).times(1 / size))
     agree = max(sum(not found.differs(factor) for found in factors) for factor in (1, 2, 4))
-    return those((len(factors) > agree >= 0.75 * len(factors) >= 3, f"rate: not of {by}, {len(factors) - agree} rows"))
+    return those(
+        (len(factors) > agree >= 0.75 * len(factors) >= 3, f"rate: not of {by}, {len(factors) - agree} rows")
+    )
 
 
 def lammps(text):
@@ -225,12 +247,17 @@ def lammps(text):
     cpu, tasks, threads = only(r"^(\S+)% CPU use with (\d+) MPI tasks x (\d+) OpenMP threads", text)
     hours, minutes, seconds = map(int, only(r"^Total wall time: (\d+):(\d\d):(\d\d)$", text))
     grids = re.findall(r"(\d+) by (\d+) by (\d+) MPI processor grid", text)
-    made = re.findall(r"^(?:Created|  reading atoms \.\.\.\n ) (\d+) atoms|^  (\d+) atoms$", text, re.MULTILINE)
+    made = re.findall(
+        r"^(?:Created|  reading atoms \.\.\.\n ) (\d+) atoms|^  (\d+) atoms$", text, re.MULTILINE
+    )
     histograms = re.findall(r"^Histogram: (.*)$", text, re.MULTILINE)
     yield from those(
         (len(re.findall(r"^LAMMPS \(.*\)", text, re.MULTILINE)) != 1, "head: version"),
         (any(math.prod(map(int, grid)) != processes for grid in grids), "processes: grid"),
-        (tasks != str(processes) or not 0 < number(cpu) <= 110 * int(threads), "processes: MPI tasks, or CPU use"),
+        (
+            tasks != str(processes) or not 0 < number(cpu) <= 110 * int(threads),
+            "processes: MPI tasks, or CPU use",
+        ),
         (bool(made) and "".join(made[-1]) != str(atoms), f"atoms: {made[-1:]} were made"),
         (loop.low > 3600 * hours + 60 * minutes + seconds + 1, "time: the wall time is less than the loop"),
         (any(sum(map(int, counts.split())) != processes for counts in histograms), "processes: histogram"),
@@ -250,12 +277,20 @@ def _lammps_rates(text, style, step, per_s, atoms):
     day = per_s.times(86400 * step * (ns or 1))
     expected = {"ns/day": day, "hours/ns": Span(24, 24).over(day)} if ns else {"tau/day": day}
     expected["timesteps/s"] = per_s
-    expected |= {f"{k}atom-step/s": per_s.times(atoms / 10**e) for k, e in (("", 0), ("k", 3), ("M", 6), ("G", 9))}
+    expected |= {
+        f"{k}atom-step/s": per_s.times(atoms / 10**e) for k, e in (("", 0), ("k", 3), ("M", 6), ("G", 9))
+    }
     (line,) = only(r"^Performance: (.*)$", text)
     rates = {unit: span(value) for value, unit in re.findall(r"(\S+) ([\w/-]+)(?:, |$)", line)}
     return those(
-        (len(rates) != len(expected) - 3 or not set(rates) <= set(expected), f"rate: {line} in units {style}"),
-        (any(rate.differs(expected[unit]) for unit, rate in rates.items() if unit in expected), f"rate: {line}"),
+        (
+            len(rates) != len(expected) - 3 or not set(rates) <= set(expected),
+            f"rate: {line} in units {style}",
+        ),
+        (
+            any(rate.differs(expected[unit]) for unit, rate in rates.items() if unit in expected),
+            f"rate: {line}",
+        ),
     )
 
 
@@ -293,7 +328,9 @@ def _lammps_thermo(text, style, loop, steps, atoms):
     begin = int(only(r"^  Current step  : (\d+)$", text)[0])
     values = [{name: span(cell, 0 if "CPU" in row else 8) for name, cell in row.items()} for row in rows]
     clock = [value["CPU"] for value in values if "CPU" in value]
-    off_clock = clock and not (grows([c.high for c in clock]) and 0.9 * loop.low < clock[-1].high < 1.001 * loop.high)
+    off_clock = clock and not (
+        grows([c.high for c in clock]) and 0.9 * loop.low < clock[-1].high < 1.001 * loop.high
+    )
     ratios = [value["KinEng"].over(value["Temp"]) for value in values if "PotEng" in value]
     yield from those(
         (at[:1] != [begin] or at[-1] - begin != steps or not grows(at), f"thermo: steps {at} of {steps}"),
@@ -313,16 +350,23 @@ def _lammps_energy(value, style, atoms):
     parts = [value["KinEng"], value["PotEng"]] if "PotEng" in value else []
     if "E_pair" in value and style in BOLTZMANN:
         kinetic = value["Temp"].times(1.5 * BOLTZMANN[style] * (atoms - 1) / (atoms if style == "lj" else 1))
-        margin = 0.0 if style == "lj" else 2e-6 * kinetic.high  # of the constant, which releases have in other digits
+        margin = (
+            0.0 if style == "lj" else 2e-6 * kinetic.high
+        )  # of the constant, which releases have in other digits
         parts = [value["E_pair"], value["E_mol"], Span(kinetic.low - margin, kinetic.high + margin)]
     terms = [
-        value[f"E_{name}"] for name in ("bond", "angle", "dihed", "impro", "vdwl", "coul", "long") if "PotEng" in value
+        value[f"E_{name}"]
+        for name in ("bond", "angle", "dihed", "impro", "vdwl", "coul", "long")
+        if "PotEng" in value
     ]
     return those(
         (bool(parts) and ZERO.plus(*parts).differs(value["TotEng"]), "energy: TotEng"),
         (bool(terms) and ZERO.plus(*terms).differs(value["PotEng"]), "energy: PotEng"),
         (value.get("Atoms", ZERO.plus(Span(atoms, atoms))).differs(atoms), "atoms: thermo"),
-        (any(value[name].high < 0 for name in ("Temp", "Volume", "KinEng") if name in value), "energy: negative"),
+        (
+            any(value[name].high < 0 for name in ("Temp", "Volume", "KinEng") if name in value),
+            "energy: negative",
+        ),
     )
 
 
@@ -330,7 +374,9 @@ def npb(text):
     head, _, report = text.partition("Benchmark Completed")
     version, kernel = only(r"NAS Parallel Benchmarks (\S+) -- (\w+) Benchmark", text)
     size, problem = only(r"Size\s*: +(.*?) +\(class (\w)\)\s*$", head)
-    rounds, processes = (only(rf"{key}\s*: +(\d+)\s*$", head)[0] for key in ("Iterations", "umber of processes"))
+    rounds, processes = (
+        only(rf"{key}\s*: +(\d+)\s*$", head)[0] for key in ("Iterations", "umber of processes")
+    )
     names = (
         "Class",
         "Size",
@@ -346,12 +392,20 @@ def npb(text):
     lines = re.findall(r"^ T = +(\d+) " if kernel == "FT" else r"^ +(\d+)$", head, re.MULTILINE)
     n, elements = int(rounds), math.prod(int(count) for count in re.findall(r"\d+", size))
     log = math.log(elements)
-    operations = elements * (n if kernel == "IS" else 14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * n)  # ft.f90
+    operations = elements * (
+        n if kernel == "IS" else 14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * n
+    )  # ft.f90
     return those(
         (not value["Version"].startswith(version) or not head.endswith(f" {kernel} "), "head: two programs"),
         ((value["Class"], value["Size"].split()) != (problem, size.split()), "report: class or size"),
-        ((value["Iterations"], value["Total processes"]) != (rounds, processes), "report: iterations or processes"),
-        (bool(lines) and lines != [str(i + 1) for i in range(n)], f"iterations: {len(lines)} lines, {n} in the head"),
+        (
+            (value["Iterations"], value["Total processes"]) != (rounds, processes),
+            "report: iterations or processes",
+        ),
+        (
+            bool(lines) and lines != [str(i + 1) for i in range(n)],
+            f"iterations: {len(lines)} lines, {n} in the head",
+        ),
         (each.times(float(processes)).differs(rate), "rate: of a process"),
         (Span(operations / 1e6, operations / 1e6).over(seconds).differs(rate), "rate: Mop/s and time"),
     )
@@ -366,13 +420,21 @@ def ls_dyna(text):
     (whole,) = (row for row in rows if row[1].startswith("T o t a l s"))
     top = [row for row in rows if row[0] == "  " and row is not whole]
     used, passed = span(whole[2]), span(whole[4])
-    off_clock = passed.low > seconds + 1 or passed.high < 0.5 * seconds - 2 or used.low > 1.05 * passed.high + 1
+    off_clock = (
+        passed.low > seconds + 1 or passed.high < 0.5 * seconds - 2 or used.low > 1.05 * passed.high + 1
+    )
     yield from those(
-        (int(cycle) != cycles or steps[-1][0] != cycle or not grows([int(n) for n, _ in steps]), f"cycles: {cycles}"),
+        (
+            int(cycle) != cycles or steps[-1][0] != cycle or not grows([int(n) for n, _ in steps]),
+            f"cycles: {cycles}",
+        ),
         (span(steps[-1][1]).differs(span(when)), "time: problem time"),
         (seconds != 3600 * hours + 60 * minutes + rest or max(minutes, rest) > 59, "time: hours and seconds"),
         (off_clock, "time: CPU, clock and elapsed"),
-        (any(ZERO.plus(*(span(row[i]) for row in top)).differs(span(whole[i])) for i in (2, 4)), "sum: rows, totals"),
+        (
+            any(ZERO.plus(*(span(row[i]) for row in top)).differs(span(whole[i])) for i in (2, 4)),
+            "sum: rows, totals",
+        ),
     )
     below, parent = ZERO, whole
     for row in [*rows, whole]:
@@ -390,7 +452,9 @@ def ls_dyna(text):
 
 OURS = ("streaming", "overlap", "collective_overlap", "hot_spot", "buffer_reuse", "notification", "latency_map",
         "rotate", "placement")  # fmt: skip
-ORACLES = {name: own for name in OURS} | {oracle.__name__: oracle for oracle in (osu, imb, lammps, npb, ls_dyna)}
+ORACLES = {name: own for name in OURS} | {
+    oracle.__name__: oracle for oracle in (osu, imb, lammps, npb, ls_dyna)
+}
 ORACLES["start-up"] = start_up
 
 

@@ -33,7 +33,22 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]\d+)?(?![\w.])")
 MARK = "zq\x1b[31mzq"
 ODD = ["nan", "inf", "-inf", "1e999", "-0", "0", "0x1F", "1_0", "1,5", "\u0663", "\uff11\uff12", "1e", ".", "1.2.3",
        "+", "-", "*****", "?"]  # fmt: skip
-CONTROL = ["\0", "\x1b", "\7", "\b", "\v", "\f", "\r", "\x85", "\u2028", "\x1b[2J", "\x7f", "\x9b31m", "\u202e", MARK]
+CONTROL = [
+    "\0",
+    "\x1b",
+    "\7",
+    "\b",
+    "\v",
+    "\f",
+    "\r",
+    "\x85",
+    "\u2028",
+    "\x1b[2J",
+    "\x7f",
+    "\x9b31m",
+    "\u202e",
+    MARK,
+]
 ENCODING = ["\ufffd", "\udc80", "Ã©", "\xa0", "\ufeff", "\u2212", "µ", "\u200b"]
 UNITS = {"us": "ms", "usec": "msec", "MB/s": "GB/s", "MBps": "GBps", "Mbytes": "Kbytes", " s": " ms", "bytes": "KiB",
          "ns/day": "fs/day", "seconds": "minutes", "katom": "Matom", "size_B": "size_KiB", "%": ""}  # fmt: skip
@@ -54,7 +69,9 @@ NUMBERS = {
     "digit other": lambda rng, n: _with(n, rng.randrange(len(n)), rng.choice("0123456789"), 1),
     "digits exchanged": lambda rng, n: _with(n, (at := rng.randrange(len(n))), n[at : at + 2][::-1], 2),
     "point moved": _point_moved,
-    "number torn": lambda rng, n: _with(n, rng.randint(0, len(n)), rng.choice([" ", "  ", "\t", "\n", "\n\n"])),
+    "number torn": lambda rng, n: _with(
+        n, rng.randint(0, len(n)), rng.choice([" ", "  ", "\t", "\n", "\n\n"])
+    ),
     "number lost": lambda rng, n: "",
     "number scaled": lambda rng, n: f"{float(n) * rng.choice([0.001, 0.1, 0.5, 2, 10, 1000, 1e6]):.6g}",
     "sign changed": lambda rng, n: n[1:] if n[0] == "-" else "-" + n,
@@ -77,7 +94,10 @@ LINES = {
     "lines shuffled": (0, lambda rng, lines, other: rng.sample(lines, len(lines))),
     "line cut": (1, lambda rng, lines, other: [lines[0][: rng.randint(0, len(lines[0]))]]),
     "line without start": (1, lambda rng, lines, other: [lines[0][rng.randint(0, len(lines[0])) :]]),
-    "line between": (1, lambda rng, lines, other: [rng.choice([*lines, *other, "1 2 3", MARK, "9" * 5000]), *lines]),
+    "line between": (
+        1,
+        lambda rng, lines, other: [rng.choice([*lines, *other, "1 2 3", MARK, "9" * 5000]), *lines],
+    ),
     "lines joined": (2, lambda rng, lines, other: [rng.choice(["", " "]).join(lines)]),
     "lines exchanged": (2, lambda rng, lines, other: lines[::-1]),
     "lines torn into each other": (2, _torn_into_each_other),
@@ -120,7 +140,9 @@ TEXTS = {
     "columns exchanged": _columns_exchanged,
     "cut": lambda rng, text, at, _: text[:at],
     "without start": lambda rng, text, at, _: text[at:],
-    "head and tail": lambda rng, text, at, other: text[: text.find("\n", at) + 1] + other[other.find("\n", at) + 1 :],
+    "head and tail": lambda rng, text, at, other: (
+        text[: text.find("\n", at) + 1] + other[other.find("\n", at) + 1 :]
+    ),
     "head and any tail": lambda rng, text, at, other: text[:at] + other[rng.randrange(len(other)) :],
     "hole": lambda rng, text, at, _: _with(text, at, "", rng.choice([1, 2, 10, 80, 512])),
     "unit changed": _unit_changed,
@@ -138,7 +160,9 @@ def damaged(rng, text, other):
         lines, foreign = text.split("\n"), other.split("\n")
         first = rng.randrange(len(lines))
         last = first + (count or rng.choice([1, 1, 1, 2, 5, len(lines)]))
-        return "\n".join(lines[:first] + change(rng, lines[first:last], foreign[first:last]) + lines[last:]), way
+        return "\n".join(
+            lines[:first] + change(rng, lines[first:last], foreign[first:last]) + lines[last:]
+        ), way
     if way in TEXTS:
         return TEXTS[way](rng, text, rng.randrange(len(text)), other), way
     found = list(NUMBER.finditer(text))
@@ -245,7 +269,9 @@ def parsed(whole, text):
 
 def is_bad_message(message, text):
     """Whether a message has text of the output that is not quoted, not printable, or longer than 200 characters."""
-    bare = re.sub(r"(?<!\w)'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", message)  # not the apostrophe of a word
+    bare = re.sub(
+        r"(?<!\w)'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", message
+    )  # not the apostrophe of a word
     pieces = (message[i : i + 201] for i in range(max(len(message) - 200, 0)))
     return not message.isprintable() or "zq" in bare or any(piece in text for piece in pieces)
 
@@ -257,7 +283,9 @@ FILES = ("nccl-tests-json", "linktest", "superbench", "csv")
 
 def outputs(program):
     if program == "ls_dyna":
-        return [Whole(f"{n} processes", dyna.output(n), lambda text, n=n: ls_dyna.parse(text, n)) for n in (1, 4)]
+        return [
+            Whole(f"{n} processes", dyna.output(n), lambda text, n=n: ls_dyna.parse(text, n)) for n in (1, 4)
+        ]
     return list(OUTPUTS[program]())
 
 
@@ -274,7 +302,11 @@ def trials(program, count, seed, *, harmless=True):
             outcome, result = parsed(whole, change(whole.text))
             is_read = outcome == "accepted" and result[0] == right[0]
             sentence = "other values" if outcome == "accepted" else str(result)
-            yield ("harmless", way, whole.name, "") if is_read else ("harmless not read", way, whole.name, sentence)
+            yield (
+                ("harmless", way, whole.name, "")
+                if is_read
+                else ("harmless not read", way, whole.name, sentence)
+            )
     while count > 0:
         whole, right = rng.choice(wholes)
         text, ways = damaged_often(rng, whole.text, [each.text for each, _ in wholes])
@@ -319,13 +351,19 @@ COLUMNS = ("damaged", "refused", "same values", "head only", "head contradicting
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("programs", nargs="*", default=PROGRAMS, metavar="PROGRAM")
     parser.add_argument("--trials", type=int, default=200_000, help="of all programs together")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-harmless", action="store_true", help="try no harmless changes: they have no seed")
+    parser.add_argument(
+        "--no-harmless", action="store_true", help="try no harmless changes: they have no seed"
+    )
     parser.add_argument("--examples", type=int, default=2, help="of each outcome and sentence")
-    parser.add_argument("--show", default="contradicting,unread,crash,bad message,harmless not read", help="outcomes")
+    parser.add_argument(
+        "--show", default="contradicting,unread,crash,bad message,harmless not read", help="outcomes"
+    )
     options = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _hang)
     print("| parser | " + " | ".join(COLUMNS) + " |\n|---" + "|---" * len(COLUMNS) + "|", flush=True)
@@ -334,7 +372,9 @@ def main():
     for program in options.programs:
         row = Counter()
         count = options.trials // len(options.programs)
-        for outcome, way, name, words in trials(program, count, options.seed, harmless=not options.no_harmless):
+        for outcome, way, name, words in trials(
+            program, count, options.seed, harmless=not options.no_harmless
+        ):
             row[outcome] += 1
             row["damaged"] += not outcome.startswith("harmless")
             why = way if outcome.startswith("harmless") else words.partition(":")[0].strip("[\"'")

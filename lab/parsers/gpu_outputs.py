@@ -50,7 +50,9 @@ def of_nccl_tests(text):
     for at, line in enumerate(lines):
         if not re.search(END, line):
             continue
-        last = next((end for end in range(at, min(at + 40, len(lines))) if "Avg bus bandwidth" in lines[end]), at)
+        last = next(
+            (end for end in range(at, min(at + 40, len(lines))) if "Avg bus bandwidth" in lines[end]), at
+        )
         heads = [begin for begin in range(first, at) if "# nThread" in lines[begin]]
         heads = heads or [begin for begin in range(first, at) if "# Using devices" in lines[begin]]
         begin = max(heads, default=first)
@@ -123,7 +125,9 @@ def read_nccl(text):
 
 def nccl_names(rows, ranks):
     """Return the collectives whose bus bandwidth is as many times the algorithm bandwidth as in these rows."""
-    rates = [cells[1:] for _, groups in rows for cells in groups if all(re.match(r"\d", cell) for cell in cells)]
+    rates = [
+        cells[1:] for _, groups in rows for cells in groups if all(re.match(r"\d", cell) for cell in cells)
+    ]
     ratio = max((float(bus) / float(rate) for rate, bus in rates if float(rate) > 1), default=0)
     off = {name: abs(of(ranks) - ratio) for name, of in nccl_tests.BUS_FACTOR.items()} if ranks else {}
     return [name for name, value in off.items() if value == min(off.values()) < 0.02]
@@ -140,13 +144,17 @@ def read_osu(text):
     output = osu.parse(text, name, [int(size_B) for size_B, _ in rows] or [1])
     memory = output.memory == (title[2] or "host").lower()
     pairs = list(zip(output.rows, rows, strict=True))
-    return len(pairs), memory and all(next(iter(row.values.values())) == float(value) for row, (_, value) in pairs)
+    return len(pairs), memory and all(
+        next(iter(row.values.values())) == float(value) for row, (_, value) in pairs
+    )
 
 
 def main():
     """Print a row for each clone, and why outputs were refused."""
     reasons, total = Counter(), Counter()
-    print("| clone at commit | program | outputs | cells | right | refused | wrong |\n|---|---|---|---|---|---|---|")
+    print(
+        "| clone at commit | program | outputs | cells | right | refused | wrong |\n|---|---|---|---|---|---|---|"
+    )
     for folder in map(Path, sys.argv[1:]):
         name = (folder.parent if folder.name in ("repo", ".git") else folder).name.replace("+", "/")
         commit, seen = git(folder, "rev-parse", "--short", "HEAD").strip(), set()
@@ -165,7 +173,9 @@ def main():
                         count["right" if right else "wrong"] += 1
                     except OutputError as error:
                         count["refused"] += 1
-                        reasons[re.sub(r"[\d.]+|'.*'|\".*\"", "N", str(error).partition(": ")[2] or str(error))] += 1
+                        reasons[
+                            re.sub(r"[\d.]+|'.*'|\".*\"", "N", str(error).partition(": ")[2] or str(error))
+                        ] += 1
         for kind, count in of_clone.items():
             if count:
                 total.update({(kind, key): value for key, value in count.items()})

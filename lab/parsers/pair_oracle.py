@@ -25,9 +25,13 @@ def contradictions(program, text, tables):
 
 
 def _bare(text):
-    text = re.sub(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\ufffd", re.sub(r"\r\n?", "\n", text.replace("\ufeff", "")))
+    text = re.sub(
+        r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\ufffd", re.sub(r"\r\n?", "\n", text.replace("\ufeff", ""))
+    )
     text = re.sub(r"(?m)[ \t]+$", "", text)
-    return re.sub(r"(?m)^\[[\w.@-]*\d+,\d+\]<std(?:out|err)>:", "", re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K", "", text))
+    return re.sub(
+        r"(?m)^\[[\w.@-]*\d+,\d+\]<std(?:out|err)>:", "", re.sub(r"\x1b\[[0-9;:]*m|\x1b\[K", "", text)
+    )
 
 
 def _documents(text):
@@ -56,7 +60,10 @@ def nccl(text):
         rows = [line.split() for line in run.splitlines() if re.match(r"\s*\d+\s+\d+\s+[a-z]", line)]
         assert len(ends) == 2
         assert {len(row) for row in rows} == {13}
-        assert abs(sum(float(row[7]) + float(row[11]) for row in rows) / 2 / len(rows) - float(run.split()[-1])) < 0.07
+        assert (
+            abs(sum(float(row[7]) + float(row[11]) for row in rows) / 2 / len(rows) - float(run.split()[-1]))
+            < 0.07
+        )
         named = [(f"{ends[0][0]} gpu {ends[0][1]}", f"{ends[1][0]} gpu {ends[1][1]}", row) for row in rows]
         sizes.setdefault("".join(program), []).append(named)
     for of_program in sizes.values():
@@ -77,7 +84,9 @@ def nccl_json(text):
     found = []
     for document in documents:
         ends = [f"{device['hostname']} gpu {device['device']}" for device in document["config"]["devices"]]
-        found += [(result["size"], *ends, result["out_of_place"]["bus_bw"] * 1e3) for result in document["results"]]
+        found += [
+            (result["size"], *ends, result["out_of_place"]["bus_bw"] * 1e3) for result in document["results"]
+        ]
     most = _size_of_most(row[:-1] for row in found)
     yield from ((*ends, "bandwidth", value) for size, *ends, value in found if size == most)
 
@@ -134,8 +143,14 @@ def perftest(text):
     names, device, kind, found = None, "", "", []
     for line in text.splitlines():
         cells = line.split()
-        if match := re.search(r"(?:^|[\t #=*\[-])(\w\S*?)[ \t]*<?-+>[ \t]*(\w\S*?)[\]:]?([ \t]+[=#*-]*)?$", line):
-            names, device, kind = [name.replace(":", " ").replace("/", " ") for name in match.groups()[:2]], "", ""
+        if match := re.search(
+            r"(?:^|[\t #=*\[-])(\w\S*?)[ \t]*<?-+>[ \t]*(\w\S*?)[\]:]?([ \t]+[=#*-]*)?$", line
+        ):
+            names, device, kind = (
+                [name.replace(":", " ").replace("/", " ") for name in match.groups()[:2]],
+                "",
+                "",
+            )
         elif line.rstrip().endswith((" BW Test", " Latency Test")):
             kind = line.strip()
         elif match := re.search(r"\bDevice[ \t]*: (\w+)[ \t]*$", line):
@@ -144,8 +159,12 @@ def perftest(text):
             if len(cells) == 5:
                 assert abs(float(cells[3]) - float(cells[4]) * int(cells[0]) * 8e-3) < 0.02
             if names:  # without, it is the other side of the run before
-                value = ("bandwidth", float(cells[3]) * 125) if len(cells) == 5 else ("latency", float(cells[4]))
-                found.append((int(cells[0]), *(name + device * (" " not in name) for name in names), *value, kind))
+                value = (
+                    ("bandwidth", float(cells[3]) * 125) if len(cells) == 5 else ("latency", float(cells[4]))
+                )
+                found.append(
+                    (int(cells[0]), *(name + device * (" " not in name) for name in names), *value, kind)
+                )
             names = None
     for table in sorted({row[3::2] for row in found}):
         rows = [row for row in found if row[3::2] == table]
@@ -155,7 +174,9 @@ def perftest(text):
 
 def clusterkit(text):
     """Yield the cells above the diagonal, and those below unless they are the same or none is there."""
-    rows = [re.findall(r"[^\s():]+", line) for line in text.splitlines() if re.match(r"\s*\d+ \(\S+\):", line)]
+    rows = [
+        re.findall(r"[^\s():]+", line) for line in text.splitlines() if re.match(r"\s*\d+ \(\S+\):", line)
+    ]
     hosts, cells = [row[1] for row in rows], np.array([row[2:] for row in rows], dtype=float)
     seen = [f"{host} task {hosts[:at].count(host)}" for at, host in enumerate(hosts)]
     names = seen if len(set(hosts)) < len(hosts) else hosts

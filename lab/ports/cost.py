@@ -36,7 +36,9 @@ def main(count):
                 output = folder / f"out-{number}"
                 before = [folder / "ports", "--output", output, "--"] if kind == "with" else []
                 begin = time.monotonic()
-                done = cluster.srun("--mpi=pmi2", f"-N{NODES}", f"-n{NODES}", *before, folder / "placement", **env)
+                done = cluster.srun(
+                    "--mpi=pmi2", f"-N{NODES}", f"-n{NODES}", *before, folder / "placement", **env
+                )
                 took = time.monotonic() - begin
                 assert done.returncode == 0, done.stderr
                 if number > 1:  # the first of each kind load programs
@@ -48,7 +50,9 @@ def main(count):
             cluster.end()
     medians = {kind: statistics.median(values) for kind, values in seconds.items()}
     cost_s = medians["with"] - medians["without"]
-    print(f"{NODES} nodes, {count} launches each: {medians['without']:.3f} s without, {medians['with']:.3f} s with")
+    print(
+        f"{NODES} nodes, {count} launches each: {medians['without']:.3f} s without, {medians['with']:.3f} s with"
+    )
     print(f"it costs {1e3 * cost_s:.1f} ms a launch, {1e3 * ALLOWED_S:.0f} are allowed")
     print(f"a snapshot: {statistics.median(snapshots_ms):.2f} ms, at most {max(snapshots_ms):.2f} ms")
     return 0 if cost_s <= ALLOWED_S else 1

@@ -48,7 +48,8 @@ class Said:
 
     def __str__(self):
         return (
-            "; ".join([*([self.reason] if self.reason else []), *(each["text"] for each in self.findings)]) or "quiet"
+            "; ".join([*([self.reason] if self.reason else []), *(each["text"] for each in self.findings)])
+            or "quiet"
         )
 
 
@@ -71,7 +72,9 @@ def run(cluster, results, *, ports="eth*", variables="", case="", mpi="mpich"):
     records = load_session(results, sessions[-1].name).records
     assert records, done.stdout + done.stderr
     record, values = records[0], {each["metric"]: each["value"] for each in records}
-    found = [each for each in record["findings"] or [] if each["kind"] in KINDS and each["severity"] == "fault"]
+    found = [
+        each for each in record["findings"] or [] if each["kind"] in KINDS and each["severity"] == "fault"
+    ]
     failed = record["case_result"] != "pass"
     return Said(found, (record["fail_reason"] or "it failed") if failed else None, record["ports"], values)
 
@@ -104,7 +107,9 @@ ONLY_FIRST, ONLY_SECOND = "UCX_NET_DEVICES=eth0", "UCX_NET_DEVICES=eth1"
 KINDS_OF_FAULTS = {
     "healthy": Kind(lambda said, host: not said.findings and said.reason is None),
     "wire": Kind(
-        lambda said, host: said.reason is not None and "MPI uses TCP" in said.reason and "over eth1" in said.reason,
+        lambda said, host: (
+            said.reason is not None and "MPI uses TCP" in said.reason and "over eth1" in said.reason
+        ),
         ports="eth0",
         variables=ONLY_SECOND,
     ),
@@ -116,14 +121,18 @@ KINDS_OF_FAULTS = {
         variables=ONLY_FIRST,
     ),
     "corruption": Kind(
-        lambda said, host: said.blamed == {host} and any("wrong checksum" in each["text"] for each in said.findings),
+        lambda said, host: (
+            said.blamed == {host} and any("wrong checksum" in each["text"] for each in said.findings)
+        ),
         lambda cluster, host: wires.corrupt(cluster, host),
         wires.heal,
         ports="eth0",
         variables=ONLY_FIRST,
     ),
     "idle rail": Kind(
-        lambda said, host: said.blamed == {host} and any(each["kind"] == "rail" for each in said.findings), _down, _up
+        lambda said, host: said.blamed == {host} and any(each["kind"] == "rail" for each in said.findings),
+        _down,
+        _up,
     ),
 }
 
@@ -153,9 +162,14 @@ def main(count, names, nodes, rate):
             for number in range(count):
                 for name in names:
                     host = draw.choice(cluster.entry.spec.hosts)
-                    said, is_right = trial(cluster, Path(folder) / f"{name.replace(' ', '-')}-{number}", name, host)
+                    said, is_right = trial(
+                        cluster, Path(folder) / f"{name.replace(' ', '-')}-{number}", name, host
+                    )
                     right[name] += is_right
-                    print(json.dumps({"kind": name, "host": host, "right": is_right, "said": str(said)}), flush=True)
+                    print(
+                        json.dumps({"kind": name, "host": host, "right": is_right, "said": str(said)}),
+                        flush=True,
+                    )
     finally:
         cluster.end()
     for name, good in right.items():
@@ -164,7 +178,9 @@ def main(count, names, nodes, rate):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("count", type=int)
     parser.add_argument("kinds", nargs="*", help=", ".join(KINDS_OF_FAULTS))
     parser.add_argument("--nodes", type=int, default=4)

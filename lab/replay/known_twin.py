@@ -27,11 +27,15 @@ def described_again(simulator, twin, folder):
     """Return the description of a twin by the microbenchmarks of the trials, and the eager limit that they found."""
     given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
     streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
-    costs = described.costs(simulator.run(twin, 2, 1, HERE / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B)
+    costs = described.costs(
+        simulator.run(twin, 2, 1, HERE / "message_cost.c", str(LARGEST_B), "1e8").stdout, LARGEST_B
+    )
     turns = simulator.run(twin, 3, 1, HERE / "turns.c", str(LARGEST_B)).stdout
     output = streaming.parse(streamed, half_octaves(0, LARGEST_B), directions="both")
     file = folder / "described.yaml"
-    file.write_text(described.description("found", 8, output, costs, described.in_turn_below(turns, LARGEST_B)))
+    file.write_text(
+        described.description("found", 8, output, costs, described.in_turn_below(turns, LARGEST_B))
+    )
     return description.load(file), costs[2]
 
 
@@ -50,7 +54,9 @@ def main(path):
     """Print the rates and costs that were found, next to those of the description."""
     shipped = description.load(Path(path))
     # As on the test cluster, messages leave in turn.
-    twin = replace(shipped, inter_node=replace(shipped.inter_node, in_turn_below_B=shipped.eager_below_B // 2))
+    twin = replace(
+        shipped, inter_node=replace(shipped.inter_node, in_turn_below_B=shipped.eager_below_B // 2)
+    )
     with tempfile.TemporaryDirectory() as folder:
         found, eager_below_B = described_again(Simulator(Path(folder)), twin, Path(folder))
     print(f"eager_below_B {eager_below_B}, {twin.eager_below_B}")

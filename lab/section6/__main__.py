@@ -22,8 +22,8 @@ from pathlib import Path
 
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT
-from fabric_checks.report import drawing
-from fabric_checks.report.drawing import Line, Panel
+from fabric_checks.report import svg_panels
+from fabric_checks.report.svg_panels import Line, Panel
 from fabric_twins import replay
 from fabric_twins.model.description import HostBus
 from fabric_twins.simulate import Bounds
@@ -56,16 +56,24 @@ def draw(found, path):
             times = {Layout.of(text): time for text, time in found[problem]["1"][name].items()}
             alone = times[Layout(1, 1)]
             for ppn in (1, 2):
-                points = tuple((at.nodes, 100 * alone / (at.tasks * s)) for at, s in times.items() if at.ppn == ppn)
+                points = tuple(
+                    (at.nodes, 100 * alone / (at.tasks * s)) for at, s in times.items() if at.ppn == ppn
+                )
                 shares.append(Line(f"{name}, {ppn} a node", points))
-            over.append(Line(f"{name}, 2 a node against 1", tuple(gaps(found[problem]["1"][name], True).items())))
+            over.append(
+                Line(f"{name}, 2 a node against 1", tuple(gaps(found[problem]["1"][name], True).items()))
+            )
         panels += [
-            Panel(f"{what}, 32,000 atoms in all: over nodes", tuple(shares), "parallel efficiency, %", "count"),
+            Panel(
+                f"{what}, 32,000 atoms in all: over nodes", tuple(shares), "parallel efficiency, %", "count"
+            ),
             Panel(f"{what}: over processes", tuple(over), "longer with as many processes, %", "count"),
         ]
-    looks = drawing.looks(panels)
+    looks = svg_panels.looks(panels)
     title = "LAMMPS replayed on the twins of SAND2005-5199, section 6"
-    drawing.save(path, drawing.document(title, [("", drawing.panel(each, looks)) for each in panels], looks))
+    svg_panels.save(
+        path, svg_panels.document(title, [("", svg_panels.panel(each, looks)) for each in panels], looks)
+    )
 
 
 def why():
@@ -81,10 +89,15 @@ def why():
                 ("no bus", no_bus),
                 ("no bus, 10 GB/s between nodes", replace(no_bus, inter_node=fast)),
                 ("10 GB/s within a node", replace(twin, intra_node=within)),
-                ("no bus, 10 GB/s between nodes and within", replace(no_bus, inter_node=fast, intra_node=within)),
+                (
+                    "no bus, 10 GB/s between nodes and within",
+                    replace(no_bus, inter_node=fast, intra_node=within),
+                ),
             ):
                 (series,) = replay.run({16: traced[16]}, [(what, each)], (1, 2), 1, Bounds())
-                print(f"{problem} on {name}, {what}: {series.spread_percent(Layout(8, 2)):+.1f} %", flush=True)
+                print(
+                    f"{problem} on {name}, {what}: {series.spread_percent(Layout(8, 2)):+.1f} %", flush=True
+                )
 
 
 def main(what, *folder):
@@ -101,6 +114,8 @@ def main(what, *folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != {"trace": 3, "keep": 3, "replay": 2, "why": 2}.get(sys.argv[1] if sys.argv[1:] else ""):
+    if len(sys.argv) != {"trace": 3, "keep": 3, "replay": 2, "why": 2}.get(
+        sys.argv[1] if sys.argv[1:] else ""
+    ):
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -12,15 +12,13 @@ from statistics import linear_regression
 
 from lab.section6 import gaps
 
-NO_MEMORY = (
-    "computation takes what it took traced, on however many processors of a node: no description can say otherwise"
-)
-ONE_BUS = (
-    "two processes share the adapter, whose bus has one rate for both ways: without it, 8.6 % of 16 processes are 2.4"
-)
+NO_MEMORY = "computation takes what it took traced, on however many processors of a node: no description can say otherwise"
+ONE_BUS = "two processes share the adapter, whose bus has one rate for both ways: without it, 8.6 % of 16 processes are 2.4"
 WITHIN = "two messages at once within a node share 1318 MB/s: with ten times all rates, 9.4 % of 16 processes are 0.3"
 ADAPTER = "two processes share the adapter: with ten times its rate, 2.5 % of 16 processes are 0.1"
-MORE_MESSAGES = "what two processes of a node share weighs more as more of the time goes to messages, on every twin"
+MORE_MESSAGES = (
+    "what two processes of a node share weighs more as more of the time goes to messages, on every twin"
+)
 NODES, PROCESSES = False, True
 
 
@@ -58,7 +56,12 @@ def better(problem, twin, processes, ranks_alike, why_not=None):
     sign = -1 if processes == 2 else 1
     words = f"{processes} a node are better"
     return Statement(
-        problem, twin, words, lambda values: all(sign * gap > 0 for gap in values.values()), ranks_alike, why_not
+        problem,
+        twin,
+        words,
+        lambda values: all(sign * gap > 0 for gap in values.values()),
+        ranks_alike,
+        why_not,
     )
 
 
@@ -78,7 +81,14 @@ STATEMENTS = [
         for ranks_alike in (NODES, PROCESSES)
     ),
     *(
-        Statement("rhodo", twin, "the gap is constant", lambda values: abs(growth(values)) <= 0.2, alike, MORE_MESSAGES)
+        Statement(
+            "rhodo",
+            twin,
+            "the gap is constant",
+            lambda values: abs(growth(values)) <= 0.2,
+            alike,
+            MORE_MESSAGES,
+        )
         for twin in ("red-squall", "escher")
         for alike in (NODES, PROCESSES)
     ),

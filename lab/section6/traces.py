@@ -30,10 +30,18 @@ def run(mpi, problem, ranks, folder):
     steps = [f"run {STEPS[problem]}" if line.split()[:1] == ["run"] else line for line in lines]
     assert steps != lines, f"in.{problem} has no line that runs"
     (folder / "in").write_text("\n".join(steps) + "\n")
-    shutil.copytree(bench, folder, ignore=shutil.ignore_patterns("in.*", "log.*", "POTENTIALS"), dirs_exist_ok=True)
-    variables = [f"LD_PRELOAD={mpi.library}", f"FABRIC_PROFILE={folder}/profile.txt", f"FABRIC_TRACE={folder}"]
+    shutil.copytree(
+        bench, folder, ignore=shutil.ignore_patterns("in.*", "log.*", "POTENTIALS"), dirs_exist_ok=True
+    )
+    variables = [
+        f"LD_PRELOAD={mpi.library}",
+        f"FABRIC_PROFILE={folder}/profile.txt",
+        f"FABRIC_TRACE={folder}",
+    ]
     command = ["mpirun", "-np", str(ranks), "env", *variables, program, "-in", "in", "-log", "none"]
-    done = subprocess.run(command, env=mpi.env | SLEEP, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=mpi.env | SLEEP, cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and f" {STEPS[problem]} steps with {ATOMS} atoms" in done.stdout, (
         done.stdout + done.stderr
     )
@@ -65,7 +73,9 @@ def least(runs):
         if name == "compute":
             found.append([name, three_digits(min(int(each[1]) for each in same))])
         else:
-            assert name == "wait" or all(each == same[0] for each in same), f"runs differ in more than time: {same}"
+            assert name == "wait" or all(each == same[0] for each in same), (
+                f"runs differ in more than time: {same}"
+            )
             found.append(same[0])
     return found
 

@@ -32,8 +32,24 @@ class Session:
         self.hold, self.pid = folder / "hold", folder / f"{name}.pid"
         self.hold.mkdir(exist_ok=True)
         shutil.copy(GOLDEN / "osu-py/4.1.2/osu_latency.txt", self.hold)
-        cases = ["-n", "^OsuBarrier%layout=1x2$", "-n", "^OsuLatency%layout=2x1$", "-n", "^ImbBarrier%layout=1x2$"]
-        reframe = [BIN / "reframe", "--system", "minicluster", "-C", HELD / "settings.py", "-c", "checks", *cases]
+        cases = [
+            "-n",
+            "^OsuBarrier%layout=1x2$",
+            "-n",
+            "^OsuLatency%layout=2x1$",
+            "-n",
+            "^ImbBarrier%layout=1x2$",
+        ]
+        reframe = [
+            BIN / "reframe",
+            "--system",
+            "minicluster",
+            "-C",
+            HELD / "settings.py",
+            "-c",
+            "checks",
+            *cases,
+        ]
         line = " ".join(f"'{part}'" for part in [*reframe, *options, "-r"])
         script = (
             f"cd {TESTS.parent}; {line} & echo $! > {self.pid}; wait $!; echo status $?;"
@@ -301,7 +317,9 @@ def perflog_full(cluster, commands, folder):
     """Room for the first case's one record and the last one's, not for the 24 of the victim."""
     perflogs = folder / "results" / "perflogs"
     perflogs.mkdir(parents=True)
-    mounted = cluster.call("exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=24k", "none", str(perflogs))
+    mounted = cluster.call(
+        "exec", "head", "--", "mount", "-t", "tmpfs", "-o", "size=24k", "none", str(perflogs)
+    )
     if mounted.returncode != 0:
         return f"a file system cannot be mounted on the head: {mounted.stderr.strip()}"
     return Session(cluster, folder).end()
@@ -319,7 +337,9 @@ def reframe_killed(cluster, commands, folder):
     second.wait_until_printed("[ RUN      ] OsuBarrier")
     left = cluster.on("head", "squeue", "-h", "-j", running[0], "-o", "%T").strip()
     waiting = ["squeue", "-h", "-t", "PENDING", "-o", "%i"]
-    wait_for(lambda: cluster.on("head", *waiting).strip(), lambda: f"no job waits for the first\n{second.printed}")
+    wait_for(
+        lambda: cluster.on("head", *waiting).strip(), lambda: f"no job waits for the first\n{second.printed}"
+    )
     release(first)
     again = second.end()
     again.notes = {"killed": killed, "jobid": running[0], "limit": running[1], "left": left}
@@ -335,7 +355,11 @@ DRAINED = (
     r"job \S+ cannot start after \d+ s in the queue and was cancelled; .*: n2 is (drained|offline) \(broken cable\)",
 )
 WAITING = r"job \S+ is still waiting after \d+ s in the queue and was cancelled; .* says: "
-EVERYWHERE = {"job cancelled": CANCELLED, "job over its time limit": OVER_LIMIT, "node drained before the job": DRAINED}
+EVERYWHERE = {
+    "job cancelled": CANCELLED,
+    "job over its time limit": OVER_LIMIT,
+    "node drained before the job": DRAINED,
+}
 POLLED = EVERYWHERE | {
     "none": (no_fault, None),
     "node lost in mid-job": (node_lost, NODE_LOST),

@@ -20,7 +20,9 @@ def is_named(outcome, text):
     results = {name: case.result for name, case in outcome.cases.items()}
     victim = outcome.cases["OsuLatency"]
     others = results["OsuBarrier"] == results["ImbBarrier"] == "pass"
-    return others and (victim.result == "pass" if text is None else bool(re.search(text, victim.reason or "")))
+    return others and (
+        victim.result == "pass" if text is None else bool(re.search(text, victim.reason or ""))
+    )
 
 
 def main(scheduler, count, *names):

@@ -97,7 +97,9 @@ def folder_of(path: Path) -> Path | None:
                 f"{path}: {first.location}: {first.text}; it is not read: see `fabric-checks offers check`"
             )
         if opened.manifest["kind"] != OFFER:
-            raise RecordError(f"{path}: this is the request, which has no results; the bundle that comes back has them")
+            raise RecordError(
+                f"{path}: this is the request, which has no results; the bundle that comes back has them"
+            )
         _UNPACKED[path.resolve()] = scratch
     return folder
 
@@ -172,7 +174,9 @@ class _Hashing:
                 self._put(part)
                 written += len(part)
         if written != length:
-            raise RecordError(f"{content!s}: it changed while it was being packed; wait until nothing is running")
+            raise RecordError(
+                f"{content!s}: it changed while it was being packed; wait until nothing is running"
+            )
         self._put(bytes(-length % 512))
 
     def _put(self, part: bytes) -> None:
@@ -226,7 +230,9 @@ class _Reader:
         while self._one():
             members += 1
             if members > MOST_FILES:
-                self._fault("harmful", self.path.name, f"it has more than {MOST_FILES} files; the rest is not read")
+                self._fault(
+                    "harmful", self.path.name, f"it has more than {MOST_FILES} files; the rest is not read"
+                )
                 break
         for name in self.opened.manifest["files"]:
             if name not in self.seen:
@@ -255,7 +261,9 @@ class _Reader:
             self._fault("changed", f"byte {self.length}", f"the archive is broken there ({error})")
             return False
         if info is None:
-            self._fault("changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off")
+            self._fault(
+                "changed", f"byte {self.length}", "the archive ends before its checksum: it was cut off"
+            )
         elif info.name == DIGEST:
             self._end(before)
         else:
@@ -268,7 +276,9 @@ class _Reader:
         expected = _tail(before[0], before[1].hexdigest())
         rest = self.raw.read(2 * tarfile.RECORDSIZE)
         if expected[512:] != rest or expected[:512] != self.header:
-            self._fault("changed", self.path.name, "its bytes are not those that were packed: the checksum differs")
+            self._fault(
+                "changed", self.path.name, "its bytes are not those that were packed: the checksum differs"
+            )
 
     def _next(self) -> tarfile.TarInfo | None:
         """Return the next header, as it stands; None at the end of the archive."""
@@ -365,7 +375,9 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
             _require_entry(name, entry)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         cause = " ".join(str(error).split())[:120]
-        raise RecordError(f"{path}: {MANIFEST} is broken ({type(error).__name__}: {cause}); ask for it again") from None
+        raise RecordError(
+            f"{path}: {MANIFEST} is broken ({type(error).__name__}: {cause}); ask for it again"
+        ) from None
     total_B = sum(entry["bytes"] for entry in names.values())
     if len(names) > MOST_FILES or total_B > MOST_B:
         raise RecordError(

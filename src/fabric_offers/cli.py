@@ -16,17 +16,17 @@ from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, link_rate_
 from fabric_checks.core import console, paths
 from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.text import bytes_text, count_text, first_of, one_line, value_text
-from fabric_checks.records import reading
+from fabric_checks.records import reader
 from fabric_checks.records import sources as sets_of
 from fabric_checks.report import comparison
 from fabric_checks.report.comparison import Page, Table
 from fabric_checks.report.texts import rich_table
-from fabric_offers import checking, packing, ranking, signing
+from fabric_offers import bundle_writer, offer_check, offer_ranking, signatures
 from fabric_offers import request as requests
-from fabric_offers.acceptance import evidence
+from fabric_offers.acceptance import session_records
 from fabric_offers.acceptance.cli import command as accept
 from fabric_offers.bundle_file import OFFER
-from fabric_offers.ranking import PRICE, Offer, Ranking
+from fabric_offers.offer_ranking import PRICE, Offer, Ranking
 
 _REQUEST = """
 \b
@@ -78,7 +78,9 @@ def _to_write(_: click.Context, parameter: click.Parameter, path: Path) -> Path:
     return path
 
 
-_written = click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), callback=_to_write)
+_written = click.argument(
+    "path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), callback=_to_write
+)
 _key = click.option("--key", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 _level = partial(click.option, "--level", type=click.Choice(list(LEVELS)))
 
@@ -89,7 +91,7 @@ def _print_written(path: Path, manifest: dict[str, Any], summary: str) -> None:
 
 
 def _signer(key: Path | None) -> Callable[[bytes], bytes] | None:
-    return None if key is None else lambda text: signing.signature(text, key)
+    return None if key is None else lambda text: signatures.signature(text, key)
 
 
 command.add_command(accept)
@@ -99,10 +101,15 @@ command.add_command(accept)
 @_written
 @_level(default="procurement", show_default=True, help="The level to be run.")
 @click.option(
-    "--commit", default="HEAD", show_default=True, help="A commit of this clone; uncommitted changes are not included."
+    "--commit",
+    default="HEAD",
+    show_default=True,
+    help="A commit of this clone; uncommitted changes are not included.",
 )
 @click.option(
-    "--mirror", type=click.Path(path_type=Path, file_okay=False), help="A folder that ci/mirror wrote, to include."
+    "--mirror",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder that ci/mirror wrote, to include.",
 )
 @_key
 def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Path | None) -> None:
@@ -121,10 +128,17 @@ def request(path: Path, *, level: str, commit: str, mirror: Path | None, key: Pa
     help="Folder of results.  [default: those of this clone]",
 )
 @click.option(
-    "--session", "only", multiple=True, help="Only this run; may be repeated. The file lists what is left out."
+    "--session",
+    "only",
+    multiple=True,
+    help="Only this run; may be repeated. The file lists what is left out.",
 )
-@click.option("--request", type=click.Path(path_type=Path), help="The request that this answers, as it was sent.")
-@click.option("--clauses", type=click.Path(path_type=Path), help="Of a contract, to be packed with their ledger.")
+@click.option(
+    "--request", type=click.Path(path_type=Path), help="The request that this answers, as it was sent."
+)
+@click.option(
+    "--clauses", type=click.Path(path_type=Path), help="Of a contract, to be packed with their ledger."
+)
 @click.option("--verdict", type=click.Path(path_type=Path), help="The document on them, with its signatures.")
 @_key
 def pack(
@@ -142,22 +156,30 @@ def pack(
     if verdict and not clauses:
         raise click.UsageError("--verdict needs the --clauses that it is about")
     folder = results or paths.results()
-    number = checking.check_request(request).manifest.get(requests.NUMBER) if request else None
-    contract = evidence.packed(clauses, folder, verdict) if clauses else None
-    manifest = packing.pack(path, folder, system, answers=number, more=contract, sign=_signer(key), **more)
+    number = offer_check.check_request(request).manifest.get(requests.NUMBER) if request else None
+    contract = session_records.packed(clauses, folder, verdict) if clauses else None
+    manifest = bundle_writer.pack(
+        path, folder, system, answers=number, more=contract, sign=_signer(key), **more
+    )
     _print_written(path, manifest, f"{count_text(len(manifest['sessions']), 'session')} of {system}")
 
 
 @command.command(
     "check",
     epilog=_CHECK,
-    statuses={0: "there is nothing to ask about", FAILED: "it is no bundle, or cannot be checked", FOUND: "objections"},
+    statuses={
+        0: "there is nothing to ask about",
+        FAILED: "it is no bundle, or cannot be checked",
+        FOUND: "objections",
+    },
 )
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @_level(help="The level that was asked for.  [default: that of the request, or of the file itself]")
 @click.option("--request", type=click.Path(path_type=Path), help="The request that was sent out.")
 @click.option(
-    "--signers", type=click.Path(path_type=Path), help="File of those who may sign; the bundle must then be signed."
+    "--signers",
+    type=click.Path(path_type=Path),
+    help="File of those who may sign; the bundle must then be signed.",
 )
 @link_rate_option
 @json_option
@@ -183,18 +205,18 @@ def check(
     if signers and not signers.is_file():
         raise click.UsageError(f"--signers: there is no file {str(signers)!r}")
     if path:
-        found = checking.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
+        found = offer_check.check(path, level=level, request=request, signers=signers, link_MBps=link_MBps)
     else:
-        found = checking.check_request(file, signers)
+        found = offer_check.check_request(file, signers)
     if as_json:
-        console.print_json(checking.as_json(file, found))
+        console.print_json(offer_check.as_json(file, found))
     else:
         _print_checked(file, found)
     if found.objections:
         raise SystemExit(FOUND)
 
 
-def _print_checked(path: Path, found: checking.Checked) -> None:
+def _print_checked(path: Path, found: offer_check.Checked) -> None:
     is_offer = found.manifest["kind"] == OFFER
     what = "a request, and nothing in it is measured"
     if is_offer:
@@ -206,7 +228,7 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
         listed = [f"  {each.location}: {each.text}" for each in group]
         console.print(
             "",
-            f"{checking.KINDS[kind].capitalize()} ({len(listed)}):",
+            f"{offer_check.KINDS[kind].capitalize()} ({len(listed)}):",
             *first_of(listed, ", which --json lists", _MOST),
         )
     if is_offer and not found.objections:
@@ -214,11 +236,17 @@ def _print_checked(path: Path, found: checking.Checked) -> None:
     if found.notes:
         console.print("", "Good to know:", *(f"  {note}" for note in found.notes))
     if is_offer:
-        console.print("", "Not proved, because no file can prove it:", *(f"  - {line}" for line in checking.unproved()))
+        console.print(
+            "",
+            "Not proved, because no file can prove it:",
+            *(f"  - {line}" for line in offer_check.unproved()),
+        )
 
 
 @command.command(
-    "rank", epilog=_RANK, statuses={FAILED: "records could not be used", FOUND: "no offer meets what is required"}
+    "rank",
+    epilog=_RANK,
+    statuses={FAILED: "records could not be used", FOUND: "no offer meets what is required"},
 )
 @click.argument("rules", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("sources", nargs=-1, required=True, metavar="LABEL=SOURCE...")
@@ -237,13 +265,13 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
     A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the best
     offer. With the ranking comes what would change it: the weights, and the runs.
     """
-    decides = ranking.read(rules)
+    decides = offer_ranking.read(rules)
     sets = [sets_of.parse(source) for source in sources]
     labels = [each.label for each in sets]
     if len(set(labels)) < len(labels):
         raise click.UsageError("two offers have the same label; give them different ones, as in LABEL=PATH")
-    loaded = reading.load(sets, ranking.FIELDS)
-    found = ranking.rank(decides, loaded.frame, labels)
+    loaded = reader.load(sets, offer_ranking.FIELDS)
+    found = offer_ranking.rank(decides, loaded.frame, labels)
     page = _ranking_page(found)
     if form == "json":
         offers = [asdict(offer) for offer in found.offers]
@@ -266,10 +294,14 @@ def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
 def _ranking_page(found: Ranking) -> Page:
     rows = [("score", "", *("-" if each.score is None else f"{each.score:.3f}" for each in found.offers))]
     for criterion in found.rules.criteria:
-        rows.append((criterion.name, f"{criterion.weight:g}", *(_cell(each, criterion.name) for each in found.offers)))
+        rows.append(
+            (criterion.name, f"{criterion.weight:g}", *(_cell(each, criterion.name) for each in found.offers))
+        )
     prices = (_price_cell(each, found.rules.currency) for each in found.offers)
     rows.append((PRICE, f"{found.rules.price_weight:g}", *prices))
-    shares = ("-" if each.score is None else f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers)
+    shares = (
+        "-" if each.score is None else f"first in {100 * each.first_by_runs:.1f} %" for each in found.offers
+    )
     rows.append(("runs redrawn", "", *shares))
     header = ("", "weight", *(one_line(offer.label) for offer in found.offers))
     table = Table("What decides", header, tuple(tuple(map(one_line, row)) for row in rows))

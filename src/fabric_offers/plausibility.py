@@ -29,7 +29,9 @@ _FEW_B, _FEW = 300, 3
 _CLOCK_S = 120
 
 
-def implausible(folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> list[Fault]:
+def implausible(
+    folder: Path, runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None
+) -> list[Fault]:
     """Return what cannot be true of runs.
 
     :param link_MBps: the rate of a link as the buyer knows it; None: that of the vendor.
@@ -47,7 +49,9 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
         digest = hashlib.sha256(files.read_bytes(path, folder)).digest()
         other = first.setdefault(digest, run)
         if other is not run:
-            yield Fault(KIND, run.name, f"its output is byte for byte that of {other.name}: one of them is a copy")
+            yield Fault(
+                KIND, run.name, f"its output is byte for byte that of {other.name}: one of them is a copy"
+            )
 
 
 def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
@@ -91,7 +95,9 @@ def _times(runs: Sequence[Run]) -> Iterator[Fault]:
         if began is None or ended is None:
             continue
         if began + elapsed_s > ended + _CLOCK_S:
-            text = f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over"
+            text = (
+                f"it began at {record['job_began']} and took {elapsed_s:g} s, but ended before that was over"
+            )
             yield Fault(KIND, run.name, text)
         if record["nodes"] == len(record["nodelist"] or ()):
             for node in record["nodelist"]:

@@ -24,13 +24,36 @@ from fabric_offers.runs import OUTPUT, Run
 #: The fields of a record that follow from the files of its run, the system's description and its references: those that
 #: the records of a run share, and those of a metric.
 FACTS = (
-    *("format", "system", "partition", "environ", "test", "check", "family", "parameters", "about", "link_MBps"),
+    *(
+        "format",
+        "system",
+        "partition",
+        "environ",
+        "test",
+        "check",
+        "family",
+        "parameters",
+        "about",
+        "link_MBps",
+    ),
     *("layout", "nodes", "ppn", "tasks", "sizes_B", "program", "program_version", "stack", "mpi", "compiler"),
     *("nodelist", "placement", "binding", "ports", "findings", "limits", "elapsed_s", "host_cores"),
     *("load_1min_before", "load_1min_after", "runnable_processes_before", "runnable_processes_after"),
 )
 OF_METRIC = (
-    *("value", "unit", "reference", "lower", "upper", "result", "quantity", "size_B", "better", "one_way", "headline"),
+    *(
+        "value",
+        "unit",
+        "reference",
+        "lower",
+        "upper",
+        "result",
+        "quantity",
+        "size_B",
+        "better",
+        "one_way",
+        "headline",
+    ),
     *("can_be_zero", "compared", "no_reference", "evidence", "reference_source"),
 )
 #: Those of them that change from release to release, so that only the same collection can be asked for them.
@@ -40,13 +63,13 @@ _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
 _LONGEST_S = 120
 
-#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputing.recompute` and the commit asked for; of the
+#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputation_run.recompute` and the commit asked for; of the
 #: result ``at`` is that commit, or None if this clone is not at it or was changed.
 Recompute = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 
 
 def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Path) -> dict[str, Any]:
-    """Return the runs to recompute, as arguments of :func:`fabric_offers.recomputing.recompute`."""
+    """Return the runs to recompute, as arguments of :func:`fabric_offers.recomputation_run.recompute`."""
     return {
         "system": system,
         "folder": str(scratch),
@@ -74,7 +97,7 @@ def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
         variables = {**os.environ, "FABRIC_RESULTS": str(asked["folder"]), "PYTHONPATH": str(LIBRARY)}
         variables["RFM_REFERENCE_PREFIX"] = references_of(asked)
         variables.pop("FABRIC_STACK", None)
-        command = [sys.executable, "-m", "fabric_offers.recomputing", str(source), str(target)]
+        command = [sys.executable, "-m", "fabric_offers.recomputation_run", str(source), str(target)]
         try:
             done = subprocess.run(
                 command,
@@ -93,7 +116,9 @@ def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
             ) from None
         if done.returncode or not target.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()
-            raise FabricError(f"the values cannot be recomputed: {lines[-1] if lines else 'no reason is given'}")
+            raise FabricError(
+                f"the values cannot be recomputed: {lines[-1] if lines else 'no reason is given'}"
+            )
         is_it = sessions.collection_version().endswith(f"+g{commit[:12]}")
         return {**json.loads(target.read_text()), "at": commit if is_it else None}
 
@@ -109,7 +134,11 @@ def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collec
     :param found: the recomputed run; :param fields: of its records, which are compared.
     """
     if "error" in found:
-        lost = "" if (folder / run.folder / OUTPUT).is_file() else f"its output {run.folder}/{OUTPUT} is not there; "
+        lost = (
+            ""
+            if (folder / run.folder / OUTPUT).is_file()
+            else f"its output {run.folder}/{OUTPUT} is not there; "
+        )
         return [Fault("record", run.name, f"it cannot be recomputed: {lost}{found['error']}")]
     texts = [*_disagreements(run, found["records"], fields), *_outcome(run, found)]
     there = {path.name for path in (folder / run.folder).iterdir() if path.is_file()}
@@ -118,7 +147,10 @@ def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collec
     return [
         *(Fault("record", run.name, text) for text in texts),
         *(Fault("removed", run.folder, f"{name} is not there, which its job script writes") for name in less),
-        *(Fault("added", run.folder, f"{name[:60]} is there, which its job script does not write") for name in more),
+        *(
+            Fault("added", run.folder, f"{name[:60]} is there, which its job script does not write")
+            for name in more
+        ),
     ]
 
 
@@ -129,7 +161,9 @@ def _disagreements(run: Run, others: Sequence[Record], fields: Collection[str]) 
     for record in run.records:
         other = by_metric.pop(record["metric"], None)
         if other is None:
-            texts[f"{record['metric'] or 'its failure'} is in the record, but does not follow from its files"] = None
+            texts[
+                f"{record['metric'] or 'its failure'} is in the record, but does not follow from its files"
+            ] = None
             continue
         for field in fields:
             one, two = _comparable(field, record[field]), _comparable(field, other[field])
@@ -151,7 +185,9 @@ def _outcome(run: Run, found: Mapping[str, Any]) -> Iterator[str]:
 def _comparable(field: str, value: Any) -> Any:
     """Return a value without what depends on when and where it is computed: folders, and the age of a topology."""
     if field == "findings" and isinstance(value or [], list):
-        return [each for each in value or () if not isinstance(each, Mapping) or each.get("kind") != "topology"]
+        return [
+            each for each in value or () if not isinstance(each, Mapping) or each.get("kind") != "topology"
+        ]
     return re.sub(r"(?<=\s)/\S*/", "", value) if isinstance(value, str) else value
 
 

@@ -99,7 +99,9 @@ def _sort_in(record: Mapping[str, Any], runs: dict[str, Run], folder: Path, faul
         or parts[1:5] != own
         or not parts[5].startswith(f"{record['check']}_")
     ):
-        faults.append(Fault("record", what, f"its output is in {quoted(output, 120)}, which belongs to another run"))
+        faults.append(
+            Fault("record", what, f"its output is in {quoted(output, 120)}, which belongs to another run")
+        )
         return
     # Before 0.2 the record of a failed run, too, named the output folder.
     kept = output if (folder / output).is_dir() else output.replace("output/", "stage/", 1)

@@ -12,7 +12,7 @@ from typing import Any
 from fabric_checks.core import files
 from fabric_checks.core.text import count_text
 from fabric_offers.bundle_file import Fault
-from fabric_offers.packing import SYSTEM
+from fabric_offers.bundle_writer import SYSTEM
 from fabric_offers.runs import SCRIPT, Run
 
 #: What a line has by which other programs or libraries run than those that a script names.
@@ -47,7 +47,9 @@ def differences(
         unknown = [(_UNKNOWN, str(again["unknown"]))] if again["unknown"] else None
         counts.update((where, *each) for each in unknown or _differences(found, expected))
     faults = [
-        Fault("options", where, what.format(f"{count} of {count_text(totals[where], 'job script')}", line[:200]))
+        Fault(
+            "options", where, what.format(f"{count} of {count_text(totals[where], 'job script')}", line[:200])
+        )
         for (where, what, line), count in counts.items()
     ]
     faults += [
@@ -69,6 +71,8 @@ def _differences(lines: list[str], expected: list[str]) -> Iterator[tuple[str, s
 
 def _comparable(lines: Sequence[str], run: Run, scratch: str) -> list[str]:
     """Return lines with one name for the stage folders of the case and of builds, which no two machines share."""
-    names = "/".join(re.escape(str(run.first[name])) for name in ("session", "system", "partition", "environ"))
+    names = "/".join(
+        re.escape(str(run.first[name])) for name in ("session", "system", "partition", "environ")
+    )
     stage = re.compile(rf"/[^\s\"'=:,]*/{names}/\w+|{re.escape(scratch)}(?![\w.-])")
     return [stage.sub("STAGE", line).replace("STAGE/environment/.spack-env/view", "/view") for line in lines]

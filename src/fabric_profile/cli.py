@@ -14,7 +14,7 @@ import click
 from fabric_checks.cli.verb import Verb, json_option
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError, OutputError
-from fabric_profile import building as profiler
+from fabric_profile import library_build as profiler
 from fabric_profile import profile as parser
 from fabric_profile import table as report
 from fabric_profile import trace as trace_parser
@@ -41,9 +41,13 @@ Examples:
 )
 @json_option
 @click.option(
-    "--trace", type=click.Path(path_type=Path), help="Also write a trace for `fabric-checks replay` into this folder."
+    "--trace",
+    type=click.Path(path_type=Path),
+    help="Also write a trace for `fabric-checks replay` into this folder.",
 )
-@click.option("--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI.")
+@click.option(
+    "--mpicc", default="mpicc", show_default=True, help="The compiler wrapper of the program's MPI."
+)
 @click.argument("line", nargs=-1, type=click.UNPROCESSED)
 def command(
     line: tuple[str, ...],
@@ -66,7 +70,9 @@ def command(
     status = 0
     if given:
         if output:
-            raise click.UsageError("--output is for a program that is run; with --read the file is already there")
+            raise click.UsageError(
+                "--output is for a program that is run; with --read the file is already there"
+            )
         if trace:
             raise click.UsageError("--trace is for a program that is run")
         found = _read(given)
@@ -125,7 +131,10 @@ def _run(line: tuple[str, ...], library: Path, file: Path, more: dict[str, str])
     """Run the command with the library before its MPI; return its exit status as a shell has it."""
     file.unlink(missing_ok=True)
     before = os.environ.get(profiler.PRELOAD)
-    variables = {profiler.PRELOAD: f"{library}:{before}" if before else str(library), profiler.FILE: str(file)}
+    variables = {
+        profiler.PRELOAD: f"{library}:{before}" if before else str(library),
+        profiler.FILE: str(file),
+    }
     variables |= more
     try:
         # An interrupt goes to the command, too, and it ends in order.

@@ -13,16 +13,31 @@ from fabric_profile.profile import Calls, Profile
 #: The metrics of a profile; none has a reference.
 METRICS = [
     Metric("profile_mpi_share", "%", "smaller", about="Share of the run time in MPI, mean of the ranks"),
-    Metric("profile_collective_share", "%", "smaller", about="Share of the time in MPI that is in collectives"),
-    Metric("profile_wait_share", "%", "smaller", about="Share of the time in MPI that is in waiting for requests"),
     Metric(
-        "profile_imbalance", "%", "smaller", about="By how much the busiest rank is longer outside of MPI than the mean"
+        "profile_collective_share", "%", "smaller", about="Share of the time in MPI that is in collectives"
+    ),
+    Metric(
+        "profile_wait_share", "%", "smaller", about="Share of the time in MPI that is in waiting for requests"
+    ),
+    Metric(
+        "profile_imbalance",
+        "%",
+        "smaller",
+        about="By how much the busiest rank is longer outside of MPI than the mean",
     ),
     Metric("profile_call_rate", "1/s", "smaller", about="MPI calls a second of a rank"),
     Metric("profile_message_rate", "1/s", "smaller", can_be_zero=True, about="Messages a second of a rank"),
     Metric("profile_message_median", "B", "larger", can_be_zero=True, about="Size of the median message"),
-    Metric("profile_bytes_median", "B", "larger", can_be_zero=True, about="Size of the message with the median byte"),
-    Metric("profile_sent_rate", "MB/s", "smaller", can_be_zero=True, about="Bytes that a rank sends a second"),
+    Metric(
+        "profile_bytes_median",
+        "B",
+        "larger",
+        can_be_zero=True,
+        about="Size of the message with the median byte",
+    ),
+    Metric(
+        "profile_sent_rate", "MB/s", "smaller", can_be_zero=True, about="Bytes that a rank sends a second"
+    ),
     Metric("profile_partners", "1", "smaller", can_be_zero=True, about="Ranks that a rank sends messages to"),
 ]
 
@@ -57,7 +72,9 @@ def values(profile: Profile) -> dict[str, float]:
     messages = histogram(profile, is_message)
     sent = {size: of[0] for size, of in messages.items()}
     moved = {size: of[1] for size, of in messages.items()}
-    collective_s, wait_s = (sum(of.get(kind, 0.0) for of in time_by_kind(profile)) for kind in ("collective", "wait"))
+    collective_s, wait_s = (
+        sum(of.get(kind, 0.0) for of in time_by_kind(profile)) for kind in ("collective", "wait")
+    )
     return {
         "profile_mpi_share": _percent(mpi_s, wall_s),
         "profile_collective_share": _percent(collective_s, mpi_s),
@@ -74,7 +91,9 @@ def values(profile: Profile) -> dict[str, float]:
 
 def is_message(calls: Calls) -> bool:
     """Return whether these sent messages: from one rank to another, not those within a collective."""
-    return calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in ("Start", "Startall")
+    return (
+        calls.kind == "send" and not calls.call.endswith("_init") and calls.call not in ("Start", "Startall")
+    )
 
 
 def moves_in_a_collective(calls: Calls) -> bool:

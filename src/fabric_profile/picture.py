@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fabric_checks.report import drawing
-from fabric_checks.report.drawing import Line, Panel
+from fabric_checks.report import svg_panels
+from fabric_checks.report.svg_panels import Line, Panel
 from fabric_profile import evaluation as analysis
 from fabric_profile.profile import Profile
 
@@ -21,11 +21,13 @@ _KINDS = ("outside", "send", "receive", "wait", "collective", "making")
 def draw(profile: Profile, path: Path, title: str) -> str:
     """Write the picture of a profile, `.svg`, and return the name of the file."""
     panels = [panel for panel in (_messages(profile), _ranks(profile)) if panel.lines]
-    looks = drawing.looks(panels)
-    drawings = [("", drawing.panel(panel, looks)) for panel in panels]
+    looks = svg_panels.looks(panels)
+    drawings = [("", svg_panels.panel(panel, looks)) for panel in panels]
     if any(rank.partners for rank in profile.ranks):
-        drawings.append(("traffic between ranks, MB (10^6 bytes): senders down, receivers across", _partners(profile)))
-    return drawing.save(path, drawing.document(title, drawings, looks))
+        drawings.append(
+            ("traffic between ranks, MB (10^6 bytes): senders down, receivers across", _partners(profile))
+        )
+    return svg_panels.save(path, svg_panels.document(title, drawings, looks))
 
 
 def _messages(profile: Profile) -> Panel:
@@ -43,7 +45,10 @@ def _ranks(profile: Profile) -> Panel:
     """Return the time of each rank by kind of call."""
     times = analysis.time_by_kind(profile)
     lines = tuple(
-        Line("outside of MPI" if kind == "outside" else kind, tuple(enumerate(of.get(kind, 0.0) for of in times)))
+        Line(
+            "outside of MPI" if kind == "outside" else kind,
+            tuple(enumerate(of.get(kind, 0.0) for of in times)),
+        )
         for kind in _KINDS
         if any(of.get(kind) for of in times)
     )
@@ -58,4 +63,4 @@ def _partners(profile: Profile) -> str:
             if 0 <= to < count:
                 sent_MB[rank, to] = moved_B / 1e6
     names = [str(rank) for rank in range(count)]
-    return drawing.heat_map(sent_MB, names, names)
+    return svg_panels.heat_map(sent_MB, names, names)

@@ -18,8 +18,23 @@ FORMAT = "1"
 _SENDS = ("Send", "Bsend", "Ssend", "Rsend")
 _COLLECTIVES = (
     *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall"),
-    *("Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter"),
-    *("Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw"),
+    *(
+        "Alltoallv",
+        "Alltoallw",
+        "Reduce",
+        "Allreduce",
+        "Scan",
+        "Exscan",
+        "Reduce_scatter_block",
+        "Reduce_scatter",
+    ),
+    *(
+        "Neighbor_allgather",
+        "Neighbor_allgatherv",
+        "Neighbor_alltoall",
+        "Neighbor_alltoallv",
+        "Neighbor_alltoallw",
+    ),
 )
 _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
 #: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, and ``making`` of
@@ -27,7 +42,9 @@ _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany"
 KINDS: dict[str, str] = {
     **{f"{name}{end}": "send" for name in _SENDS for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "send" for name in _SENDS},
-    **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace", "Start", "Startall"), "send"),
+    **dict.fromkeys(
+        ("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace", "Start", "Startall"), "send"
+    ),
     **dict.fromkeys(("Recv", "Irecv", "Mrecv", "Imrecv", "Recv_init", "Recv_start"), "receive"),
     **dict.fromkeys(("Probe", "Iprobe", "Mprobe", "Improbe"), "receive"),
     **dict.fromkeys(_WAITS, "wait"),
@@ -153,11 +170,19 @@ def _ranks(lines: list[str]) -> Iterator[Rank]:
             if lines[at].startswith("to "):
                 to, *counts = _words(lines, at, "to", 4)[1:]
                 partner = -1 if to == "-1" else whole(to, at + 1, "a rank")
-                partners[partner] = (whole(counts[0], at + 1, "a count"), whole(counts[1], at + 1, "a number of bytes"))
+                partners[partner] = (
+                    whole(counts[0], at + 1, "a count"),
+                    whole(counts[1], at + 1, "a number of bytes"),
+                )
             else:
                 calls.append(_calls(lines, at))
-        if abs(sum(each.time_s for each in calls) - mpi_s) > 1e-9 * (len(calls) + 1) or mpi_s > wall_s * _MOST_THREADS:
-            raise OutputError(f"the times of rank {expected} do not add up: the profile is damaged", index + 1)
+        if (
+            abs(sum(each.time_s for each in calls) - mpi_s) > 1e-9 * (len(calls) + 1)
+            or mpi_s > wall_s * _MOST_THREADS
+        ):
+            raise OutputError(
+                f"the times of rank {expected} do not add up: the profile is damaged", index + 1
+            )
         yield Rank(words[2], wall_s, cpu_s, mpi_s, not_kept, tuple(calls), partners)
         index += 1 + rows
         expected += 1

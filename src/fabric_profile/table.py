@@ -35,9 +35,15 @@ def as_lines(profile: Profile) -> list[str]:
         *_table_by_size("collectives", analysis.histogram(profile, analysis.moves_in_a_collective)),
     ]
     if any(each.call.startswith("Win_") for rank in profile.ranks for each in rank.calls):
-        lines += ["", "the program makes windows: its one-sided transfers and their synchronisation are not counted"]
+        lines += [
+            "",
+            "the program makes windows: its one-sided transfers and their synchronisation are not counted",
+        ]
     if missing := analysis.not_kept(profile):
-        lines += ["", f"{missing} calls are missing: there were more kinds of them than a profile has room for"]
+        lines += [
+            "",
+            f"{missing} calls are missing: there were more kinds of them than a profile has room for",
+        ]
     return lines
 
 
@@ -93,7 +99,9 @@ def as_json(profile: Profile) -> str:
             "cpu_s": rank.cpu_s,
             "mpi_s": rank.mpi_s,
             "calls": [vars(each) | {"kind": each.kind, "size_B": each.size_B} for each in rank.calls],
-            "sent_to": {str(to): {"messages": sent[0], "bytes": sent[1]} for to, sent in rank.partners.items()},
+            "sent_to": {
+                str(to): {"messages": sent[0], "bytes": sent[1]} for to, sent in rank.partners.items()
+            },
         }
         for rank in profile.ranks
     ]

@@ -96,7 +96,9 @@ def parse(lines: Iterable[str]) -> RankTrace:
             _require_action(words, rank, ranks, forms, number)
             counts[words[1]] += 1
             flops += int(words[2]) if words[1] == "compute" else 0
-    raise OutputError("the trace is cut off: its last line is missing; did the program end with MPI_Finalize?", last)
+    raise OutputError(
+        "the trace is cut off: its last line is missing; did the program end with MPI_Finalize?", last
+    )
 
 
 def _header(lines: Iterator[tuple[int, str]], pattern: re.Pattern[str], what: str) -> tuple[int, ...]:
@@ -113,15 +115,21 @@ def _require_whole(line: str, actions: int, number: int) -> None:
         raise OutputError(f"{quoted(line)} is not a line of a trace", number)
     how, why = found.groups()
     if how == "cut":
-        raise OutputError(f"the trace was cut off: {quoted(why)}; trace fewer steps, or set FABRIC_TRACE_BYTES", number)
+        raise OutputError(
+            f"the trace was cut off: {quoted(why)}; trace fewer steps, or set FABRIC_TRACE_BYTES", number
+        )
     if how == "stopped":
         raise OutputError(f"the trace was stopped: {quoted(why, 160)}", number)
     counted = _ACTIONS.fullmatch(why)
     if not counted or int(counted[1]) != actions:
-        raise OutputError(f"the trace ends with {quoted(why)}, but there are {actions}; trace it again", number)
+        raise OutputError(
+            f"the trace ends with {quoted(why)}, but there are {actions}; trace it again", number
+        )
 
 
-def _require_action(words: list[str], rank: int, ranks: int, forms: Mapping[str, tuple[str, ...]], number: int) -> None:
+def _require_action(
+    words: list[str], rank: int, ranks: int, forms: Mapping[str, tuple[str, ...]], number: int
+) -> None:
     if len(words) < 2 or words[0] != str(rank):
         raise OutputError(f"{quoted(' '.join(words))} is not an action of rank {rank}", number)
     name = words[1]

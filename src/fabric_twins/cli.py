@@ -52,8 +52,12 @@ def twin() -> None:
 
 @twin.command("predict", epilog=_PREDICT)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all.")
-@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to.")
+@click.option(
+    "--shifts", type=click.IntRange(min=0), default=0, help="Rounds of rotate, evenly spread; 0: all."
+)
+@click.option(
+    "--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write pictures to."
+)
 @json_option
 def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) -> None:
     """Predict what a planned cluster would deliver, with its alternatives side by side.
@@ -101,7 +105,12 @@ def references() -> None:
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.argument("twins", metavar="TWIN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--ppn", type=click.IntRange(min=1), multiple=True, default=(1, 2), show_default=True, help="Processes a node."
+    "--ppn",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(1, 2),
+    show_default=True,
+    help="Processes a node.",
 )
 @click.option(
     "--cpu-speed",
@@ -110,13 +119,17 @@ def references() -> None:
     show_default=True,
     help="Speed of a processor relative to the one that was traced on.",
 )
-@click.option("--sensitivity", is_flag=True, help="Also predict what 10 % of latency, bandwidth, ... cost or gain.")
+@click.option(
+    "--sensitivity", is_flag=True, help="Also predict what 10 % of latency, bandwidth, ... cost or gain."
+)
 @json_option
 @click.option(
     "--table", "as_table", is_flag=True, help="Print the values of one twin in the form that the checks read."
 )
 @number_option("--time-limit", "Time limit of one simulation, in seconds.", least=1, default=600)
-@number_option("--memory-limit", "Memory limit of one simulation, in MiB.", least=64, is_whole=True, default=4096)
+@number_option(
+    "--memory-limit", "Memory limit of one simulation, in MiB.", least=64, is_whole=True, default=4096
+)
 def replay(
     trace: Path,
     twins: tuple[Path, ...],
@@ -139,7 +152,9 @@ def replay(
     """
     traces, clusters = replaying.load(trace), replaying.clusters_of(twins)
     if as_table and len(clusters) > 1:
-        raise FabricError(f"--table takes one twin, but {len(clusters)} are given; leave out the others, or --table")
+        raise FabricError(
+            f"--table takes one twin, but {len(clusters)} are given; leave out the others, or --table"
+        )
     bounds = Bounds(time_limit, memory_limit)
     found = replaying.run(traces, clusters, ppn, cpu_speed, bounds, sensitivity=sensitivity)
     if as_json:

@@ -30,7 +30,9 @@ def matrix(twin: Twin, shifts: int = 0) -> PairMatrix:
     """
     half = twin.nodes // 2
     if half * half > MOST_PAIRS:
-        raise TwinError(f"{twin.file}: nodes: {twin.nodes} make more pairs than the {MOST_PAIRS} that can be shown")
+        raise TwinError(
+            f"{twin.file}: nodes: {twin.nodes} make more pairs than the {MOST_PAIRS} that can be shown"
+        )
     wiring = with_faults(twin.topology.wiring(), twin.faults)
     known = fabric_map.of_routes(wiring, routes(wiring, twin.routing))
     cables_MBps = np.array([cable.rate_MBps for cable in wiring.cables], dtype=np.float64)
@@ -52,7 +54,9 @@ def matrix(twin: Twin, shifts: int = 0) -> PairMatrix:
 def alone_MBps(twin: Twin) -> float:
     """Return the bandwidth of a pair of healthy nodes without any switches in between."""
     bus = twin.host_bus
-    return min(rate for rate in (twin.inter_node.rate_MBps, bus.each_MBps, bus.together_MBps) if rate is not None)
+    return min(
+        rate for rate in (twin.inter_node.rate_MBps, bus.each_MBps, bus.together_MBps) if rate is not None
+    )
 
 
 def _hosts_MBps(twin: Twin, wiring: Wiring) -> NDArray[np.float64]:

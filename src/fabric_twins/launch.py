@@ -71,7 +71,13 @@ def prepare(
 
 
 def launch(
-    twin: description.Twin, nodes: int, ppn: int, program: Sequence[str], folder: Path, *, limit_s: int = _LIMIT_S
+    twin: description.Twin,
+    nodes: int,
+    ppn: int,
+    program: Sequence[str],
+    folder: Path,
+    *,
+    limit_s: int = _LIMIT_S,
 ) -> str | None:
     """Run a program on a twin, as soon as a processor is free for it; return why it did not end well, or None.
 
@@ -83,7 +89,9 @@ def launch(
     with processes.slot():
         # One process simulates all ranks; it inherits the limit.
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        done = subprocess.run(line, env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            line, env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False
+        )
     sys.stderr.write(done.stderr)
     if done.returncode in _OUT_OF_TIME:
         return (
@@ -109,7 +117,9 @@ def main(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = 
     given = parser.parse_args(arguments)
     try:
         if not variables.get(TWIN_VARIABLE):
-            raise TwinError(f"{TWIN_VARIABLE} is not set; set it to the description of a twin (config/twins/*.yaml)")
+            raise TwinError(
+                f"{TWIN_VARIABLE} is not set; set it to the description of a twin (config/twins/*.yaml)"
+            )
         twin = description.load(Path(variables[TWIN_VARIABLE]))
         cause = launch(twin, given.nodes, given.ppn, given.program, Path.cwd(), limit_s=_limit_s(variables))
     except FabricError as error:

@@ -25,8 +25,8 @@ from fabric_checks.core.errors import quoted
 from fabric_checks.core.schema import Text, option, rules
 from fabric_twins.errors import TwinError
 from fabric_twins.model.description import Twin, describe
-from fabric_twins.model.reading import content, convert
 from fabric_twins.model.routing import routes
+from fabric_twins.model.sourced_yaml import content, convert
 from fabric_twins.model.topology import with_faults
 
 #: The name of the description itself where the file has no ``plan``.

@@ -71,9 +71,13 @@ def text(twin: Twin) -> str:
             ),
             _Mapping(evidence="simulated"),
         ],
-        "no_reference": [{"why": f"no document reports this value of {twin.name}: it is recorded, not judged"}],
+        "no_reference": [
+            {"why": f"no document reports this value of {twin.name}: it is recorded, not judged"}
+        ],
     }
-    return _HEAD.format(name=twin.name) + "\n" + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
+    return (
+        _HEAD.format(name=twin.name) + "\n" + yaml.dump(content, sort_keys=False, width=120, Dumper=_Dumper)
+    )
 
 
 def _values(twin: Twin) -> Iterator[_Entry]:
@@ -83,7 +87,13 @@ def _values(twin: Twin) -> Iterator[_Entry]:
                 share = each.tolerance_percent / 100
                 reference = _or_xfail([each.value, -share, share, each.unit], each.why_not)
                 yield _Entry(
-                    case.check, case.parameters, str(case.layout), each.metric, reference, each.twin, each.source.text
+                    case.check,
+                    case.parameters,
+                    str(case.layout),
+                    each.metric,
+                    reference,
+                    each.twin,
+                    each.source.text,
                 )
 
 
@@ -137,8 +147,12 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-_Dumper.add_representer(_Mapping, lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data, True))
-_Dumper.add_representer(_List, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, True))
+_Dumper.add_representer(
+    _Mapping, lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data, True)
+)
+_Dumper.add_representer(
+    _List, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, True)
+)
 
 
 def _or_xfail(reference: list[Any], why_not: str) -> _List:

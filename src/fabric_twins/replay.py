@@ -27,7 +27,7 @@ from fabric_twins import launch, plan
 from fabric_twins.errors import TwinError
 from fabric_twins.lines import aligned
 from fabric_twins.model.description import Table, Twin
-from fabric_twins.model.reading import sources_by_kind
+from fabric_twins.model.sourced_yaml import sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
 from fabric_twins.processes import run_all, slot
 from fabric_twins.simulate import Bounds, bounded, require_end
@@ -43,7 +43,9 @@ _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 #: doubling, and of long vectors a scatter of sums and an Allgather.
 _SURVIVED = {
     "mpich": {
-        **dict.fromkeys(("alltoall", "alltoallv", "allgather", "allgatherv", "scatter", "reduce_scatter"), "mpich"),
+        **dict.fromkeys(
+            ("alltoall", "alltoallv", "allgather", "allgatherv", "scatter", "reduce_scatter"), "mpich"
+        ),
         "allreduce": "mvapich2_rs",
     },
     "mvapich2": {
@@ -157,7 +159,9 @@ def load_trace(folder: Path) -> Trace:
                 f"{_file(folder, number)}: belongs to a different trace than that of rank 0; trace it again"
             )
     if len(list(folder.glob("rank-*.trace"))) != first.ranks:
-        raise FabricError(f"{folder}: has files from more ranks than {first.ranks}; trace into an empty folder")
+        raise FabricError(
+            f"{folder}: has files from more ranks than {first.ranks}; trace into an empty folder"
+        )
     return Trace(folder, tuple(found))
 
 
@@ -226,13 +230,17 @@ def run(
             return run_s(twin, layout, traces[layout.tasks], speed, bounds)
 
     keys = [
-        (number, layout, *step) for number, own in enumerate(filled) for layout in own for step in [("", 0.0), *steps]
+        (number, layout, *step)
+        for number, own in enumerate(filled)
+        for layout in own
+        for step in [("", 0.0), *steps]
     ]
     times_s = run_all({key: partial(replayed, *key) for key in keys})
 
     def point(number: int, layout: Layout) -> Point:
         changed_s = {
-            each: (times_s[number, layout, each, -_STEP], times_s[number, layout, each, _STEP]) for each, _ in steps
+            each: (times_s[number, layout, each, -_STEP], times_s[number, layout, each, _STEP])
+            for each, _ in steps
         }
         return Point(times_s[number, layout, "", 0.0], traces[layout.tasks].compute_s / cpu_speed, changed_s)
 
@@ -261,7 +269,9 @@ def run_s(twin: Twin, layout: Layout, trace: Trace, cpu_speed: float, bounds: Bo
         listed.write_text("".join(f"{file}\n" for file in files))
         flops = cpu_speed * trace.ranks[0].flops_per_s
         words = ["-replay", str(listed), *_FLAGS]
-        prepared = launch.prepare(twin, layout.nodes, layout.ppn, words, Path(folder), flops=flops, flags=flags)
+        prepared = launch.prepare(
+            twin, layout.nodes, layout.ppn, words, Path(folder), flops=flops, flags=flags
+        )
         stdout, stderr, status = bounded(prepared, ranks, folder, bounds, what)
     printed = stderr + stdout
     require_end(failure(printed, printed, status, _TIME), bounds, what)
@@ -322,7 +332,11 @@ def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[st
         "communication: everything but computation, including waiting for slower ranks",
     ]
     if any(point.changed_s for series in found for point in series.points.values()):
-        lines += ["", "change of the run time in %, if 10 % worse / 10 % better", *aligned(_sensitivity(found))]
+        lines += [
+            "",
+            "change of the run time in %, if 10 % worse / 10 % better",
+            *aligned(_sensitivity(found)),
+        ]
         lines.append("message rate: the processor time of a message between nodes, which limits it")
     return lines + [line for series in found for line in replaced(series.name, series.twin)]
 
@@ -343,7 +357,9 @@ def replaced(name: str, twin: Twin) -> list[str]:
         return []
     kept = ", ".join(_SURVIVED[twin.collectives])
     but = f", but for {kept}" if kept else ""
-    return [f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}{but}"]
+    return [
+        f"collectives of {name}: SimGrid's own, as a replay does not survive those of {twin.collectives}{but}"
+    ]
 
 
 def _signed(percent: float) -> str:
@@ -358,7 +374,10 @@ def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
         f"# twin: {series.name}",
         f"# cpu speed: {cpu_speed:g}",
         "# columns: nodes ppn run_s compute_s",
-        *(f"{at.nodes} {at.ppn} {point.run_s:.9f} {point.compute_s:.9f}" for at, point in series.points.items()),
+        *(
+            f"{at.nodes} {at.ppn} {point.run_s:.9f} {point.compute_s:.9f}"
+            for at, point in series.points.items()
+        ),
     ]
     text = "".join(f"{line}\n" for line in lines)
     return [*lines, fabric.last_line(text, len(series.points)).rstrip()]
@@ -374,7 +393,9 @@ def as_json(folder: Path, found: Sequence[Series], cpu_speed: float) -> str:
         }
         for series in found
     ]
-    return json.dumps({"traces": str(folder), "kind": "predicted", "cpu_speed": cpu_speed, "twins": twins}, indent=1)
+    return json.dumps(
+        {"traces": str(folder), "kind": "predicted", "cpu_speed": cpu_speed, "twins": twins}, indent=1
+    )
 
 
 def _entry(series: Series, layout: Layout) -> dict[str, Any]:

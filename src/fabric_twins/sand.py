@@ -57,7 +57,9 @@ def answer(results: Results, machine: str, ask: Ask) -> Value | None:
     if not ask.peak:
         return found[0]
     top = max(found, key=lambda value: value.median)
-    return replace(top, derived=f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B")
+    return replace(
+        top, derived=f"the largest value of the curve {ask.quantity}, at {size_text(top.size_B or 0)} B"
+    )
 
 
 def _sendrecv(layout: str) -> tuple[Ask, ...]:
@@ -110,11 +112,16 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
             Ask("PingPong (IMB)", "MB/s", "bandwidth", WITHIN, _PING_PONG, peak=True),
         ),
     ),
-    9: ("Peak bandwidth of SendRecv between two processes of a node, both directions together", _sendrecv(WITHIN)),
+    9: (
+        "Peak bandwidth of SendRecv between two processes of a node, both directions together",
+        _sendrecv(WITHIN),
+    ),
 }
 
 
-def table(results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms) -> Table | None:
+def table(
+    results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms
+) -> Table | None:
     """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
 
     :param published: published values, in rows of their own where they have the columns.
@@ -188,7 +195,10 @@ def section(results: Results, provenance: Provenance, published: bool = False) -
     if not published and all((value.record["nodes"] or 0) < 2 for value in results.values):
         return None
     known = published_platforms() if published else {}
-    listed = (table(results, f"table-{n}", f"Table {n}. {title}", asks, known) for n, (title, asks) in TABLES.items())
+    listed = (
+        table(results, f"table-{n}", f"Table {n}. {title}", asks, known)
+        for n, (title, asks) in TABLES.items()
+    )
     tables = [each for each in listed if each]
     if not tables:
         return None

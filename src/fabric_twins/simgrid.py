@@ -66,7 +66,9 @@ def release() -> str:
     version = done.stdout + done.stderr
     found = re.search(r"SimGrid version (\d\S*)", version)
     if found is None:
-        raise TwinError(f"{path}: -version prints {quoted(version.strip())}, which does not name a SimGrid; {REMEDY}")
+        raise TwinError(
+            f"{path}: -version prints {quoted(version.strip())}, which does not name a SimGrid; {REMEDY}"
+        )
     return found[1]
 
 
@@ -115,12 +117,17 @@ def built(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # What an interrupt leaves in a folder of its own is not taken for the whole.
-        with exclusive(path.parent / "lock", BUILD_WAIT_S), tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+        with (
+            exclusive(path.parent / "lock", BUILD_WAIT_S),
+            tempfile.TemporaryDirectory(dir=path.parent) as scratch,
+        ):
             if not path.exists():
                 _run(command, scratch, failed, remedy)
                 (Path(scratch) / name).rename(path)
     except OSError as error:
-        raise TwinError(f"{error.filename or path}: {error.strerror}; set FABRIC_HOME to a writable folder") from None
+        raise TwinError(
+            f"{error.filename or path}: {error.strerror}; set FABRIC_HOME to a writable folder"
+        ) from None
     return path
 
 
@@ -131,6 +138,8 @@ def _run(command: Sequence[str], folder: str, failed: str, remedy: str) -> None:
         raise TwinError(f"{failed}: {command[0]} is missing; install it")
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["nothing"]
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or [
+            "nothing"
+        ]
         first_error = next((line for line in lines if "error:" in line), lines[0])
         raise TwinError(f"{failed} says {quoted(first_error, 160)}{remedy}")

@@ -48,9 +48,13 @@ def program(name: str, folder: Path | None = None) -> Path:
     """
     smpicc = simgrid.tool("smpicc")
     failed = f"{SOURCE / name}.c cannot be compiled for the simulator: smpicc"
-    sources = [file for file in sorted(SOURCE.rglob("*")) if file.name == "Makefile" or file.suffix in {".c", ".h"}]
+    sources = [
+        file for file in sorted(SOURCE.rglob("*")) if file.name == "Makefile" or file.suffix in {".c", ".h"}
+    ]
     command = ["make", "-s", "-f", str(SOURCE / "Makefile"), f"CC={smpicc}", name]
-    return simgrid.built(name, sources, f"{simgrid.release()} {smpicc}", command=command, failed=failed, folder=folder)
+    return simgrid.built(
+        name, sources, f"{simgrid.release()} {smpicc}", command=command, failed=failed, folder=folder
+    )
 
 
 def output(
@@ -93,5 +97,9 @@ def bounded(
 def require_end(cause: str | None, bounds: Bounds, what: str) -> None:
     """Raise :class:`TwinError` if there is a cause why a simulation did not come to its end."""
     if cause is not None:
-        limit = f" (the limit is {bounds.memory_MiB} MiB, which --memory-limit raises)" if "memory" in cause else ""
+        limit = (
+            f" (the limit is {bounds.memory_MiB} MiB, which --memory-limit raises)"
+            if "memory" in cause
+            else ""
+        )
         raise TwinError(f"{what}: {cause}{limit}")

@@ -48,12 +48,23 @@ FLAGS = (
 #: Options of our programs that sample times. Nothing disturbs a simulated clock, so few samples say as much as many. A
 #: sample of 50 us rather than 200 us still makes the reading of the clock, which takes 0.1 us of simulated time, less
 #: than half a per cent of a value.
-FEWEST = ("--max-seconds-per-point", "0.0001", "--min-samples", "8", "--warmup", "1", "--min-batch", "0.00005")
+FEWEST = (
+    "--max-seconds-per-point",
+    "0.0001",
+    "--min-samples",
+    "8",
+    "--warmup",
+    "1",
+    "--min-batch",
+    "0.00005",
+)
 
 #: The options of each program on a twin; of two options of one name the last counts. Rotate needs only a few of the
 #: pairs that share a cable: each is slow, and is so when measured again.
 PROGRAM_OPTIONS = {
-    **dict.fromkeys(("streaming", "buffer_reuse", "hot_spot", "notification", "overlap", "collective_overlap"), FEWEST),
+    **dict.fromkeys(
+        ("streaming", "buffer_reuse", "hot_spot", "notification", "overlap", "collective_overlap"), FEWEST
+    ),
     "rotate": ("--size", "1M", "--messages", "2", "--tests", "1", "--confirm-limit", "8"),
     "latency_map": ("--samples", "1", "--repetitions", "1", "--warmup", "1", "--passes", "1"),
 }
@@ -135,7 +146,10 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     ),
     (r"twin\.so: (?P<text>.+)", "{text}"),
     (r"the file '(?P<text>[^']+)' does not exist", "{text} is not there; build or write it first"),
-    (r"Deadlock detected", "the simulated ranks wait for each other (deadlock); look for a message that is never sent"),
+    (
+        r"Deadlock detected",
+        "the simulated ranks wait for each other (deadlock); look for a message that is never sent",
+    ),
     (r"MPI_Abort was called", "a rank called MPI_Abort: {first}"),
     (
         r"Memory allocation of \d+ bytes failed|bad_alloc|[Cc]annot allocate memory|[Oo]ut of memory",
@@ -164,9 +178,7 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
             detail = found.groupdict().get("text") or ""
             return " ".join(cause.format(text=detail.strip(), first=first).split())
     if status in _KILLED:
-        return (
-            "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"
-        )
+        return "the simulation was killed, most likely because of its memory use; give it fewer nodes or smaller messages"
     last = ["nothing", *lines, *errors][-1]
     how = "ended" if status == 0 else f"ended with status {status}"
     return f"the simulation {how} before the program's last line; its last line is {quoted(last, 160)}"

@@ -37,7 +37,10 @@ def systems(twins: Sequence[Twin], together: str) -> list[Data]:
     """
     cores = len(os.sched_getaffinity(0))
     each = [_system(twin.name, _descr(twin), [_partition(twin, "twin", cores)]) for twin in twins]
-    return [*each, _system(together, "All simulated clusters", [_partition(twin, twin.name, 1) for twin in twins])]
+    return [
+        *each,
+        _system(together, "All simulated clusters", [_partition(twin, twin.name, 1) for twin in twins]),
+    ]
 
 
 def environments(folder: Path, names: Sequence[str]) -> list[Data]:
@@ -47,9 +50,7 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
     :param names: the systems.
     """
     simgrid = os.environ.get("SIMGRID_ROOT") and sound_path("SIMGRID_ROOT", os.environ["SIMGRID_ROOT"])
-    not_compiled = (
-        "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name one that is)"
-    )
+    not_compiled = "not compiled with smpicc; `--stack spack` does that (config/systems/twins.py explains how to name one that is)"
     base = {
         "name": ENVIRONMENT,
         "cc": f"{simgrid}/bin/smpicc" if simgrid else "smpicc",
@@ -85,7 +86,9 @@ def _named(variable: str, describe: Callable[[str, str], Program]) -> list[Progr
 
 def _intel(prefix: str, version: str) -> Program:
     """Describe an installation of IMB, which may lack all but IMB-MPI1."""
-    programs = tuple(name for name in ("nbc", "rma", "p2p") if Path(prefix, "bin", f"IMB-{name.upper()}").exists())
+    programs = tuple(
+        name for name in ("nbc", "rma", "p2p") if Path(prefix, "bin", f"IMB-{name.upper()}").exists()
+    )
     return imb.installed(prefix, version, programs=programs)
 
 

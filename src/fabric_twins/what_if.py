@@ -18,12 +18,12 @@ from fabric_checks.analysis import bandwidths
 from fabric_checks.analysis.pair_matrix import PairMatrix, name_of
 from fabric_checks.core.text import value_text
 from fabric_checks.parsers import rotate_patterns
-from fabric_checks.report import drawing
-from fabric_checks.report.pair_drawing import pair_bandwidths
+from fabric_checks.report import svg_panels
+from fabric_checks.report.pair_panels import pair_bandwidths
 from fabric_twins import flows
 from fabric_twins.lines import aligned
 from fabric_twins.model.description import Twin
-from fabric_twins.model.reading import sources_by_kind
+from fabric_twins.model.sourced_yaml import sources_by_kind
 from fabric_twins.model.topology import Dragonfly, FatTree
 from fabric_twins.plan import Alternative
 
@@ -70,7 +70,9 @@ class Prediction:
         return name_of(hosts, sender), name_of(hosts, receiver)
 
 
-def predict(alternatives: Sequence[Alternative], shifts: int, progress: Callable[[str], None]) -> list[Prediction]:
+def predict(
+    alternatives: Sequence[Alternative], shifts: int, progress: Callable[[str], None]
+) -> list[Prediction]:
     """Compute rotate on all alternatives, one after the other.
 
     :param shifts: the number of rounds, evenly spread; 0: all.
@@ -138,7 +140,9 @@ def as_json(file: Path, outcomes: Sequence[Prediction]) -> str:
         for outcome in outcomes
     ]
     units = {name: "%" if name == "share_of_ideal" else "MB/s" for name in outcomes[0].values}
-    return json.dumps({"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1)
+    return json.dumps(
+        {"file": str(file), "kind": "predicted", "units": units, "alternatives": alternatives}, indent=1
+    )
 
 
 def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
@@ -157,9 +161,9 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
             f"{each.alternative.name}: perceived {value_text(found['perceived_aggregate_bandwidth'] / 1000)} GB/s, "
             f"{found['share_of_ideal']:.0f} % of ideal"
         )
-        histograms.append((caption, drawing.histogram(counts.tolist(), edges.tolist(), levels)))
+        histograms.append((caption, svg_panels.histogram(counts.tolist(), edges.tolist(), levels)))
     title = f"{twin.name}, {twin.nodes} nodes, predicted: bandwidth of the pairs while all pairs run"
-    drawing.save(folder / "distributions.svg", drawing.document(title, histograms, {}))
+    svg_panels.save(folder / "distributions.svg", svg_panels.document(title, histograms, {}))
     for each in outcomes:
         found = each.values
         title = (
@@ -167,7 +171,7 @@ def draw(outcomes: Sequence[Prediction], folder: Path) -> None:
             f"{found['slowest_pair_bandwidth']:.0f} MB/s; perceived {found['share_of_ideal']:.0f} % of ideal"
         )
         path = folder / f"{_file_name(each.alternative.name)}.svg"
-        drawing.save(path, pair_bandwidths(title, each.matrix, _link_MBps(each)))
+        svg_panels.save(path, pair_bandwidths(title, each.matrix, _link_MBps(each)))
 
 
 def _link_MBps(outcome: Prediction) -> float:

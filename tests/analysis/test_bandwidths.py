@@ -32,14 +32,19 @@ def test_the_aggregates_of_the_source():
     values = np.full((64, 64), 125.0)
     values[5, 9], values[5, 10] = 44.0, 206.0
     found = bandwidths.values(matrix(values), pairs=64)
-    assert (found["aggregate_bandwidth"], found["perceived_aggregate_bandwidth"]) == (pytest.approx(8000), 2816)
+    assert (found["aggregate_bandwidth"], found["perceived_aggregate_bandwidth"]) == (
+        pytest.approx(8000),
+        2816,
+    )
     assert bandwidths.slowest_pair(matrix(values)) == (5, 73)
 
 
 def test_plateaus_of_a_shared_fabric():
     output = run(Fabric(128, 0.03, 1, sharing=(0.5, 0.3, 0.15, 0.05)))
     shares = bandwidths.plateaus(of_output(output))
-    assert shares == {k: pytest.approx(share, abs=0.02) for k, share in ((1, 0.5), (2, 0.3), (3, 0.15), (4, 0.05))}
+    assert shares == {
+        k: pytest.approx(share, abs=0.02) for k, share in ((1, 0.5), (2, 0.3), (3, 0.15), (4, 0.05))
+    }
     assert sum(shares.values()) == pytest.approx(1)
 
 

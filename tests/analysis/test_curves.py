@@ -56,7 +56,11 @@ def test_half_peak_size_of_the_model_curve(latency_us, rate_MBps):
     ("bandwidths", "least", "most"),
     [
         ({1: 1.0, 2: 9.0, 4: 10.0}, 1.5, 1.5),  # fewer than four points: between the two nearest
-        ({1: 10.0, 2: 1.0, 4: 21.0, 8: 2.0, 16: 20.0}, 2, 4),  # noise: the line of four points falls or leaves them
+        (
+            {1: 10.0, 2: 1.0, 4: 21.0, 8: 2.0, 16: 20.0},
+            2,
+            4,
+        ),  # noise: the line of four points falls or leaves them
     ],
 )
 def test_half_peak_size_is_between_two_points_where_four_give_no_line(bandwidths, least, most):
@@ -64,7 +68,9 @@ def test_half_peak_size_is_between_two_points_where_four_give_no_line(bandwidths
 
 
 def test_half_peak_size_outside_the_curve_is_refused():
-    with pytest.raises(OutputError, match="the smallest message, 1 B, already has half of the peak bandwidth"):
+    with pytest.raises(
+        OutputError, match="the smallest message, 1 B, already has half of the peak bandwidth"
+    ):
         curves.half_peak_size_B({1: 6.0, 2: 9.0, 4: 10.0})
 
 
@@ -142,7 +148,8 @@ def test_two_switches_and_one_to_a_faster_protocol():
         (lambda size: 9 + size / 9000),
     )
     times = {
-        size: eager(size) if size < 1024 else copied(size) if size < 65536 else direct(size) for size in FINE_SIZES
+        size: eager(size) if size < 1024 else copied(size) if size < 65536 else direct(size)
+        for size in FINE_SIZES
     }
     slow, fast = curves.protocol_switches(with_noise(times, 0.02, random.Random(1)))
     assert positions([slow, fast]) == [(768, 1024), (49152, 65536)]

@@ -16,13 +16,17 @@ def test_every_pair_has_its_place():
     output = run(Fabric(16, 0.1, 1))
     found = of_output(output)
     assert list(found.senders) == list(range(8)) and list(found.receivers) == list(range(8, 16))
-    for sender, receiver, rate in zip(output.scan.sender, output.scan.receiver, output.scan.MBps, strict=True):
+    for sender, receiver, rate in zip(
+        output.scan.sender, output.scan.receiver, output.scan.MBps, strict=True
+    ):
         assert found.MBps[sender, receiver - 8] == rate
     assert len(found.measured) == 64
 
 
 def test_pairs_that_were_measured_several_times_have_their_median_and_others_none():
-    round_, sender, receiver = (np.array(a, dtype=np.int32) for a in ([0, 1, 2, 2], [0, 0, 0, 3], [2, 2, 2, 1]))
+    round_, sender, receiver = (
+        np.array(a, dtype=np.int32) for a in ([0, 1, 2, 2], [0, 0, 0, 3], [2, 2, 2, 1])
+    )
     scan = Transfers(round_, sender, receiver, np.array([1.0, 5, 2, 7]))
     output = replace(run(Fabric(4, 0.0, 1)), phases={"scan": scan})
     found = of_output(output)
@@ -43,5 +47,7 @@ def test_more_pairs_than_fit_are_refused():
     sender = np.arange(half, dtype=np.int32)
     scan = Transfers(np.zeros(half, dtype=np.int32), sender, sender + half, np.ones(half))
     output = replace(run(Fabric(4, 0.0, 1)), hosts=("n",) * 2 * half, phases={"scan": scan})
-    with pytest.raises(OutputError, match="100000 senders and 100000 receivers make more pairs than the 67108864"):
+    with pytest.raises(
+        OutputError, match="100000 senders and 100000 receivers make more pairs than the 67108864"
+    ):
         of_output(output)

@@ -16,7 +16,8 @@ from fabric_checks.parsers.placement import RankPlace
 def ranks(*nodes_and_cores):
     """Make ranks from (node, cores); where no cores are given, every CPU of four is allowed."""
     return [
-        RankPlace(i, node, node, "0-3", frozenset(cores.split())) for i, (node, cores) in enumerate(nodes_and_cores)
+        RankPlace(i, node, node, "0-3", frozenset(cores.split()))
+        for i, (node, cores) in enumerate(nodes_and_cores)
     ]
 
 
@@ -37,7 +38,11 @@ def test_right_placements(layout, given):
 @pytest.mark.parametrize(
     ("layout", "given", "message"),
     [
-        ("1x2", [("a", "0 1")], "1 rank ran in place of 2; see whether the launcher is that of this MPI: rank 0 on a"),
+        (
+            "1x2",
+            [("a", "0 1")],
+            "1 rank ran in place of 2; see whether the launcher is that of this MPI: rank 0 on a",
+        ),
         (
             "2x1",
             [("a", "0"), ("a", "1")],
@@ -45,7 +50,11 @@ def test_right_placements(layout, given):
         ),
         ("1x2", [("a", "0"), ("b", "1")], "the ranks are on 2 nodes in place of 1"),
         ("2x2", [("a", "0"), ("a", "1"), ("a", "2"), ("b", "0")], "a has 3 ranks in place of 2; see"),
-        ("1x2", [("a", "0"), ("a", "0")], "on a 2 ranks share fewer than 2 cores; check the launcher's binding"),
+        (
+            "1x2",
+            [("a", "0"), ("a", "0")],
+            "on a 2 ranks share fewer than 2 cores; check the launcher's binding",
+        ),
         ("1x3", [("a", "0 1"), ("a", "0 1"), ("a", "0 1")], "share fewer than 3 cores"),
     ],
 )
@@ -55,7 +64,8 @@ def test_wrong_placements_print_the_map(layout, given, message):
 
 
 @pytest.mark.parametrize(
-    ("cpus", "is_right"), [(["0-1", "0"], True), (["0,2-3", "2", "3"], True), (["1", "1"], False), (["-", "-"], True)]
+    ("cpus", "is_right"),
+    [(["0-1", "0"], True), (["0,2-3", "2", "3"], True), (["1", "1"], False), (["-", "-"], True)],
 )
 def test_without_cores_the_cpus_decide(cpus, is_right):
     found = [RankPlace(rank, "a", "a", text, frozenset()) for rank, text in enumerate(cpus)]
@@ -87,7 +97,9 @@ def test_those_that_share_are_named():
 
 def bound(*cpus, cores=None, online="0-7"):
     """Make ranks on nodes a, b, ... from texts such as "0-3|4-7", which are the CPUs of a node's ranks."""
-    lists = [(node, text) for node, of_node in zip("abcdef", cpus, strict=False) for text in of_node.split("|")]
+    lists = [
+        (node, text) for node, of_node in zip("abcdef", cpus, strict=False) for text in of_node.split("|")
+    ]
     return [
         RankPlace(rank, node, node, text, frozenset((cores or (lambda text: text))(text).split()), online)
         for rank, (node, text) in enumerate(lists)
@@ -103,7 +115,11 @@ def wide(cpus):
     ("given", "options", "expected"),
     [
         (["0|1", "0|1"], {}, "core"),
-        (["0,4|1,5"], {"cores": lambda cpus: cpus[0]}, "core"),  # two hardware threads of one core are that core
+        (
+            ["0,4|1,5"],
+            {"cores": lambda cpus: cpus[0]},
+            "core",
+        ),  # two hardware threads of one core are that core
         (["0-7|0-7", "0-7|0-7"], {}, "none"),
         (["0"], {"online": "0"}, "none"),
         (["0-3|4-7", "0-3|4-7"], {"cores": wide}, "0-3|4-7"),

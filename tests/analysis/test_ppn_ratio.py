@@ -17,7 +17,12 @@ from fabric_checks.core.metrics import Metric, curve
         ("pair", 2, 2, {"1x2": "2x1"}),
         ("pair", 1, 2, {}),
         ("several", 1, 4, {}),
-        ("several", 4, 4, {"1x2": "2x1", "1x4": "4x1", "2x2": "2x1", "2x4": "2x1", "4x2": "4x1", "4x4": "4x1"}),
+        (
+            "several",
+            4,
+            4,
+            {"1x2": "2x1", "1x4": "4x1", "2x2": "2x1", "2x4": "2x1", "4x2": "4x1", "4x4": "4x1"},
+        ),
         ("several", 2, 4, {"1x2": "2x1", "2x2": "2x1", "2x4": "2x1"}),
         ("pairs", 3, 2, {"1x2": "2x1", "2x2": "2x1"}),
         ("any", 1, 2, {"1x2": "1x1"}),
@@ -30,7 +35,11 @@ def test_counterparts(shape, nodes, cores, pairs):
 
 
 def test_metrics_at_both_layouts_are_compared_and_no_others():
-    one = [Metric("rate", "1/s", "larger"), Metric("share", "%", "smaller"), Metric("only_here", "s", "smaller")]
+    one = [
+        Metric("rate", "1/s", "larger"),
+        Metric("share", "%", "smaller"),
+        Metric("only_here", "s", "smaller"),
+    ]
     more = [*one[:2], Metric("only_there", "s", "smaller"), *curve("time", "us", "smaller", [8])]
     found = ppn_ratio.comparisons([*one, *curve("time", "us", "smaller", [8, 16])], more)
     assert [c.metric for c in found] == [
@@ -47,7 +56,9 @@ def compare(unit, one, more, **declared):
 
 
 def test_a_ratio_and_a_difference():
-    assert compare("us", 1.35, 0.72) == pytest.approx(0.5333, rel=1e-3)  # SAND2005-5199, Tables 2 and 7, InfiniPath
+    assert compare("us", 1.35, 0.72) == pytest.approx(
+        0.5333, rel=1e-3
+    )  # SAND2005-5199, Tables 2 and 7, InfiniPath
     assert compare("%", 0, 40) == 40
     assert compare("us", 0, 1.5, can_be_zero=True) == 1.5
 

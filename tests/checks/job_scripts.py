@@ -39,10 +39,23 @@ CASES = (
 def dry_run(system, results):
     """Return the job scripts of a system's :data:`CASES` for every MPI, by (partition+environment, case)."""
     results = Path(results)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_", "FLUX_"))}
-    env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_SESSION": "dry", "FABRIC_MPI": "all"}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_", "FLUX_"))
+    }
+    env |= {
+        "FABRIC_HOME": str(home()),
+        "FABRIC_RESULTS": str(results),
+        "FABRIC_SESSION": "dry",
+        "FABRIC_MPI": "all",
+    }
     name = "^(" + "|".join(re.escape(case.replace(" ", "")) for case in CASES) + ")$"
-    command = [Path(sys.executable).with_name("reframe"), "-C", ROOT / "config/settings.py", "-c", ROOT / "checks"]
+    command = [
+        Path(sys.executable).with_name("reframe"),
+        "-C",
+        ROOT / "config/settings.py",
+        "-c",
+        ROOT / "checks",
+    ]
     command += ["--system", system, "-n", name, "--dry-run"]
     done = programs.run(command, env=env)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr

@@ -134,7 +134,10 @@ def broken_outputs(check, text):
 
 
 #: Programs that print no table: patterns of the values in their reports.
-DYNA = [rf"(?<={text})\d\S*" for text in ("Elapsed time     ", "Problem cycle      =     ", "for   ", "with       ")]
+DYNA = [
+    rf"(?<={text})\d\S*"
+    for text in ("Elapsed time     ", "Problem cycle      =     ", "for   ", "with       ")
+]
 REPORTS = {
     "MppDyna": DYNA,
     "MppDynaDecomposition": DYNA,
@@ -157,6 +160,14 @@ def of_report(text, values):
         "printed twice": text + text,
     }
     for value in values:
-        for name, cell in (("NaN", "nan"), ("infinity", "inf"), ("zero", "0"), ("a negative value", "-1"), ("no", "")):
-            broken[f"{name} for {value}"] = re.sub(value, f" {cell}" if value.endswith("S+") else cell, text, count=1)
+        for name, cell in (
+            ("NaN", "nan"),
+            ("infinity", "inf"),
+            ("zero", "0"),
+            ("a negative value", "-1"),
+            ("no", ""),
+        ):
+            broken[f"{name} for {value}"] = re.sub(
+                value, f" {cell}" if value.endswith("S+") else cell, text, count=1
+            )
     return broken

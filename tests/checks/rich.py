@@ -10,13 +10,23 @@ import os
 OSU = {"program": "osu", "version": "7.4", "stack": "spack", "command": "/osu/{folder}/{benchmark}"}
 OSU |= {"takes_sizes": True, "smallest_message_B": 1}
 IMB = {"program": "imb", "version": "2021.11", "stack": "wheels", "command": "/imb/{benchmark}"}
-LAMMPS = {"program": "lammps", "version": "22 Jul 2025 - Update 4", "stack": "spack", "command": "/lammps/{benchmark}"}
+LAMMPS = {
+    "program": "lammps",
+    "version": "22 Jul 2025 - Update 4",
+    "stack": "spack",
+    "command": "/lammps/{benchmark}",
+}
 LAMMPS |= {"inputs": "/lammps/bench"}
 NPB = {"program": "npb", "version": "3.4", "stack": "spack", "command": "/npb/{benchmark}"}
 DYNA = {"program": "ls_dyna", "version": "R13", "stack": "modules", "command": "/dyna/mppdyna memory=200m"}
 DYNA |= {"deck": "/dyna/deck.k", "pfile": "/dyna/pfile"}
 NCCL = {"program": "nccl-tests", "version": "2.19.6", "stack": "modules", "command": "/nccl/{benchmark}_perf"}
-RCCL = {"program": "rccl-tests", "version": "develop", "stack": "modules", "command": "/rccl/{benchmark}_perf"}
+RCCL = {
+    "program": "rccl-tests",
+    "version": "develop",
+    "stack": "modules",
+    "command": "/rccl/{benchmark}_perf",
+}
 
 FEATURES = """
 mpi mpicc osu osu_c osu_7_3 osu_7_4 osu_cuda imb imb_nbc imb_rma imb_p2p lammps npb npb_ft ls_dyna ls_dyna_pfile replay

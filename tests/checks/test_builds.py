@@ -31,7 +31,9 @@ def rich(tmp_path_factory):
 
 
 def the_first(checks, kind, **values):
-    return next(c for c in checks if type(c).__name__ == kind and all(getattr(c, n) == v for n, v in values.items()))
+    return next(
+        c for c in checks if type(c).__name__ == kind and all(getattr(c, n) == v for n, v in values.items())
+    )
 
 
 def programs(folder, *built, stderr=STDERR):
@@ -41,7 +43,9 @@ def programs(folder, *built, stderr=STDERR):
     (folder / "rfm_build.err").write_text(stderr)
     for name in built:
         (folder / name).write_text("")
-    of = SimpleNamespace(stagedir=str(folder), current_environ=SimpleNamespace(name="e", cc="mpicc"), profile=False)
+    of = SimpleNamespace(
+        stagedir=str(folder), current_environ=SimpleNamespace(name="e", cc="mpicc"), profile=False
+    )
     of.container = None
     of.build_job = SimpleNamespace(stderr="rfm_build.err")
     for name in ("_first_error", "require_program", "programs_exist", "resolved"):
@@ -53,9 +57,13 @@ def test_a_program_that_is_not_built_names_its_own_first_error(tmp_path):
     own = programs(tmp_path, "placement", "ports", "rotate")
     assert sn.evaluate(own.programs_exist())
     assert own.require_program("rotate") == tmp_path / "rotate"
-    with pytest.raises(SanityError, match=r"overlap cannot be built in e: .overlap\.c:7:1: error: unknown type"):
+    with pytest.raises(
+        SanityError, match=r"overlap cannot be built in e: .overlap\.c:7:1: error: unknown type"
+    ):
         own.require_program("overlap")
-    with pytest.raises(SanityError, match=r"profile\.so cannot be built in e: .calls\.h:9:12: error: conflicting"):
+    with pytest.raises(
+        SanityError, match=r"profile\.so cannot be built in e: .calls\.h:9:12: error: conflicting"
+    ):
         own.require_program("profile.so")
 
 
@@ -93,7 +101,9 @@ def test_osu_verifies_its_data_in_a_launch_of_its_own(rich, tmp_path, monkeypatc
         check.read("")
     table = "# OSU MPI Latency Test v7.4\n# Size          Latency (us)        Validation\n1    1.50    Fail\n"
     (tmp_path / "validation.txt").write_text(table)
-    with pytest.raises(SanityError, match=r"^OSU's own validation found wrong data at 1 B \(line 3\); see /.*\.txt"):
+    with pytest.raises(
+        SanityError, match=r"^OSU's own validation found wrong data at 1 B \(line 3\); see /.*\.txt"
+    ):
         check.read("")
     monkeypatch.setitem(check.program, "version", "7.4")
     monkeypatch.setattr(check, "benchmark", "allreduce_persistent")
@@ -113,7 +123,9 @@ def test_more_spinning_threads_than_cores_are_not_run(rich, monkeypatch):
     monkeypatch.setattr(type(check.current_partition.processor), "num_cores", 3)
     check.require_cores()
     monkeypatch.setitem(check.current_partition.extras, "cores", 2)
-    with pytest.raises(SkipTestError, match="latency_mt keeps 3 cores of a node busy, and those of cpu have 2"):
+    with pytest.raises(
+        SkipTestError, match="latency_mt keeps 3 cores of a node busy, and those of cpu have 2"
+    ):
         check.require_cores()
 
 

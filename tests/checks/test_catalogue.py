@@ -22,7 +22,17 @@ REFERENCES = TESTS.parent / "config" / "references"
 #: What OSU's Python ports have.
 OSU = {"latency", "multi_lat", "bw", "bibw", "allgather", "alltoall", "bcast", "gather", "scatter", "barrier"}
 COLLECTIVES = {
-    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "bcast", "gather", "gatherv"),
+    *(
+        "allgather",
+        "allgatherv",
+        "allreduce",
+        "alltoall",
+        "alltoallv",
+        "alltoallw",
+        "bcast",
+        "gather",
+        "gatherv",
+    ),
     *("reduce", "reduce_scatter", "scatter", "scatterv"),
 }
 #: What OSU's own programs have.
@@ -45,7 +55,17 @@ OSU_C = {
     *("put_bw", "get_bw", "put_bibw"),
 }
 IMB_COLLECTIVES = {
-    *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Gather", "Gatherv", "Reduce"),
+    *(
+        "Allgather",
+        "Allgatherv",
+        "Allreduce",
+        "Alltoall",
+        "Alltoallv",
+        "Bcast",
+        "Gather",
+        "Gatherv",
+        "Reduce",
+    ),
     *("Reduce_scatter", "Scatter", "Scatterv", "Barrier"),
 }
 IMB = {
@@ -82,7 +102,11 @@ def local_cases(tmp_path_factory):
 
 def test_the_catalogue_is_complete(local_cases):
     def have(kind, attribute):
-        return {getattr(case.check, attribute) for case in local_cases if type(case.check).__name__.startswith(kind)}
+        return {
+            getattr(case.check, attribute)
+            for case in local_cases
+            if type(case.check).__name__.startswith(kind)
+        }
 
     assert have("Osu", "benchmark") == OSU
     imb = [case.check for case in local_cases if type(case.check).__name__.startswith("Imb")]
@@ -107,15 +131,26 @@ def test_the_catalogue_of_a_system_that_offers_everything(all_cases):
         return {getattr(check, attribute) for check in checks if type(check).__name__.startswith(kind)}
 
     assert have("Osu") == OSU_C
-    for name in ("put_latency", "get_latency", "acc_latency", "get_acc_latency", "fop_latency", "cas_latency"):
-        synchronisations = {check.synchronisation for check in checks if getattr(check, "benchmark", "") == name}
+    for name in (
+        "put_latency",
+        "get_latency",
+        "acc_latency",
+        "get_acc_latency",
+        "fop_latency",
+        "cas_latency",
+    ):
+        synchronisations = {
+            check.synchronisation for check in checks if getattr(check, "benchmark", "") == name
+        }
         assert synchronisations == set(osu.SYNCHRONISATIONS)
     assert have("Imb") == {name for names in IMB.values() for name in names} | {"Stencil2D"}
-    assert {(check.kernel, check.problem_class) for check in checks if type(check).__name__ == "NpbKernel"} == {
-        (kernel, problem_class) for kernel in ("is", "ft") for problem_class in "ABC"
-    }
+    assert {
+        (check.kernel, check.problem_class) for check in checks if type(check).__name__ == "NpbKernel"
+    } == {(kernel, problem_class) for kernel in ("is", "ft") for problem_class in "ABC"}
     assert have("LammpsScaled", "problem") == LAMMPS
-    assert not any("smoke" in check.tags for check in checks if {"nbc", "one-sided", "startup", "npb"} & check.tags)
+    assert not any(
+        "smoke" in check.tags for check in checks if {"nbc", "one-sided", "startup", "npb"} & check.tags
+    )
     for check in checks:
         suite = {"Osu": "osu", "Imb": "imb", "Lam": "lammps", "Npb": "npb", "Mpp": "ls_dyna"}.get(
             type(check).__name__[:3]
@@ -140,7 +175,8 @@ def test_every_check_has_a_family_and_its_tag(all_cases):
     assert not [name for name, check in of_class.items() if check.family == families.OTHERS]
     assert all(families.tag(check.family) in check.tags for check in of_class.values())
     assert {
-        name: of_class[name].family for name in ("ImbAllPairs", "ImbStencil2D", "OsuInit", "OsuHello", "MppDyna")
+        name: of_class[name].family
+        for name in ("ImbAllPairs", "ImbStencil2D", "OsuInit", "OsuHello", "MppDyna")
     } == {
         "ImbAllPairs": families.PAIRS,
         "ImbStencil2D": families.PAIRS,
@@ -179,13 +215,21 @@ def test_a_bandwidth_of_one_direction_is_marked(all_cases):
     assert one_way("ImbPointToPoint", benchmark="PingPong") == {"bandwidth"}
     assert "median_bandwidth" in one_way("Rotate", pattern="shift")
     assert one_way("Streaming") == {"peak_bandwidth_ping_pong", "peak_bandwidth_streaming"}
-    assert one_way("OsuBandwidth", benchmark="bibw") == one_way("ImbParallel") == one_way("OsuCongestion") == set()
+    assert (
+        one_way("OsuBandwidth", benchmark="bibw")
+        == one_way("ImbParallel")
+        == one_way("OsuCongestion")
+        == set()
+    )
 
 
 def test_every_metric_has_its_sentence_and_the_page_has_all(all_cases):
     checks = [case.check for case in all_cases]
     without = {
-        (type(check).__name__, metric.name) for check in checks for metric in check.metrics() if not metric.about
+        (type(check).__name__, metric.name)
+        for check in checks
+        for metric in check.metrics()
+        if not metric.about
     }
     assert not without
     assert metrics_page.text(checks) == metrics_page.PAGE.read_text(), "python -m tests.checks.metrics_page"
@@ -213,7 +257,10 @@ def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
         ("iallreduce", "/osu/collective/osu_iallreduce -m 1:1048576 -d cuda"),
         ("put_latency", "/osu/one-sided/osu_put_latency -m 1:4194304 -w create -s lock -d cuda D D"),
         ("bw_persistent", "/osu/pt2pt/persistent/osu_bw_persistent -m 1:4194304 -d cuda D D"),
-        ("Sendrecv", "/imb/IMB-MPI1-GPU Sendrecv -mem_alloc_type device -npmin 2 -msglog 0:22 -iter 5000,200"),
+        (
+            "Sendrecv",
+            "/imb/IMB-MPI1-GPU Sendrecv -mem_alloc_type device -npmin 2 -msglog 0:22 -iter 5000,200",
+        ),
     ],
 )
 def test_a_partition_with_gpus_needs_only_its_feature(all_cases, name, command):
@@ -241,10 +288,14 @@ def test_the_programs_of_nccl_have_buffers_on_devices_only(all_cases):
 
 def test_buffers_in_the_wrong_memory_are_refused(all_cases):
     check = next(
-        case.check for case in all_cases if getattr(case.check, "memory", "") == "cuda" and case.check.benchmark == "bw"
+        case.check
+        for case in all_cases
+        if getattr(case.check, "memory", "") == "cuda" and case.check.benchmark == "bw"
     )
     text = (GOLDEN / "osu/7.4/osu_bw.txt").read_text()
-    with pytest.raises(OutputError, match="buffers in cuda memory were asked for, but these are in host memory"):
+    with pytest.raises(
+        OutputError, match="buffers in cuda memory were asked for, but these are in host memory"
+    ):
         check.measure(text)
     check.measure(text.replace("OSU MPI Bandwidth", "OSU MPI-CUDA Bandwidth"))
 
@@ -285,7 +336,9 @@ def test_what_an_environment_does_not_offer_has_a_reason(local_cases):
             assert (suite in environ.features) != bool(without.get(suite)), (environ.name, suite)
         for feature in ("osu_c", "imb_nbc", "imb_rma", "imb_p2p"):
             suite = feature.split("_")[0]
-            assert suite not in environ.features or (feature in environ.features) != bool(without.get(feature))
+            assert suite not in environ.features or (feature in environ.features) != bool(
+                without.get(feature)
+            )
 
 
 #: Systems of one partition that is one of `twins` too, where its cases are looked at.
@@ -340,7 +393,10 @@ def test_no_shipped_reference_file_has_a_fault(of_system):
         file = reference_file.load(REFERENCES / f"{name}.yaml")
         own = [case for case in cases if case.partition.extras.get("references", system) == name]
         items = audit.index_items(file)
-        assert audit.of_file(file, check_names(), [Case.of(catalogue.data_of(case, items)) for case in own]) == []
+        assert (
+            audit.of_file(file, check_names(), [Case.of(catalogue.data_of(case, items)) for case in own])
+            == []
+        )
 
 
 def test_no_check_names_a_system_a_scheduler_or_an_mpi():
@@ -362,7 +418,9 @@ def test_both_ways_is_both_ways_whoever_counts(local_cases):
     check = next(
         case.check
         for case in local_cases
-        if type(case.check).__name__ == "OsuBandwidth" and case.check.benchmark == "bibw" and case.check.layout == "1x2"
+        if type(case.check).__name__ == "OsuBandwidth"
+        and case.check.benchmark == "bibw"
+        and case.check.layout == "1x2"
     )
     text = (GOLDEN / "osu-py/4.1.2/osu_bibw.txt").read_text()
     last = float(text.split()[-1])

@@ -107,13 +107,20 @@ def test_the_job_has_room_for_both_launches_and_starts_each_in_its_layout(rich):
 
 def test_what_goes_by_the_number_of_processes_goes_by_that_of_the_launch(rich):
     lines = prepared(the_only(rich, "ImbParallelPpnRatio", "2x2", benchmark="Sendrecv"))
-    assert re.search(r"-np 2 -ppn 1 \S+/ports --output ports-2x1 -- /imb/IMB-MPI1 Sendrecv -npmin 2 ", lines[1])
-    assert re.search(r"-np 4 -ppn 2 \S+/ports --output ports-2x2 -- /imb/IMB-MPI1 Sendrecv -npmin 4 ", lines[3])
+    assert re.search(
+        r"-np 2 -ppn 1 \S+/ports --output ports-2x1 -- /imb/IMB-MPI1 Sendrecv -npmin 2 ", lines[1]
+    )
+    assert re.search(
+        r"-np 4 -ppn 2 \S+/ports --output ports-2x2 -- /imb/IMB-MPI1 Sendrecv -npmin 4 ", lines[3]
+    )
 
 
 def test_what_stands_around_a_launch_stands_around_each(rich):
     lines = prepared(the_only(rich, "OsuHelloPpnRatio"))
-    assert lines[1].startswith("{ fabric_start=$(date +%s%N); mpirun") and "(exit $fabric_status); } > " in lines[1]
+    assert (
+        lines[1].startswith("{ fabric_start=$(date +%s%N); mpirun")
+        and "(exit $fabric_status); } > " in lines[1]
+    )
     assert lines[3] == "fabric_start=$(date +%s%N)" and lines[-1] == "(exit $fabric_status)"
 
 

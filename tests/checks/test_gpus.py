@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.parsers import nccl_tests
-from fabric_checks.reframe_ext import describing
+from fabric_checks.reframe_ext import system_description
 from tests import programs
 from tests.conftest import TESTS
 
@@ -54,7 +54,9 @@ def listed(tmp_path):
 def test_each_collective_has_a_process_for_each_gpu_and_a_pair_of_nodes(listed):
     status, text = listed(["cuda"], {"gpus": 4})
     assert status == 0 and "RcclCollective" not in text
-    layouts = {line.split("%layout=")[1].split()[0] for line in text.splitlines() if "NcclCollective %" in line}
+    layouts = {
+        line.split("%layout=")[1].split()[0] for line in text.splitlines() if "NcclCollective %" in line
+    }
     assert layouts == {"1x4", "2x4", "4x4", "2x1"}
 
 
@@ -67,8 +69,12 @@ def test_a_partition_without_its_gpus_has_none(listed, features, extras):
 def test_a_single_gpu_has_one_process_alone(listed):
     status, text = listed(["cuda"], {"gpus": 1, "nodes": 1})
     assert status == 0 and "no layout" not in text
-    assert {line.split("%layout=")[1].split()[0] for line in text.splitlines() if "NcclCollective %" in line} == {"1x1"}
-    assert "%layout=1x1 " not in listed(["cuda"], {"gpus": 1})[1]  # with four nodes there are others to send to
+    assert {
+        line.split("%layout=")[1].split()[0] for line in text.splitlines() if "NcclCollective %" in line
+    } == {"1x1"}
+    assert (
+        "%layout=1x1 " not in listed(["cuda"], {"gpus": 1})[1]
+    )  # with four nodes there are others to send to
 
 
 def test_gpus_for_which_no_layout_has_processes_are_named_with_the_remedy(listed):
@@ -106,7 +112,9 @@ except SystemExit:
     print("LOADED", json.dumps(sorted(sys.modules)))
 """
 #: What is about GPUs alone.
-MODULES = {f"fabric_checks.{name}" for name in ("parsers.nccl_tests", "parsers.nccl_debug", "ports.gpu_paths")}
+MODULES = {
+    f"fabric_checks.{name}" for name in ("parsers.nccl_tests", "parsers.nccl_debug", "ports.gpu_paths")
+}
 MODULES |= {f"fabric_checks.{name}" for name in ("ports.pcie", "matrices.nccl_tests")}
 
 
@@ -120,7 +128,9 @@ def test_a_listing_has_cases_between_gpus_only_where_there_are_some_and_loads_no
 
 
 def test_the_collectives_are_those_of_the_parser():
-    values = re.search(r"^COLLECTIVES = (.*)$", (TESTS.parent / "checks/nccl/collectives.py").read_text(), re.MULTILINE)
+    values = re.search(
+        r"^COLLECTIVES = (.*)$", (TESTS.parent / "checks/nccl/collectives.py").read_text(), re.MULTILINE
+    )
     assert ast.literal_eval(values[1]) == list(nccl_tests.BUS_FACTOR)
 
 
@@ -131,7 +141,7 @@ def test_the_description_of_a_system_for_others_has_its_gpus(tmp_path, extras):
     devices = "" if extras else DEVICES
     settings.write_text(SETTINGS.format(features=["cuda"], extras=extras, more=[]) + devices)
     variables = {"PYTHONPATH": os.pathsep.join(sys.path), "RFM_CONFIG_FILES": str(settings)}
-    command = [sys.executable, "-m", "fabric_checks.reframe_ext.describing", "gpus", described]
+    command = [sys.executable, "-m", "fabric_checks.reframe_ext.system_description", "gpus", described]
     programs.run(command, env=os.environ | variables | {"FABRIC_RESULTS": str(tmp_path)}, check=True)
-    elsewhere = describing.configuration(json.loads(described.read_text()), tmp_path, tmp_path)
+    elsewhere = system_description.configuration(json.loads(described.read_text()), tmp_path, tmp_path)
     assert elsewhere["systems"][0]["partitions"][0]["extras"]["gpus"] == 4

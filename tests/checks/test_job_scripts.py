@@ -12,7 +12,7 @@ import pytest
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.paths import ROOT, home
 from fabric_checks.reframe_ext import internals
-from fabric_offers import recomputing
+from fabric_offers import recomputation_run
 from tests import loading, programs
 from tests.checks import job_scripts
 
@@ -32,7 +32,9 @@ def options(script, sentinel):
     """Return the option lines of a script, which come before all else."""
     head = script.split("\n")[1:]
     lines = [line.removeprefix(sentinel).strip() for line in head if line.startswith(sentinel)]
-    assert lines and all(line.startswith(sentinel) for line in head[: len(lines)]), "options after the first command"
+    assert lines and all(line.startswith(sentinel) for line in head[: len(lines)]), (
+        "options after the first command"
+    )
     return lines
 
 
@@ -75,7 +77,9 @@ def of_flux(script):
     no_option_twice(lines, ())
     nodes, slots = number(r"--nodes=(\d+)", lines), number(r"--nslots=(\d+)", lines)
     assert slots % nodes == 0
-    return Request(nodes, slots, slots // nodes, number(r"--time-limit=(\d+)s", lines) / 60, "--exclusive" in lines)
+    return Request(
+        nodes, slots, slots // nodes, number(r"--time-limit=(\d+)s", lines) / 60, "--exclusive" in lines
+    )
 
 
 def of_pbs(script):
@@ -83,7 +87,9 @@ def of_pbs(script):
     lines = options(script, "#PBS")
     no_option_twice(lines, ("-l",))
     (chunks,) = (
-        match for line in lines if (match := re.fullmatch(r"-l select=(\d+):mpiprocs=(\d+):ncpus=(\d+)", line))
+        match
+        for line in lines
+        if (match := re.fullmatch(r"-l select=(\d+):mpiprocs=(\d+):ncpus=(\d+)", line))
     )
     nodes, ppn, cpus = map(int, chunks.groups())
     assert cpus >= ppn
@@ -160,19 +166,19 @@ def test_a_described_system_has_the_same_scripts_elsewhere(dry, tmp_path, monkey
     system, found = dry
     described = tmp_path / "system.json"
     env = {"FABRIC_MPI": "all", "FABRIC_HOME": str(home()), "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "fabric_checks.reframe_ext.describing", system, described]
+    command = [sys.executable, "-m", "fabric_checks.reframe_ext.system_description", system, described]
     programs.run(command, env={"PATH": os.environ["PATH"], **env})
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     data = json.loads(described.read_text())
     loading.forget_checks()
-    recomputing.take_system(data, tmp_path, tmp_path)
+    recomputation_run.take_system(data, tmp_path, tmp_path)
     made = {}
     with loading.once_a_process():
         for case in internals.load_cases(ROOT / "checks")[0]:
             if case.check.is_fixture() or case.check.display_name in job_scripts.CASES:
                 internals.set_up(case)
             if case.check.display_name in job_scripts.CASES:
-                again = recomputing.script(case, data)
+                again = recomputation_run.script(case, data)
                 assert again["unknown"] is None
                 text = "\n".join(["#!/bin/bash", *again["script"], ""]).replace(str(tmp_path), "<stage>")
                 where = f"{case.partition.name}+{case.environ.name}"

@@ -141,4 +141,6 @@ def test_the_lines_of_a_script_are_in_the_order_of_the_docstring(rich, tmp_path)
         assert re.fullmatch(pattern, script), f"{case}:\n{script}\nis not\n{pattern}"
     # Each line is there in one of them.
     for line in pattern_of([*plain, *several]):
-        assert any(re.search(f"^{line.removesuffix('*')}", script, re.MULTILINE) for script in scripts.values()), line
+        assert any(
+            re.search(f"^{line.removesuffix('*')}", script, re.MULTILINE) for script in scripts.values()
+        ), line

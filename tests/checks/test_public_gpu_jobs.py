@@ -40,7 +40,12 @@ PMIX = {"PMIX_MCA_psec": "^munge", "PMIX_MCA_gds": "^shmem2"}
 #: By partition and environment: options of the job, plugin of srun, the EDF, and the variables of the processes.
 THEIRS = {
     ("clariden", "uenv-nccl"): ("--account=a-root", "cray_shasta", None, UENV),
-    ("clariden", "ce-nccl"): ("--account=a-root", "pmix", "nccl.toml", ANY | PMIX | {"NVIDIA_DISABLE_REQUIRE": "1"}),
+    ("clariden", "ce-nccl"): (
+        "--account=a-root",
+        "pmix",
+        "nccl.toml",
+        ANY | PMIX | {"NVIDIA_DISABLE_REQUIRE": "1"},
+    ),
     ("beverin", "uenv-rccl"): ("-pmi300", "cray_shasta", None, UENV | MI300 | RCCL),
     ("beverin", "ce-rccl"): ("-pmi300", "pmix", "rccl.toml", ANY | PMIX | MI300),
 }
@@ -119,9 +124,20 @@ def jobs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dry")
     settings = SETTINGS.format(theirs=THEIRS, of_sendrecv=OF_SENDRECV, nodes=NODES, gpus=GPUS)
     (folder / "settings.py").write_text(settings)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_", "SLURM_"))}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FABRIC_", "RFM_", "SLURM_"))
+    }
     own = {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(folder), "PYTHONPATH": f"{ROOT}:{ROOT}/src"}
-    line = [Path(sys.executable).with_name("reframe"), "-C", folder / "settings.py", "-c", ROOT / "checks", "-R"]
+    line = [
+        Path(sys.executable).with_name("reframe"),
+        "-C",
+        folder / "settings.py",
+        "-c",
+        ROOT / "checks",
+        "-R",
+    ]
     line += [
         "--system=alps",
         "--dry-run",
@@ -156,13 +172,17 @@ def test_a_job_has_the_effect_of_the_public_check(jobs, of, benchmark):
     access, plugin, edf, variables = THEIRS[of]
     job = jobs(*of, benchmark)
     assert {f"--ntasks={NODES * GPUS}", f"--ntasks-per-node={GPUS}", access} <= set(job.options)
-    assert not [option for option in job.options if "gpu" in option or "gres" in option]  # theirs asks for none
+    assert not [
+        option for option in job.options if "gpu" in option or "gres" in option
+    ]  # theirs asks for none
     given = dict(option.lstrip("-").split("=", 1) for option in job.launcher)
     assert given.get("mpi", job.variables.pop("SLURM_MPI_TYPE", None)) == plugin
     assert given.get("environment") == edf and given.keys() <= {"mpi", "environment"}
     assert job.variables.pop("NCCL_DEBUG").lower() == variables["NCCL_DEBUG"].lower()
     expected = {name: value for name, value in variables.items() if name != "NCCL_DEBUG"}
-    assert {name: value for name, value in job.variables.items() if name not in OURS} == expected | OF_SENDRECV
+    assert {
+        name: value for name, value in job.variables.items() if name not in OURS
+    } == expected | OF_SENDRECV
     program, *options = job.words
     values = dict(zip(options[::2], options[1::2], strict=True))
     assert Path(program).name == f"{benchmark}_perf"

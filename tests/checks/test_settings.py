@@ -87,7 +87,9 @@ def checks(tmp_path_factory):
 def test_the_command_line_has_what_is_set_and_the_program_takes(checks, key, command):
     words = " ".join([checks[key].executable, *checks[key].executable_opts])
     assert (
-        re.sub(r"^\S*/ports --output ports -- ", "", words).removeprefix(f"{checks[key].fabric_programs.stagedir}/")
+        re.sub(r"^\S*/ports --output ports -- ", "", words).removeprefix(
+            f"{checks[key].fabric_programs.stagedir}/"
+        )
         == command
     )
 
@@ -136,7 +138,11 @@ SUITES |= {"StreamingQueue": "fabric", "BufferReuse": "fabric", "LatencyMap": "f
     ("name", "given", "line"),
     [
         ("OsuBandwidth", {"largest_B": "0"}, "largest_B is 0: give 1 or more"),
-        ("OsuBandwidth", {"largest_B": "8", "smallest_B": "16"}, "largest_B is 8: messages go from smallest_B=16"),
+        (
+            "OsuBandwidth",
+            {"largest_B": "8", "smallest_B": "16"},
+            "largest_B is 8: messages go from smallest_B=16",
+        ),
         ("OsuBandwidth", {"iterations": "0"}, "iterations is 0: give 1 or more"),
         (
             "OsuCollective",

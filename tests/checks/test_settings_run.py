@@ -20,4 +20,12 @@ def test_one_of_each_suite_runs_with_its_settings(tmp_path):
     ran = set(re.findall(r"\[ +OK \] \(\d+/\d+\) (\w+) .*(?:%largest_B=64|%steps=20) ", printed))
     assert ran == {case.partition("%")[0] for case in CASES}, printed
     bandwidth = (tmp_path / "perflogs/local/node/OsuBandwidth.jsonl").read_text()
-    assert set(re.findall(r'"metric":"bandwidth_(\d+)B"', bandwidth)) == {"1", "2", "4", "8", "16", "32", "64"}
+    assert set(re.findall(r'"metric":"bandwidth_(\d+)B"', bandwidth)) == {
+        "1",
+        "2",
+        "4",
+        "8",
+        "16",
+        "32",
+        "64",
+    }

@@ -28,19 +28,32 @@ def checks(tmp_path_factory):
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         patch.setenv("FABRIC_MPI", "mpich")
         # What compares several launches reads each as the check it is made of does: test_comparisons.py breaks those.
-        found = [c.check for c in loading.cases("local") if not c.check.is_fixture() and not comparison(c.check)]
+        found = [
+            c.check for c in loading.cases("local") if not c.check.is_fixture() and not comparison(c.check)
+        ]
         for check in found:
             check.one_rank_loop_time_s = 1.0  # what the case it depends on would have measured
         # The other inputs on one process have no golden output; their form is that of lj.
-        found = [c for c in found if type(c).__name__ != "LammpsBench" or c.num_tasks == 2 or c.problem == "lj"]
+        found = [
+            c for c in found if type(c).__name__ != "LammpsBench" or c.num_tasks == 2 or c.problem == "lj"
+        ]
         # What the wheels do not offer, on two processes of a system that offers everything.
         offered = {(type(check).__name__, getattr(check, "benchmark", "")) for check in found}
-        rich = [c.check for c in everything.cases(patch) if c.partition.name == "cpu" and not comparison(c.check)]
+        rich = [
+            c.check for c in everything.cases(patch) if c.partition.name == "cpu" and not comparison(c.check)
+        ]
         for check in rich:
             check.one_rank_loop_time_s = check.one_node_loop_time_s = 1.0
             check.one_rank_s = check.own_s = 1.0
-        elsewhere = {"OsuCongestion": "2x1", "LammpsScaled": "2x1", "ImbStencil2D": "2x2", "LammpsReplay": "2x2"}
-        rich = [check for check in rich if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")]
+        elsewhere = {
+            "OsuCongestion": "2x1",
+            "LammpsScaled": "2x1",
+            "ImbStencil2D": "2x2",
+            "LammpsReplay": "2x2",
+        }
+        rich = [
+            check for check in rich if str(check.current_layout) == elsewhere.get(type(check).__name__, "1x2")
+        ]
         yield found + [c for c in rich if (type(c).__name__, getattr(c, "benchmark", "")) not in offered]
 
 
@@ -85,7 +98,9 @@ def test_lammps_with_wrong_physics_is_refused(checks):
     for check in checks:
         if type(check).__name__ == "LammpsBench" and check.problem == "lj":
             # Both energies by as much: the kinetic one still fits the temperature.
-            text = healthy_output(check).replace("-5.7585055", "-5.7595055").replace("-4.6223613", "-4.6233613")
+            text = (
+                healthy_output(check).replace("-5.7585055", "-5.7595055").replace("-4.6223613", "-4.6233613")
+            )
             with pytest.raises(OutputError, match="wrong physics: E_pair"):
                 check.measure(text)
 

@@ -66,7 +66,10 @@ def test_a_missing_tool_is_named_with_its_package(tools, tmp_path, tool):
 MISUSES = [
     (["run", "--mpi", "lam"], "--mpi names 'lam'; choose from mpich, openmpi, impi"),
     (["run", "--stack", "conda"], "--stack names 'conda'; choose from wheels, spack, modules, simgrid"),
-    *((["run", option], f"{option} needs a value") for option in ("--mpi", "--stack", "--mirror", "--prefix")),
+    *(
+        (["run", option], f"{option} needs a value")
+        for option in ("--mpi", "--stack", "--mirror", "--prefix")
+    ),
     (["run", "--perflogdir=x"], "--perflogdir would hide the values"),
     (["run", "--mirror", "/nonexistent"], "there is no folder /nonexistent; ci/mirror writes one"),
     (["mirror"], "no folder is given"),
@@ -76,7 +79,9 @@ MISUSES = [
 ]
 
 
-@pytest.mark.parametrize(("words", "says"), MISUSES, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+@pytest.mark.parametrize(
+    ("words", "says"), MISUSES, ids=lambda each: " ".join(each) if isinstance(each, list) else ""
+)
 def test_a_wrong_option_is_one_error(words, says, tmp_path):
     command, *arguments = words
     assert says in one_error(run(ROOT / "ci" / command, *arguments, FABRIC_HOME=str(tmp_path / "home")))
@@ -85,7 +90,9 @@ def test_a_wrong_option_is_one_error(words, says, tmp_path):
 @pytest.mark.parametrize("version", ["3, 9", "3, 15"])
 def test_a_python_that_is_too_old_or_too_new(version, tmp_path):
     other = tmp_path / "python"
-    other.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = ({version}); $2"\n')
+    other.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = ({version}); $2"\n'
+    )
     other.chmod(0o755)
     line = one_error(run(RUN, FABRIC_PYTHON=str(other)))
     assert line.startswith(f"error: no Python 3.10 to 3.14 (tried: {other})") and "FABRIC_PYTHON" in line
@@ -121,7 +128,14 @@ def test_a_session_that_is_no_name(command, name, tmp_path):
 
 def refused(config, folder, variables=None):
     """Return the output of ReFrame alone, which has to refuse a configuration without a traceback."""
-    line = [Path(sys.executable).with_name("reframe"), "-C", config / "settings.py", "-c", ROOT / "checks", "-l"]
+    line = [
+        Path(sys.executable).with_name("reframe"),
+        "-C",
+        config / "settings.py",
+        "-c",
+        ROOT / "checks",
+        "-l",
+    ]
     env = os.environ | {"FABRIC_RESULTS": str(folder)} | (variables or {})
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S, cwd=folder)
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
@@ -148,7 +162,9 @@ def test_an_environment_that_does_not_exist(tmp_path):
     """Of a list and of a run; ReFrame would find no case."""
     home = os.environ.get("FABRIC_HOME", str(ROOT / ".fabric"))
     results = {"FABRIC_RESULTS": str(tmp_path), "FABRIC_HOME": home, "PATH": os.environ["PATH"]}
-    said = "error: the system local has no environment that -p 'nosuchenv' matches; choose from mpich, openmpi"
+    said = (
+        "error: the system local has no environment that -p 'nosuchenv' matches; choose from mpich, openmpi"
+    )
     for option in (["-l"], ["-n", "Streaming"]):
         done = run(RUN, "--mpi", "mpich,openmpi", "-p", "nosuchenv", *option, **results)
         assert one_error(done) == said and "No case ran" not in done.stdout
@@ -164,7 +180,9 @@ def _nobody_can_run_python():
     """Root writes anywhere, so as root the test becomes nobody, who may not reach root's own Python."""
     test = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
     version = "import sys; sys.exit(sys.version_info < (3, 10))"
-    return shutil.which("setpriv") is not None and subprocess.run([*test, version], check=False).returncode == 0
+    return (
+        shutil.which("setpriv") is not None and subprocess.run([*test, version], check=False).returncode == 0
+    )
 
 
 @pytest.mark.skipif(
@@ -182,7 +200,9 @@ def test_a_read_only_clone(tmp_path):
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     python = "/usr/bin/python3" if as_nobody else sys.executable
     env = BARE | {"FABRIC_PYTHON": python}
-    done = subprocess.run([*as_nobody, clone / "ci" / "run"], env=env, capture_output=True, text=True, timeout=GUARD_S)
+    done = subprocess.run(
+        [*as_nobody, clone / "ci" / "run"], env=env, capture_output=True, text=True, timeout=GUARD_S
+    )
     line = one_error(done)
     assert "cannot write to" in line and "set FABRIC_HOME" in line
 
@@ -196,16 +216,16 @@ def set_up(stand_ins, *arguments, **environment):
 
 def test_too_little_disk(tmp_path):
     """Without the right to mount a small file system, a stand-in reports the free space."""
-    stand_ins = (
-        "import shutil; real = shutil.disk_usage; shutil.disk_usage = lambda path: real(path)._replace(free=10**6)"
-    )
+    stand_ins = "import shutil; real = shutil.disk_usage; shutil.disk_usage = lambda path: real(path)._replace(free=10**6)"
     line = one_error(set_up(stand_ins, FABRIC_HOME=str(tmp_path / "home")))
     assert re.search(r"too little disk: .* has 1 MB free and \d+ MB are needed", line)
 
 
 def test_no_network(tmp_path):
     """The package index is at an address where nothing listens."""
-    done = run(RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
+    done = run(
+        RUN, FABRIC_HOME=str(tmp_path / "home"), PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0"
+    )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "the Python package index cannot be reached; check the network, point pip to a mirror" in line
@@ -231,7 +251,9 @@ def test_no_simgrid_and_no_root(tmp_path):
         "shutil.which = lambda name, **rest: None if name == 'smpicc' else real(name, **rest)"
     )
     line = one_error(set_up(stand_ins, "--stack", "simgrid", "--mpi", "none", FABRIC_HOME=home))
-    assert "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASES[0]}" in line
+    assert (
+        "install Debian's libsimgrid-dev" in line and f"spack install simgrid@{smpirun.RELEASES[0]}" in line
+    )
 
 
 def without_spack(tmp_path, *arguments, **environment):
@@ -242,7 +264,9 @@ def without_spack(tmp_path, *arguments, **environment):
 def test_spack_cannot_be_brought(tmp_path):
     done = without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/nowhere")
     line = one_error(done)
-    assert "release v1.1.0 cannot be cloned from file://" in line and "set FABRIC_SPACK_URL to a mirror" in line
+    assert (
+        "release v1.1.0 cannot be cloned from file://" in line and "set FABRIC_SPACK_URL to a mirror" in line
+    )
 
 
 def test_no_git(tmp_path, tools):
@@ -259,7 +283,9 @@ def origin_of(folder, tag=installed.SPACK.tag, message="x"):
     (folder / "bin/spack").write_text("#!/bin/sh\n")
     for words in (["add", "."], ["commit", "--quiet", "-m", message], ["tag", "-a", "-m", "x", tag]):
         subprocess.run([*git, *words], check=True)
-    return subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def test_spack_is_brought_once_from_where_it_is_told(tmp_path):
@@ -278,7 +304,9 @@ def test_a_tag_that_was_moved_is_refused(tmp_path):
     """Spack's own commit is pinned, and this is another."""
     commit = origin_of(tmp_path / "origin")
     line = one_error(without_spack(tmp_path, FABRIC_SPACK_URL=f"file://{tmp_path}/origin"))
-    assert f"release v1.1.0 is {commit} there, but {installed.SPACK.commit} is pinned: the tag was moved" in line
+    assert (
+        f"release v1.1.0 is {commit} there, but {installed.SPACK.commit} is pinned: the tag was moved" in line
+    )
     assert not list((tmp_path / "home").glob("parts/spack-*"))
 
 
@@ -316,7 +344,9 @@ def test_a_token_goes_to_no_log_and_no_message(url, tmp_path):
 def test_a_spack_of_the_users_own_is_not_brought(tmp_path):
     (tmp_path / "mine/bin").mkdir(parents=True)
     (tmp_path / "mine/bin/spack").write_text("#!/bin/sh\n")
-    done = without_spack(tmp_path, "-l", SPACK_ROOT=str(tmp_path / "mine"), FABRIC_SPACK_URL="file:///nowhere")
+    done = without_spack(
+        tmp_path, "-l", SPACK_ROOT=str(tmp_path / "mine"), FABRIC_SPACK_URL="file:///nowhere"
+    )
     assert done.returncode == 0, done.stderr
     assert not list((tmp_path / "home").glob("parts/spack-*"))
 
@@ -358,12 +388,16 @@ def test_reframe_that_does_not_start_has_the_last_word(tmp_path):
 VET = re.findall(r"^    (ci/run --mode vet .*?)(?: +#.*)?$", (ROOT / "docs/vet.md").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("line", [*VET, "ci/run --mode vet --budget=8 --drain-share 5% --metrics=x --only n1 --json"])
+@pytest.mark.parametrize(
+    "line", [*VET, "ci/run --mode vet --budget=8 --drain-share 5% --metrics=x --only n1 --json"]
+)
 def test_the_options_of_a_vet_reach_it(line, tmp_path):
     """Here it ends with its first question, whether jobs can be given their nodes."""
     command, *words = line.replace("--system yours", "").split()
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path), "FABRIC_MPI": "mpich"}
-    done = subprocess.run([ROOT / command, *words, "--system", "local"], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [ROOT / command, *words, "--system", "local"], env=env, capture_output=True, text=True
+    )
     assert done.returncode == 1 and "jobs cannot be given their nodes" in done.stderr, done.stderr
 
 
@@ -381,7 +415,8 @@ def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path):
     env = os.environ | {"FABRIC_RESULTS": str(tmp_path)}
     command = [RUN, "-n", "OsuBarrier%layout=1x2|ImbBarrier%layout=1x2"]
     both = [
-        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in "ab"
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in "ab"
     ]
     outputs = [process.communicate(timeout=GUARD_S)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
@@ -417,7 +452,9 @@ def test_two_sessions_that_end_at_once_have_reports_of_their_own(tmp_path, monke
 def test_a_wheel_is_refused_with_what_to_do(tmp_path):
     """It could not read the checks and the settings, which are beside the library in a clone."""
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation"]
-    done = subprocess.run([*command, "--wheel-dir", tmp_path, ROOT], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [*command, "--wheel-dir", tmp_path, ROOT], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode and "used from its clone" in done.stderr and "ci/env.sh" in done.stderr
     assert not list(tmp_path.iterdir())
 
@@ -443,6 +480,8 @@ def test_where_results_go_is_for_the_whole_run(tmp_path):
         (tmp_path / name).mkdir()
         env = BARE | {"FABRIC_PYTHON": sys.executable, "FABRIC_HOME": home} | variables
         line = [RUN, *options, "-n", "^OsuBarrier%layout=1x2", "-l"]
-        done = subprocess.run(line, env=env, cwd=tmp_path / name, capture_output=True, text=True, timeout=GUARD_S)
+        done = subprocess.run(
+            line, env=env, cwd=tmp_path / name, capture_output=True, text=True, timeout=GUARD_S
+        )
         assert done.returncode == 0 and "Found 1 check(s)" in done.stdout, done.stdout + done.stderr
         assert len(list((tmp_path / name / "mine/logs").iterdir())) == 1

@@ -54,7 +54,16 @@ def line(tmp_path, **asked):
     script = tmp_path / "reframe.py"
     script.write_text(REFRAME)
     asked = {"starts": True, "cases": [], "said": str(SAID), "words": "", "waits": False, "status": 0} | asked
-    return [sys.executable, "-m", "fabric_checks", "run", "--", sys.executable, str(script), json.dumps(asked)]
+    return [
+        sys.executable,
+        "-m",
+        "fabric_checks",
+        "run",
+        "--",
+        sys.executable,
+        str(script),
+        json.dumps(asked),
+    ]
 
 
 @pytest.fixture
@@ -79,12 +88,16 @@ def run(tmp_path, env, **asked):
 def test_cases_that_failed_are_on_the_screen_and_in_the_status(tmp_path, env):
     cases = [
         case("Streaming %layout=1x2", "fail", fail_phase="run", fail_reason="job timed out (1.2s > 1.0s)"),
-        case("ImbBarrier %layout=1x2", "pass", perfvalues={"local:node:t": [1.0, 0, None, None, "us", "pass"]}),
+        case(
+            "ImbBarrier %layout=1x2", "pass", perfvalues={"local:node:t": [1.0, 0, None, None, "us", "pass"]}
+        ),
     ]
     done = run(tmp_path, env, cases=cases, status=1)
     assert done.returncode == 1 and "reframe: a word on standard error" in done.stderr
     assert "1 of 2 cases failed" in done.stdout and "failed: Streaming 1x2 @local:node+mpich" in done.stdout
-    assert "in run: job timed out (1.2s > 1.0s)" in done.stdout and "not in the perflog: 1 of 1" in done.stdout
+    assert (
+        "in run: job timed out (1.2s > 1.0s)" in done.stdout and "not in the perflog: 1 of 1" in done.stdout
+    )
     assert "[ RUN" not in done.stdout and len(done.stdout.splitlines()) <= 62
     # By now the run can be asked for again.
     words = [sys.executable, "-m", "fabric_checks", "show", "--short", "--session", SESSION]
@@ -114,7 +127,11 @@ def test_an_interrupted_run_still_shows_what_there_is(tmp_path, env, how):
     """An interrupt goes to the whole group, as a terminal sends it; an end is passed on."""
     cases = [case("A %layout=1x2", "pass"), case("B %layout=1x2", "abort")]
     process = subprocess.Popen(
-        line(tmp_path, cases=cases, waits=True), env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
+        line(tmp_path, cases=cases, waits=True),
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     wait_for((Path(env["FABRIC_RESULTS"]) / "waits").exists, "the run has not begun")
     if how == signal.SIGINT:

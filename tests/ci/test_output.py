@@ -58,9 +58,7 @@ def test_head_neither_ends_a_run_nor_changes_its_status(clone, status, stderr):
 
 
 def test_head_does_not_end_a_mirror(clone):
-    mirror = (
-        '#!/bin/sh\nfor i in 1 2 3; do echo "$i $1 $2" || exit 120; sleep 0.1; done\nmkdir -p "$3"; : > "$3/whole"\n'
-    )
+    mirror = '#!/bin/sh\nfor i in 1 2 3; do echo "$i $1 $2" || exit 120; sleep 0.1; done\nmkdir -p "$3"; : > "$3/whole"\n'
     (clone / "bin/fabric-checks").write_text(mirror)
     (clone / "bin/python").write_text("#!/bin/sh\n")
     (clone / "bin/python").chmod(0o755)
@@ -83,5 +81,8 @@ def test_a_reader_that_stays_gets_everything_before_the_run_is_over(clone):
 @pytest.mark.parametrize("command", ["ci/run", "ci/nightly", "ci/mirror m"])
 def test_a_closed_standard_output_is_one_line(clone, command):
     status, _, err = call(clone, f"{command} >&-")
-    assert (status, err) == (2, "error: standard output is closed; let it lead somewhere, if only to /dev/null\n")
+    assert (status, err) == (
+        2,
+        "error: standard output is closed; let it lead somewhere, if only to /dev/null\n",
+    )
     assert not (clone / "results").exists()

@@ -183,7 +183,9 @@ def test_the_wait_for_another_set_up_has_an_end(clones, home):
     )
     done = programs.run([sys.executable, "-c", script], env=two.environment(home))
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {home}/.lock: locked by process {first.process.pid} of "), done.stderr
+    assert done.stderr.startswith(f"error: {home}/.lock: locked by process {first.process.pid} of "), (
+        done.stderr
+    )
     assert len(done.stderr.splitlines()) == 1
     first.end()
 
@@ -273,4 +275,6 @@ def test_a_terminal_shows_how_much_of_a_part_is_there(tmp_path):
     assert process.wait(GUARD_S) == 0
     rewritten = output.decode().split("\r")
     assert any("[########        ]  50%" in line for line in rewritten), rewritten
-    assert "==> set-up 1/2: MPICH, 2 MB on disk\x1b[K" in rewritten and output.endswith(b"\nthe next line\r\n")
+    assert "==> set-up 1/2: MPICH, 2 MB on disk\x1b[K" in rewritten and output.endswith(
+        b"\nthe next line\r\n"
+    )

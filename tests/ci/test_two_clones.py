@@ -22,10 +22,13 @@ def other(tmp_path_factory):
     """Another clone, with a library of another version."""
     clone = checkout(tmp_path_factory.mktemp("other") / "clone")
     text = (clone / "src/fabric_checks/__init__.py").read_text()
-    (clone / "src/fabric_checks/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "99.'))
+    (clone / "src/fabric_checks/__init__.py").write_text(
+        text.replace('__version__ = "', '__version__ = "99.')
+    )
     file = clone / "config/systems/local.py"
     file.write_text(
-        "from fabric_checks import __version__\n" + file.read_text().replace('"Any one machine"', "__version__", 1)
+        "from fabric_checks import __version__\n"
+        + file.read_text().replace('"Any one machine"', "__version__", 1)
     )
     return clone
 
@@ -76,7 +79,15 @@ def test_two_configurations_are_not_mixed(other, tmp_path):
 
 def test_its_checks_with_its_configuration(other, tmp_path):
     done = run(
-        "reframe", "-C", other / "config/settings.py", "-c", other / "checks", "-n", "OsuBarrier", "-l", cwd=tmp_path
+        "reframe",
+        "-C",
+        other / "config/settings.py",
+        "-c",
+        other / "checks",
+        "-n",
+        "OsuBarrier",
+        "-l",
+        cwd=tmp_path,
     )
     assert done.returncode == 0 and "OsuBarrier" in done.stdout, done.stdout + done.stderr
 

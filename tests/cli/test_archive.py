@@ -56,7 +56,11 @@ def test_what_is_bad_is_named_and_the_status_says_so(results, tmp_path):
         ([], 2, "missing argument"),
         (["a", "b", "c"], 2, "too many paths"),
         (["nowhere", "archive"], 1, "error: nowhere: there is no such file or folder"),
-        (["results", "results/perflogs/s/p/A.jsonl/x"], 1, "error: results/perflogs/s/p/A.jsonl/x: Not a directory"),
+        (
+            ["results", "results/perflogs/s/p/A.jsonl/x"],
+            1,
+            "error: results/perflogs/s/p/A.jsonl/x: Not a directory",
+        ),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(arguments, status, message, results, tmp_path):

@@ -94,7 +94,9 @@ def test_what_is_no_output_is_one_line(tmp_path, content, message, capsys, monke
 def test_a_bad_file_is_named_and_the_others_are_judged(tmp_path):
     good, bad = nights(tmp_path, 2), saved(tmp_path / "bad.csv", csv_text(matrix(16, 3))[:900])
     status, printed = blame(good[0], bad, good[1])
-    assert status == 1 and "night2.csv: CSV, 16 nodes, 240 pairs" in printed and "nothing stands out" in printed
+    assert (
+        status == 1 and "night2.csv: CSV, 16 nodes, 240 pairs" in printed and "nothing stands out" in printed
+    )
     assert "error: " in printed and "bad.csv: line 9: the last line does not end" in printed
     done = CliRunner().invoke(main.cli, ["blame", *good, bad, "--json"])
     assert "bad.csv" in json.loads(done.stdout)["refused"][0] and done.exit_code == 1
@@ -107,7 +109,10 @@ def test_a_copy_of_a_file_is_no_repeat(tmp_path):
     (path,) = nights(tmp_path, 1, "pairs: alone", node=(5, 0.7))
     for copy in (path, saved(tmp_path / "copy.csv", (tmp_path / "night1.csv").read_text())):
         status, printed = blame(path, copy)
-        assert status == 1 and f"error: {copy}: it has the same content as {path}: a copy is no second" in printed
+        assert (
+            status == 1
+            and f"error: {copy}: it has the same content as {path}: a copy is no second" in printed
+        )
         assert "nobody is blamed" in printed
 
 

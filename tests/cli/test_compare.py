@@ -17,7 +17,9 @@ def logs(tmp_path):
     """Two perflogs, the second 20 % worse and without one value."""
     other = {"metric": "latency_16B", "size_B": 16}
     write_runs(tmp_path / "old.jsonl", runs("", TIGHT), runs("", TIGHT, **other))
-    write_runs(tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002"))
+    write_runs(
+        tmp_path / "new.jsonl", runs("", [1.2 * value for value in TIGHT], session="20261201T000000Z-0002")
+    )
     return tmp_path
 
 
@@ -59,7 +61,12 @@ def test_bad_records_are_told_and_the_good_ones_used(logs):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["one"], ["{old}", "{old}"], ["{old}", "{new}", "--fail-on", "worst"], ["{old}", "{new}", "--only", "bad"]],
+    [
+        ["one"],
+        ["{old}", "{old}"],
+        ["{old}", "{new}", "--fail-on", "worst"],
+        ["{old}", "{new}", "--only", "bad"],
+    ],
 )
 def test_wrong_usage(logs, arguments):
     names = {"old": logs / "old.jsonl", "new": logs / "new.jsonl"}

@@ -21,9 +21,13 @@ def test_gates_are_read():
     assert gate.parse("too-few") == Gate("too-few")
 
 
-@pytest.mark.parametrize("text", ["", "worst", "worse:", "worse:x%", "worse:-1%", "worse:nan", "missing:5%", "better"])
+@pytest.mark.parametrize(
+    "text", ["", "worst", "worse:", "worse:x%", "worse:-1%", "worse:nan", "missing:5%", "better"]
+)
 def test_others_are_refused_with_those_that_there_are(text):
-    with pytest.raises(ValueError, match=r"not one of worse, worse:5%, missing, too-few, not-comparable|not a share"):
+    with pytest.raises(
+        ValueError, match=r"not one of worse, worse:5%, missing, too-few, not-comparable|not a share"
+    ):
         gate.parse(text)
 
 
@@ -62,4 +66,6 @@ def test_a_gate_that_could_compare_nothing_does_not_pass():
     comparison = found(runs("A", [1.0]), runs("B", [1.0]))
     assert gate.objections(comparison, [Gate("worse", 5)]) == ["no metric could be compared"]
     assert gate.objections(comparison, [Gate("missing")]) == []
-    assert gate.objections(found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01), [Gate("worse", 5)]) == []
+    assert (
+        gate.objections(found(runs("A", [1.0]), runs("B", [1.0]), repeatable=0.01), [Gate("worse", 5)]) == []
+    )

@@ -40,7 +40,14 @@ def doctor(tmp_path):
         for name, text in {"site.py": SITE.format(features=list(features)), **BROKEN}.items():
             (tmp_path / name).write_text(text.replace("{folder}", str(tmp_path)))
         (tmp_path / "wrong.yaml").write_text("no_reference:\n- {why: none, chek: Osu.*}\n")
-        command = [sys.executable, ROOT / "ci/bin/fabric-checks", "doctor", "-C", tmp_path / "site.py", *options]
+        command = [
+            sys.executable,
+            ROOT / "ci/bin/fabric-checks",
+            "doctor",
+            "-C",
+            tmp_path / "site.py",
+            *options,
+        ]
         return programs.run(command, cwd=tmp_path)
 
     return run
@@ -53,7 +60,11 @@ def test_it_says_which_checks_run_and_why_the_others_do_not(doctor):
     assert "OsuLatency" in found["left_out"]["no environment has osu"]
     notes = "\n".join(found["notes"])
     assert "ada:login is left out: none of its environments has the feature 'mpi'" in notes
-    assert "extras['link_MBps'] is missing" in notes and "launch_options" not in notes and "no references" in notes
+    assert (
+        "extras['link_MBps'] is missing" in notes
+        and "launch_options" not in notes
+        and "no references" in notes
+    )
 
 
 @pytest.mark.parametrize(

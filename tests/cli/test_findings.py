@@ -28,7 +28,9 @@ def paths(tmp_path, monkeypatch):
 def call(command, *arguments):
     """Call a command; return its exit status and what it said, or the error that it ends by."""
     done = calling.invoke(command, *arguments)
-    return (1, str(done.exception)) if isinstance(done.exception, FabricError) else (done.exit_code, done.output)
+    return (
+        (1, str(done.exception)) if isinstance(done.exception, FabricError) else (done.exit_code, done.output)
+    )
 
 
 def open_of(path):
@@ -43,7 +45,12 @@ def test_a_finding_is_listed_and_acknowledged(paths):
     assert [line.split(":")[0] for line in said.splitlines()] == ["elm", "oak"]
     assert call("findings", "acknowledge", entry.id[:4], *ALL)[0] == 0
     known = open_of(paths["oak"]).known
-    assert (known.reason, known.ticket, known.by, str(known.until)) == ("cable is ordered", "HW-1", "op", "2999-12-31")
+    assert (known.reason, known.ticket, known.by, str(known.until)) == (
+        "cable is ordered",
+        "HW-1",
+        "op",
+        "2999-12-31",
+    )
     assert open_of(paths["elm"]).known is None
     assert "acknowledged, HW-1: cable is ordered (op" in call("findings", "--system", "oak")[1]
     told = json.loads(call("findings", "--json")[1])["open"]

@@ -48,7 +48,9 @@ def examples(command):
 
 
 def test_there_are_commands():
-    assert {words[0] for words in ALL} == {name for name, verb in verbs().items() if name not in ("run", "new-session")}
+    assert {words[0] for words in ALL} == {
+        name for name, verb in verbs().items() if name not in ("run", "new-session")
+    }
 
 
 @pytest.mark.parametrize("words", ALL, ids=" ".join)
@@ -96,7 +98,10 @@ def test_the_help_lists_verbs_by_group_and_loads_none():
     assert sorted(GROUPS, key=lambda group: text.index(f"{group}:")) == list(GROUPS)
     for name, verb in verbs().items():
         assert (f" {name} {verb.help}" in text) == bool(verb.group), name
-    assert len([verb for verb in verbs().values() if verb.group]) <= 17 and list(verbs())[:2] == ["nightly", "vet"]
+    assert len([verb for verb in verbs().values() if verb.group]) <= 17 and list(verbs())[:2] == [
+        "nightly",
+        "vet",
+    ]
 
 
 COMPLETE = """

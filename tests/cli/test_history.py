@@ -81,7 +81,10 @@ def test_a_pattern_takes_several_and_too_many_are_listed(results, monkeypatch):
     monkeypatch.setattr(verb, "MOST", 2)
     done = invoke("latency_.*", results)
     assert done.exit_code == 1 and "is better" not in done.stdout
-    assert "latency_8B of OsuLatency %layout=1x2 @yours:compute+mpich-cray: 3 runs, median 5, last 5" in done.stdout
+    assert (
+        "latency_8B of OsuLatency %layout=1x2 @yours:compute+mpich-cray: 3 runs, median 5, last 5"
+        in done.stdout
+    )
     assert "3 series are too many to plot; choose at most 2, as in" in done.stderr
 
 

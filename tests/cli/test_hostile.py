@@ -35,7 +35,16 @@ WORD = "=x\x1b[31m\u202e\x07\x9b@everyone"
 #: Fields of a record that are text of others: with them all odd there is still something to judge.
 FIELDS = (
     *("collection", "reframe", "environ", "mpi", "compiler", "program", "program_version", "stack", "spec"),
-    *("spec_hash", "spack", "binding", "jobid", "no_reference", "reference_source", "fail_reason", "nodelist"),
+    *(
+        "spec_hash",
+        "spack",
+        "binding",
+        "jobid",
+        "no_reference",
+        "reference_source",
+        "fail_reason",
+        "nodelist",
+    ),
     "placement",
 )
 SESSION = record(0)["session"]
@@ -44,7 +53,10 @@ SESSION = record(0)["session"]
 def odd(day, value=1.3, **changes):
     """Return a record that is odd wherever it has text."""
     fields = {name: [ODD] if name in ("nodelist", "placement") else ODD for name in FIELDS}
-    more = {"test": f"OsuLatency %layout=2x1 %p={ODD}", "findings": [{"kind": ODD, "severity": "fault", "text": ODD}]}
+    more = {
+        "test": f"OsuLatency %layout=2x1 %p={ODD}",
+        "findings": [{"kind": ODD, "severity": "fault", "text": ODD}],
+    }
     return record(day, value, **(fields | more | {"not_offered": {ODD: ODD}} | changes))
 
 
@@ -68,7 +80,9 @@ def place(tmp_path, monkeypatch):
     odd_hosts = re.sub(r"host (n\d+)", rf"host \1{re.sub('[^!-~]', '', WORD)}", lines)
     (folder / "rotate.txt").write_text(summed(odd_hosts))
     profile = (GOLDEN / "profile" / "mpich-5.0.2-lammps-lj.4ranks.txt").read_text()
-    profile = re.sub(r"# mpi: .*", f"# mpi: {WORD} {WORD}", re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile))
+    profile = re.sub(
+        r"# mpi: .*", f"# mpi: {WORD} {WORD}", re.sub(r"(?m)^(rank \d) \S+", rf"\1 {WORD}", profile)
+    )
     (folder / "profile.txt").write_text(profile)
     (folder / "references").mkdir()
     (folder / "references" / "yours.yaml").write_text(yaml.safe_dump({ODD: {ODD: ODD}}))
@@ -92,7 +106,13 @@ def place(tmp_path, monkeypatch):
     done = "complete: 2 actions"
     ends = (("trace", done), (f"traces/{WORD}", done), ("stopped", f"stopped: {WORD}"))
     for name, end in ends:
-        lines = ("# fabric-checks trace 1", "# rank: 0 of 1", "# flops/s: 1000000000", "0 init", "0 compute 1000000000")
+        lines = (
+            "# fabric-checks trace 1",
+            "# rank: 0 of 1",
+            "# flops/s: 1000000000",
+            "0 init",
+            "0 compute 1000000000",
+        )
         (folder / name).mkdir(parents=True)
         (folder / name / "rank-0.trace").write_text("\n".join([*lines, f"# {end}", ""]))
     monkeypatch.setattr(published_table, "shipped", list)
@@ -244,7 +264,10 @@ def require_no_markup(text):
     assert "www." not in text and "://" not in text and not re.search(r"@\S", text)
     ours = {"strong_open", "strong_close", "softbreak"}  # the template's
     tokens = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(text)
-    assert {child.type for token in tokens for child in token.children or ()} <= {"text", "text_special"} | ours
+    assert {child.type for token in tokens for child in token.children or ()} <= {
+        "text",
+        "text_special",
+    } | ours
 
 
 def test_numbers_stay_numbers(monkeypatch, tmp_path):

@@ -61,6 +61,8 @@ def test_what_cannot_be_searched_or_read_is_named(results, verb, closed):
     with an_ordinary_user():
         done = CliRunner().invoke(cli, [*verb, str(results)])
     assert done.exit_code != 0
-    assert done.exception is None or isinstance(done.exception, SystemExit | FabricError | OSError), done.exception
+    assert done.exception is None or isinstance(done.exception, SystemExit | FabricError | OSError), (
+        done.exception
+    )
     said = f"{done.output}{done.exception}"
     assert "Permission denied" in said and str(results / closed) in said

@@ -73,7 +73,9 @@ def test_a_cut_profile_is_one_line(tmp_path):
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("program")
     (folder / "a.c").write_text(PROGRAM)
-    done = subprocess.run(["mpicc", folder / "a.c", "-o", folder / "a"], env=environment("mpich"), capture_output=True)
+    done = subprocess.run(
+        ["mpicc", folder / "a.c", "-o", folder / "a"], env=environment("mpich"), capture_output=True
+    )
     assert done.returncode == 0, done.stderr
     return folder / "a"
 
@@ -89,7 +91,9 @@ def test_a_program_is_run_and_its_status_is_handed_on(program, tmp_path):
     assert done.returncode == 7, done.stderr
     assert "from the program" in done.stderr
     ranks = json.loads(done.stdout)["ranks"]
-    assert [[(each["call"], each["count"]) for each in rank["calls"]] for rank in ranks] == [[("Barrier", 1)]] * 2
+    assert [[(each["call"], each["count"]) for each in rank["calls"]] for rank in ranks] == [
+        [("Barrier", 1)]
+    ] * 2
     assert (tmp_path / "a.txt").read_text().endswith("# complete: 2 ranks\n")
 
 
@@ -99,7 +103,11 @@ def test_a_trace_beside_the_profile(program, tmp_path):
     done = run("--trace", folder, "--json", "--", "mpirun", "-np", "2", program)
     assert done.returncode == 7 and "error" not in done.stderr, done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["rank-0.trace", "rank-1.trace"]
-    lines = [line.split()[1] for line in (folder / "rank-1.trace").read_text().splitlines() if line.startswith("1 ")]
+    lines = [
+        line.split()[1]
+        for line in (folder / "rank-1.trace").read_text().splitlines()
+        if line.startswith("1 ")
+    ]
     assert [name for name in lines if name != "compute"] == ["init", "barrier", "finalize"]
     done = run("--trace", folder, "--", "mpirun", "-np", "2", program)
     assert done.returncode == 1

@@ -113,7 +113,8 @@ def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
     assert done.exit_code == 3
     lines = done.stdout.splitlines()
     assert any(
-        "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here" in line for line in lines
+        "local.yaml:4: orphan: OsuLatency: local:nod: 1x2: there is no such partition here" in line
+        for line in lines
     )
     assert any("missing: " in line and "Streaming on local:node with mpich" in line for line in lines)
     assert not any("missing: " in line and "Osu" in line for line in lines)
@@ -123,8 +124,13 @@ def test_check_says_what_is_wrong_with_a_file(folder, monkeypatch):
 def test_check_of_a_shipped_file_and_of_none(folder, monkeypatch):
     (folder / "local.yaml").write_text((ROOT / "config/references/local.yaml").read_text())
     done = invoke("check", "--system", "local", "--json")
-    assert (done.exit_code, json.loads(done.stdout)) == (0, {"file": str(folder / "local.yaml"), "faults": []})
-    assert "there is no system 'nowhere': choose one of" in str(invoke("check", "--system", "nowhere").exception)
+    assert (done.exit_code, json.loads(done.stdout)) == (
+        0,
+        {"file": str(folder / "local.yaml"), "faults": []},
+    )
+    assert "there is no system 'nowhere': choose one of" in str(
+        invoke("check", "--system", "nowhere").exception
+    )
     missing = invoke("check", "--system", "minicluster")
     assert missing.exit_code == 3 and "every system needs a reference file" in missing.stdout
     monkeypatch.setattr(references, "configuration", lambda _: {"name": "local"})

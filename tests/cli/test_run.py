@@ -17,14 +17,22 @@ from tests import programs
 @pytest.mark.parametrize(
     ("says", "cause"),
     [
-        ({"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]}, "s:p is run by 'local', and only Slurm's"),
+        (
+            {"name": "s", "partitions": [{"name": "p", "scheduler": "local"}]},
+            "s:p is run by 'local', and only Slurm's",
+        ),
         ({"name": "s"}, "ReFrame lists no partitions"),
         (None, "ReFrame lists no partitions: nothing"),
     ],
 )
 def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
     def asked(line, **_):
-        assert line == ["reframe", "-c", "checks", "--show-config=systems/0"]  # which it refuses together with -r
+        assert line == [
+            "reframe",
+            "-c",
+            "checks",
+            "--show-config=systems/0",
+        ]  # which it refuses together with -r
         return SimpleNamespace(stdout=json.dumps(says) if says else "", stderr="")
 
     monkeypatch.setattr(run.subprocess, "run", asked)
@@ -34,8 +42,12 @@ def test_a_reservation_is_never_passed_over(monkeypatch, says, cause):
     assert isinstance(done.exception, FabricError) and cause in str(done.exception)
 
 
-@pytest.mark.parametrize(("status", "success", "ends"), [(0, True, 0), (0, False, 1), (1, True, 1), (3, False, 3)])
-def test_the_status_is_that_of_reframe_or_of_a_session_that_is_no_success(tmp_path, monkeypatch, status, success, ends):
+@pytest.mark.parametrize(
+    ("status", "success", "ends"), [(0, True, 0), (0, False, 1), (1, True, 1), (3, False, 3)]
+)
+def test_the_status_is_that_of_reframe_or_of_a_session_that_is_no_success(
+    tmp_path, monkeypatch, status, success, ends
+):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/s.log").touch()
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))

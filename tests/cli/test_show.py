@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from fabric_checks.records import archiving, runs
+from fabric_checks.records import archive_writer, runs
 from tests import calling
 from tests.builders import case, write_session
 from tests.references.records import record, write
@@ -49,7 +49,7 @@ def test_all_runs_are_listed(results):
 @pytest.fixture
 def archive(results, tmp_path):
     folder = tmp_path / "archive"
-    archiving.add(results, folder)
+    archive_writer.add(results, folder)
     return folder
 
 

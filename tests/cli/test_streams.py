@@ -69,10 +69,15 @@ def test_nothing_is_printed_into_a_file_that_took_the_place_of_a_closed_stream(r
 def test_a_reader_that_has_seen_enough_changes_nothing(records, tmp_path, arguments, status):
     ended, _, err = shell(f"$fc {arguments} | head -c 1", cwd=tmp_path)
     assert ended == status
-    assert all(line.startswith(("error: ", "--fail-on: ")) for line in err.splitlines()) and len(err.splitlines()) < 2
+    assert (
+        all(line.startswith(("error: ", "--fail-on: ")) for line in err.splitlines())
+        and len(err.splitlines()) < 2
+    )
 
 
-@pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}], ids=["io", "C"])
+@pytest.mark.parametrize(
+    "env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}], ids=["io", "C"]
+)
 @pytest.mark.parametrize("arguments", ["show few", "history latency_0B few", "compare a=few b=few"])
 def test_ascii_will_do(records, tmp_path, arguments, env):
     env = env | {"PYTHONCOERCECLOCALE": "0"}

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from fabric_checks.cli import vet
 from fabric_checks.core.errors import FabricError
+from fabric_checks.nightly.vetting.group_tests import Outcome
 from fabric_checks.nightly.vetting.machine import Machine, Switches
-from fabric_checks.nightly.vetting.planning import Outcome
 
 
 @pytest.fixture
@@ -26,7 +26,11 @@ def call(monkeypatch, tmp_path):
 
         nodes = tuple(f"n{number}" for number in range(count))
         all_nodes = [*nodes, *away]
-        leaves = {"leaf-\x1b1": tuple(all_nodes[:4]), "leaf-2": tuple(all_nodes[4:6]), "leaf-3": tuple(all_nodes[6:7])}
+        leaves = {
+            "leaf-\x1b1": tuple(all_nodes[:4]),
+            "leaf-2": tuple(all_nodes[4:6]),
+            "leaf-3": tuple(all_nodes[6:7]),
+        }
         at = Switches(leaves, tuple(all_nodes[7:]))
         drained = {node: f"{node} is drained" for node in away}
         found = Machine("oak:p", "mpich", scheduler, nodes, drained, at, frozenset(lost), size or 20)
@@ -53,7 +57,10 @@ def test_bad_nodes_are_a_table_and_a_command(call):
     assert at == [["leaf-2", "2", "1", "n5", "slow"], ["leaf-?1", "4", "3", "n2", "faulty"]]
     assert "1 more switch: all nodes are good" in text and "at no known switch: n7, n8" in text
     assert rows == [["node", "verdict"], ["n2", "faulty"], ["n5", "slow"], ["n8", "not"]]
-    assert "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in text and "\x1b" not in text
+    assert (
+        "scontrol update nodename=n2,n5 state=drain 'reason=fabric-checks vet 2" in text
+        and "\x1b" not in text
+    )
 
 
 def test_the_same_as_json(call):
@@ -87,7 +94,9 @@ def test_no_command_drains_more_than_a_share_of_the_machine(call, options, size,
     assert status == 3 and ("scontrol update nodename=n2,n5" in text) == drains
     words = " ".join(text.split())
     share = (options or ["", "10%"])[1].rstrip("%")
-    assert (f"2 of {size} nodes are slow or faulty, more than {share} % of the machine: no command" in words) != drains
+    assert (
+        f"2 of {size} nodes are slow or faulty, more than {share} % of the machine: no command" in words
+    ) != drains
 
 
 def test_one_node_of_a_small_machine_may_be_drained(call):

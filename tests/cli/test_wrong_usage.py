@@ -26,10 +26,18 @@ WRONG = [
     ("xyzzy", 2, "no such command 'xyzzy'; see fabric-checks --help"),
     ("references prpose", 2, "no such command 'prpose'; did you mean 'propose'?"),
     ("history (", 2, "'(' is not a regular expression for a metric: missing )"),
-    ("history a{99999999999999}", 2, "is not a regular expression for a metric: the repetition number is too large"),
+    (
+        "history a{99999999999999}",
+        2,
+        "is not a regular expression for a metric: the repetition number is too large",
+    ),
     ("history nosuch", 1, "no record there has a metric 'nosuch'; `fabric-checks show` lists them"),
     ("history latency_8B results,systm=x", 2, "'systm=x' is not FIELD=VALUE; did you mean system=VALUE?"),
-    ("history latency_8B results,4", 2, "'4' is not FIELD=VALUE; FIELD is one of format, case, reframe, system"),
+    (
+        "history latency_8B results,4",
+        2,
+        "'4' is not FIELD=VALUE; FIELD is one of format, case, reframe, system",
+    ),
     ("history latency_8B results@tomorrow..", 2, "'tomorrow' is not a date; write 2026-11-01"),
     ("history latency_8B nothere", 1, "there is no file or folder 'nothere'"),
     ("show nothere", 1, "nothere: there is no such file or folder"),
@@ -39,11 +47,23 @@ WRONG = [
     ("show --nodes --list", 2, "--nodes and --list exclude each other"),
     ("show --node n1 --gate", 2, "--node and --gate exclude each other"),
     ("show --list --session x", 2, "--list and --session exclude each other"),
-    ("show --session=", 2, "invalid value for '--session': it is empty: give a name, or leave the option out"),
+    (
+        "show --session=",
+        2,
+        "invalid value for '--session': it is empty: give a name, or leave the option out",
+    ),
     ("compare a=results b=results --repeatable 5", 2, "'5' is not a share such as 5% or 0.05"),
-    ("archive results", 2, "results has results, and an archive has a folder of its own; name that behind it"),
+    (
+        "archive results",
+        2,
+        "results has results, and an archive has a folder of its own; name that behind it",
+    ),
     ("blame results", 2, "File 'results' is a directory;"),
-    ("archive empty.jsonl new/archive", 1, "empty.jsonl: no sound record; name other records, or start a run"),
+    (
+        "archive empty.jsonl new/archive",
+        1,
+        "empty.jsonl: no sound record; name other records, or start a run",
+    ),
     ("archive results notes.txt", 2, "notes.txt is a file, and an archive is a folder; name another one"),
     ("report results -o new/r.html", 2, "new: there is no such folder; make it, or name another one with -o"),
     ("cost --plan nested.json", 1, "nested.json: this is not the plan of a run; ci/run --cost writes one"),
@@ -74,7 +94,9 @@ def test_a_wrong_call_has_its_cause_and_writes_nothing(folder, line, status, tex
 @pytest.mark.parametrize("words", [(), ("references",)])
 def test_without_a_verb_the_help_is_shown_as_it_is(words):
     done = invoke(*words)
-    assert done.exit_code == 2 and done.stdout.startswith("Usage: fabric-checks") and "error" not in done.output
+    assert (
+        done.exit_code == 2 and done.stdout.startswith("Usage: fabric-checks") and "error" not in done.output
+    )
     assert len(done.stdout.splitlines()) > 5
 
 
@@ -96,7 +118,11 @@ def test_records_are_found_however_deep_their_folder(folder):
         parent.mkdir()
     try:
         write(parents[-1] / "B.jsonl", [record(9, check="Deep")])
-        for words in (("show", "--nodes"), ("history", "latency_8B", "results,check=Deep"), ("archive", "new")):
+        for words in (
+            ("show", "--nodes"),
+            ("history", "latency_8B", "results,check=Deep"),
+            ("archive", "new"),
+        ):
             assert invoke(*words).exit_code == 0
         (parents[-1] / "B.jsonl").unlink()
     finally:
@@ -106,4 +132,6 @@ def test_records_are_found_however_deep_their_folder(folder):
 
 def test_a_wrong_request_ends_the_command_with_status_2(monkeypatch, capsys):
     monkeypatch.setattr(main.sys, "argv", ["fabric-checks", "history", "("])
-    assert main._status() == 2 and capsys.readouterr().err.startswith("error: '(' is not a regular expression")
+    assert main._status() == 2 and capsys.readouterr().err.startswith(
+        "error: '(' is not a regular expression"
+    )

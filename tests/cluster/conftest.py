@@ -41,7 +41,9 @@ def require(scheduler="slurm", *, namespaces=True):
     path = os.environ["PATH"]
     try:
         account, prefix = needs.account(), needs.prefix(scheduler, os.environ)
-        needs.check_programs(Spec("x", 2, 2, scheduler == "slurm", account, scheduler=scheduler, prefix=prefix))
+        needs.check_programs(
+            Spec("x", 2, 2, scheduler == "slurm", account, scheduler=scheduler, prefix=prefix)
+        )
         if namespaces:
             needs.check_namespaces(account)
     except ClusterError as error:
@@ -89,10 +91,14 @@ class Cluster:
         Over a ring, which is asked for here, it is rare enough for three crashes in a row to be something else.
         """
         for _ in range(3):
-            done = self.call("exec", "head", "--", "srun", *map(str, arguments), SLURM_PMIX_FENCE="ring", **options)
+            done = self.call(
+                "exec", "head", "--", "srun", *map(str, arguments), SLURM_PMIX_FENCE="ring", **options
+            )
             if OPENMPI_CRASHES_IN not in done.stderr:
                 break
-            warnings.warn(f"Open MPI crashed in MPI_Init, as it does now and then: {done.stderr}", stacklevel=2)
+            warnings.warn(
+                f"Open MPI crashed in MPI_Init, as it does now and then: {done.stderr}", stacklevel=2
+            )
         if "can not load PMIx library" in done.stderr:
             pytest.skip("Slurm cannot load PMIx (Debian: apt install libpmix-dev)")
         return done

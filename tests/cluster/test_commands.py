@@ -36,7 +36,10 @@ def refused(*arguments, **environment):
         (["up", "--nodes", "2", "--", "true"], "up takes no command after --"),
         (["exec", "head"], "no command; write it after --, as in: ci/cluster exec head -- sinfo"),
         (["up", "--nodes", "2", "--scheduler", "oar"], "invalid choice: 'oar'"),
-        (["up", "--nodes", "2", "--scheduler", "flux", "--without-accounting"], "goes with --scheduler slurm"),
+        (
+            ["up", "--nodes", "2", "--scheduler", "flux", "--without-accounting"],
+            "goes with --scheduler slurm",
+        ),
         (["run", "--nodes", "2"], "no command; write it after --"),
         (["down", "--name", "no-such"], "no cluster called no-such is up"),
         (["exec", "head", "--name", "no-such", "--", "true"], "no cluster called no-such is up"),

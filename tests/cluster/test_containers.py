@@ -31,7 +31,9 @@ def description(platform, root):
         (root / name).mkdir()
     for name in ("bin", "lib", "lib64", "sbin"):
         (root / name).symlink_to(f"usr/{name}")
-    option, start, image = ("-B", ["exec"], str(root)) if command == "apptainer" else ("-v", ["run", "--rm"], NAME)
+    option, start, image = (
+        ("-B", ["exec"], str(root)) if command == "apptainer" else ("-v", ["run", "--rm"], NAME)
+    )
     if command == "podman":
         programs.run(["sh", "-c", f"tar -C {root} -c . | podman import - {NAME}"])
     options = [f"{option}{folder}:{folder}" for folder in MOUNTED]
@@ -52,7 +54,9 @@ def session(cluster, inside, results, cases, settings=SETTINGS):
     line = [CI / "run", "--system", "minicluster", "-n", cases, "-C", settings]
     variables = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "INSIDE": json.dumps(inside)}
     done = cluster.call("exec", "head", "--", *map(str, line), **variables)
-    records = [record for path in results.rglob("perflogs/**/*.jsonl") for record in builders.records_in(path)]
+    records = [
+        record for path in results.rglob("perflogs/**/*.jsonl") for record in builders.records_in(path)
+    ]
     return done.stdout + done.stderr, records
 
 
@@ -84,7 +88,11 @@ def run(machine, tmp_path_factory):
 def test_a_case_has_the_same_evidence_bare_and_inside(run, container, report_table):
     (printed, bare), (_, inside) = run({}), run(container)
     assert bare["case_result"] == inside["case_result"] == "pass", printed
-    assert (bare["image"], inside["image"], inside["container"]) == (None, container["image"], container["platform"])
+    assert (bare["image"], inside["image"], inside["container"]) == (
+        None,
+        container["image"],
+        container["platform"],
+    )
     assert inside["image_digest"].startswith("sha256:" if container["platform"] == "Podman" else "unknown (")
     for field in ("mpi", "nodelist", "placement", "binding", "metric"):
         assert inside[field] == bare[field], field
@@ -94,7 +102,9 @@ def test_a_case_has_the_same_evidence_bare_and_inside(run, container, report_tab
 
 def test_another_mpi_and_a_private_network_fail_with_the_image(run, container):
     _, record = run(container | {"mpi": "mpich@1.0"})
-    assert f"runs inside {container['image']}" in record["fail_reason"] and "mpich@1.0" in record["fail_reason"]
+    assert (
+        f"runs inside {container['image']}" in record["fail_reason"] and "mpich@1.0" in record["fail_reason"]
+    )
     if container["platform"] == "Podman":
         _, record = run(container | {"options": [*container["options"], "--network=none"]})
         assert "runs with a network of its own" in record["fail_reason"]

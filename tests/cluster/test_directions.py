@@ -32,5 +32,7 @@ BROKEN = {"nothing": {}, "two": {"n7": "sending", "n2": "receiving"}}
 @despite_load
 def test_the_right_nodes_are_named_with_their_side_and_nobody_else(laboratory, report_table, broken):
     trial = laboratory.try_(broken, *live.SOON)
-    report_table(", ".join(f"{node} {kind}" for node, kind in broken.items()) or "healthy", trial.words or ["quiet"])
+    report_table(
+        ", ".join(f"{node} {kind}" for node, kind in broken.items()) or "healthy", trial.words or ["quiet"]
+    )
     assert trial.is_right, (trial.blamed, trial.words)

@@ -36,9 +36,11 @@ def test_a_fault_is_named_and_costs_no_other_case(two, scheduler, fault, tmp_pat
     if isinstance(outcome, str):
         pytest.skip(outcome)
     results = {name: case.result for name, case in outcome.cases.items()}
-    assert results == {"OsuBarrier": "pass", "OsuLatency": "fail" if text else "pass", "ImbBarrier": "pass"}, (
-        outcome.printed
-    )
+    assert results == {
+        "OsuBarrier": "pass",
+        "OsuLatency": "fail" if text else "pass",
+        "ImbBarrier": "pass",
+    }, outcome.printed
     victims = [record for record in outcome.records if record["check"] == "OsuLatency"]
     kept = PASSED if text is None else NOTHING if "disk full" in fault else FAILED
     assert outcome.recorded() == {"OsuBarrier": (1, 0), "OsuLatency": kept, "ImbBarrier": (1, 0)}
@@ -61,7 +63,9 @@ def test_a_fault_is_named_and_costs_no_other_case(two, scheduler, fault, tmp_pat
         assert record["jobid"] and record["time"] and record["job_state"]
         # One that never began has no nodes.
         assert record["nodelist"] == (["n1", "n2"] if " ran on " in victim.reason else [])
-        assert never_began(record) == bool(re.search(r"cannot start|is still waiting|had not started", victim.reason))
+        assert never_began(record) == bool(
+            re.search(r"cannot start|is still waiting|had not started", victim.reason)
+        )
 
 
 def the_fallback_is_reported_once(outcome):

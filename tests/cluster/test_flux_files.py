@@ -12,7 +12,9 @@ from tests.cluster.test_spec import make
 def test_the_configuration(nodes, hosts, cores, ids):
     text = flux.config(make(nodes=nodes, cores=cores, scheduler="flux"), Path("/some where"))
     assert 'curve_cert = "/some where/etc/curve.cert"' in text
-    assert f'{{host = "{hosts}"}}' in text and f'config = [{{hosts = "head,{hosts}", cores = "{ids}"}}]' in text
+    assert (
+        f'{{host = "{hosts}"}}' in text and f'config = [{{hosts = "head,{hosts}", cores = "{ids}"}}]' in text
+    )
     assert 'exclude = "head"' in text
 
 

@@ -42,7 +42,9 @@ def run(eight, tmp_path):
         lines = nccl.log(HOSTS, GPUS, **how).splitlines(keepends=True)
         for rank in range(NODES * GPUS):
             begin = f"{HOSTS[rank // GPUS]}:{4000 + rank}:"
-            (outputs / "log" / str(rank)).write_text("".join(line for line in lines if line.startswith(begin)))
+            (outputs / "log" / str(rank)).write_text(
+                "".join(line for line in lines if line.startswith(begin))
+            )
         line = [CI / "run", "--system", "minicluster", "-C", HERE / "settings.py", "-n", CASE]
         environment = {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "GPU_OUTPUTS": str(outputs)}
         done = eight.call("exec", "head", "--", *map(str, line), **environment)

@@ -50,7 +50,9 @@ def configured(monkeypatch, system="minicluster", **environment):
     systems = {each["name"]: each for each in runpy.run_path(str(file))["systems"]}
     system = systems[system]
     # No host takes it for its own.
-    assert not any(re.match(pattern, host) for pattern in system["hostnames"] for host in ("", "head", "n1", "login1"))
+    assert not any(
+        re.match(pattern, host) for pattern in system["hostnames"] for host in ("", "head", "n1", "login1")
+    )
     return {partition["name"]: partition for partition in system["partitions"]}
 
 
@@ -115,7 +117,9 @@ def test_each_mpi_is_launched_in_its_own_way(two, tmp_path):
         ("pmix", "openmpi"),
     }
     for record in found:
-        assert [place.split(":")[0] for place in record["placement"]] == ["n1", "n1", "n2", "n2"], record["environ"]
+        assert [place.split(":")[0] for place in record["placement"]] == ["n1", "n1", "n2", "n2"], record[
+            "environ"
+        ]
 
 
 def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
@@ -124,10 +128,14 @@ def test_ranks_on_the_wrong_node_fail_and_the_map_is_printed(two, tmp_path):
     hosts.write_text("n1\nn1\n")
     force = ["env", f"SLURM_HOSTFILE={hosts}", "SLURM_DISTRIBUTION=arbitrary"]
     run = [CI / "run", "--system", "minicluster", "-n", "OsuBarrier%layout=2x1"]
-    done = two.call("exec", "head", "--", *force, *run, FABRIC_RESULTS=str(tmp_path / "results"), timeout=GUARD_S)
+    done = two.call(
+        "exec", "head", "--", *force, *run, FABRIC_RESULTS=str(tmp_path / "results"), timeout=GUARD_S
+    )
     assert done.returncode == 1, done.stdout
     text = " ".join(done.stdout.split())
-    assert "placement: the ranks are on 1 node in place of 2; see the launcher's options: rank 0 on n1" in text
+    assert (
+        "placement: the ranks are on 1 node in place of 2; see the launcher's options: rank 0 on n1" in text
+    )
     assert "rank 1 on n1 (cpus " in text
 
 

@@ -23,7 +23,9 @@ def test_without_a_database_there_is_another_way(tmp_path):
         (tmp_path / program).touch(mode=0o755)
     missing = needs.missing_programs(True, str(tmp_path))
     assert missing == ["mariadbd", "mariadb-install-db"]
-    assert needs.missing_message(missing).endswith("mariadb-server); or do without them with --without-accounting")
+    assert needs.missing_message(missing).endswith(
+        "mariadb-server); or do without them with --without-accounting"
+    )
     assert needs.missing_programs(False, str(tmp_path)) == []
 
 

@@ -24,7 +24,9 @@ def test_a_kernel_without_netem_is_said_to_have_none(monkeypatch, tmp_path):
     tc.write_text("#!/bin/sh\necho 'Error: Specified qdisc kind is unknown.' >&2\nexit 2\n")
     tc.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(ClusterError, match="can neither delay nor lose packets: it has no sch_netem .*kind is unknown"):
+    with pytest.raises(
+        ClusterError, match="can neither delay nor lose packets: it has no sch_netem .*kind is unknown"
+    ):
         network.require_netem()
 
 
@@ -57,6 +59,8 @@ def test_a_failing_command_is_one_line(monkeypatch, tmp_path):
     ip.write_text("#!/bin/sh\necho 'RTNETLINK answers: Operation not permitted' >&2\nexit 2\n")
     ip.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(ClusterError, match="cannot be set up: ip failed: RTNETLINK answers: Operation not") as caught:
+    with pytest.raises(
+        ClusterError, match="cannot be set up: ip failed: RTNETLINK answers: Operation not"
+    ) as caught:
         network.run_batch("ip", network.bridge_commands())
     assert "\n" not in str(caught.value)

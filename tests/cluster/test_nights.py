@@ -64,7 +64,12 @@ class Nights:
     def spend(self, *cases, options=(), timeout=GUARD_S):
         before = self.sessions()
         done = self.cluster.call(
-            "exec", "head", "--", *map(str, self.line(*cases, options=options)), timeout=timeout, **self.environment()
+            "exec",
+            "head",
+            "--",
+            *map(str, self.line(*cases, options=options)),
+            timeout=timeout,
+            **self.environment(),
         )
         new, *more = self.sessions() - before or {None}
         assert not more
@@ -79,7 +84,15 @@ class Nights:
 
     def begin(self, *cases):
         """Start a night in the background, as the leader of a group of processes."""
-        line = [*self.cluster.command, "exec", "head", "--name", self.cluster.name, "--", *map(str, self.line(*cases))]
+        line = [
+            *self.cluster.command,
+            "exec",
+            "head",
+            "--name",
+            self.cluster.name,
+            "--",
+            *map(str, self.line(*cases)),
+        ]
         return subprocess.Popen(
             line, env=os.environ | self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True,
@@ -104,7 +117,9 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
     first, second = nights.spend(ALL), nights.spend(ALL)
     nights.cluster("shape", f"n3={HALF}")
     third = nights.spend(ALL)
-    assert 'part="node n3",state="new"' in (nights.folder / "fabric_checks_night_minicluster.prom").read_text()
+    assert (
+        'part="node n3",state="new"' in (nights.folder / "fabric_checks_night_minicluster.prom").read_text()
+    )
     nights.cluster("shape", f"n3={RATE}")
     fourth = nights.spend(ALL)
     four = (first, second, third, fourth)
@@ -151,9 +166,13 @@ def test_two_nights_at_once(nights):
 
 def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
     head = nights.cluster.sh
-    head("scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint nodes=ALL")
+    head(
+        "scontrol create reservation reservationname=work starttime=now duration=60 users=root flags=maint nodes=ALL"
+    )
     try:
-        head("until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=GUARD_S)
+        head(
+            "until scontrol -o show node | grep -q 'State=[A-Z+]*MAINT'; do sleep 0.2; done", timeout=GUARD_S
+        )
         planned = nights.spend(TWO)
         inside = nights.spend(TWO, options=("--reservation", "work"))
         wrong = nights.spend(TWO, options=("--reservation", "party"))

@@ -36,7 +36,9 @@ def machine_wide():
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
     return {
         "links": {line.split()[1] for line in links.splitlines()},
-        "mounts": {line for line in Path("/proc/self/mounts").read_text().splitlines() if "fabric-cluster-" in line},
+        "mounts": {
+            line for line in Path("/proc/self/mounts").read_text().splitlines() if "fabric-cluster-" in line
+        },
         "named": sorted(Path("/run/netns").iterdir()) if Path("/run/netns").exists() else None,
     }
 
@@ -44,7 +46,11 @@ def machine_wide():
 def left_of(cluster):
     """Return all that is there of a cluster."""
     folders = list(Path(cluster.place).iterdir())
-    return processes(cluster) | set(folders) | ({"its entry"} if (state.INDEX / cluster.name).exists() else set())
+    return (
+        processes(cluster)
+        | set(folders)
+        | ({"its entry"} if (state.INDEX / cluster.name).exists() else set())
+    )
 
 
 class Placed(Cluster):
@@ -121,7 +127,9 @@ def test_a_signal_during_up(cluster, scheduler, number, sign, tmp_path, monkeypa
     """At the earliest possible moment, with the first hosts, and with daemons that are starting."""
     require(scheduler)
     stand_in = tmp_path / "sinfo"
-    stand_in.write_text("#!/bin/sh\n")  # no node is ever idle, so that the command cannot be ready before the signal
+    stand_in.write_text(
+        "#!/bin/sh\n"
+    )  # no node is ever idle, so that the command cannot be ready before the signal
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     command = cluster.started("up", "--nodes", "3", "--scheduler", scheduler)
@@ -239,7 +247,9 @@ def test_an_interrupt_of_pytest_alone_takes_its_clusters_down(machine, monkeypat
         return [entry for entry in state.entries() if entry.spec.name.startswith(f"test-{run}-")]
 
     command = ["pytest", "-q", "-p", "tests.conftest", f"--rootdir={TESTS.parent}", str(tmp_path)]
-    with subprocess.Popen(command, cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         wait_for(lambda: (tmp_path / "up").exists() or process.poll() is not None, "the cluster of a test")
         assert clusters()
         process.send_signal(signal.SIGINT)

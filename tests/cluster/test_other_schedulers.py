@@ -47,7 +47,9 @@ def test_each_layout_has_its_nodes_and_a_ratio_both_of_its_launches(two, tmp_pat
     two.on("head", *map(str, run), FABRIC_RESULTS=str(tmp_path), timeout=GUARD_S)
     found = runs.load_session(tmp_path).records
     placed = {
-        (record["environ"], record["check"], record["layout"]): [rank.split(":")[0] for rank in record["placement"]]
+        (record["environ"], record["check"], record["layout"]): [
+            rank.split(":")[0] for rank in record["placement"]
+        ]
         for record in found
     }
     expected = {
@@ -81,7 +83,9 @@ def test_a_night_is_quiet_and_one_without_a_node_names_it(two, commands, tmp_pat
 
 def test_daemons_that_die_are_named_and_come_back(two, scheduler, commands):
     """Those of a host and, with PBS, of the head."""
-    daemon, services = {"flux": ("flux-broker", ()), "pbs": ("pbs_mom", ("pbs_server", "pbs_sched"))}[scheduler]
+    daemon, services = {"flux": ("flux-broker", ()), "pbs": ("pbs_mom", ("pbs_server", "pbs_sched"))}[
+        scheduler
+    ]
     two("kill", "n2")
     assert "n2: IS DOWN" in two("status")
     for service in services:

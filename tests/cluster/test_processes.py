@@ -18,7 +18,12 @@ SOON = 0.2
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Let the bounds be short."""
-    for module, name in ((control, "PATIENCE"), (control, "ANSWER"), (control, "GRACE"), (network, "PATIENCE")):
+    for module, name in (
+        (control, "PATIENCE"),
+        (control, "ANSWER"),
+        (control, "GRACE"),
+        (network, "PATIENCE"),
+    ):
         monkeypatch.setattr(module, name, SOON)
 
 
@@ -99,7 +104,9 @@ def test_one_who_lets_nobody_in(tmp_path):
 def test_one_who_asks_nothing_keeps_nobody_waiting(tmp_path, monkeypatch):
     with control.listen(tmp_path / "n1") as server:
         silent = control.connect(tmp_path / "n1")
-        serving = threading.Thread(target=lambda: [control.serve(server, lambda message: message) for _ in range(2)])
+        serving = threading.Thread(
+            target=lambda: [control.serve(server, lambda message: message) for _ in range(2)]
+        )
         serving.start()
         monkeypatch.setattr(control, "ANSWER", 60)
         assert control.request(tmp_path / "n1", "n1", do="echo") == {"do": "echo"}

@@ -47,7 +47,10 @@ def test_without_root(cluster, report_table):
     cluster("kill", "n3")
     cluster("start", "n3")
     uid = cluster.on("n1", "id", "-u").strip()
-    left = [Path(cluster("status").splitlines()[0].rpartition(" in ")[2]), Path(f"/tmp/fabric-clusters-{uid}")]
+    left = [
+        Path(cluster("status").splitlines()[0].rpartition(" in ")[2]),
+        Path(f"/tmp/fabric-clusters-{uid}"),
+    ]
     left[1] /= cluster.name
     assert [path.exists() for path in left] == [True, True]
     cluster("down")

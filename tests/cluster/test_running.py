@@ -47,9 +47,14 @@ def test_the_status_of_a_command_is_passed_on(four):
     assert four.call("exec", "n1", "--", "sh", "-c", "exit 7").returncode == 7
     assert four.call("exec", "n1", "--", "sh", "-c", "kill -TERM $$").returncode == 128 + 15
     done = four.call("exec", "n1", "--", "no-such-command")
-    assert done.returncode == 127 and done.stderr == "error: cannot run no-such-command: No such file or directory\n"
+    assert (
+        done.returncode == 127
+        and done.stderr == "error: cannot run no-such-command: No such file or directory\n"
+    )
     done = four.call("exec", "n9", "--", "true")
-    assert done.returncode == 1 and done.stderr == "error: no host is called 'n9'; there are head and n1 to n4\n"
+    assert (
+        done.returncode == 1 and done.stderr == "error: no host is called 'n9'; there are head and n1 to n4\n"
+    )
 
 
 def test_a_command_on_a_host_ends_with_the_one_who_started_it(four):
@@ -141,7 +146,9 @@ def test_packets_are_delayed_or_the_kernel_is_said_not_to(four):
     if not kernel_delays(four):
         refused = four.call("shape", "n2.send=none,delay=20ms")
         assert refused.returncode == 1
-        assert refused.stderr.startswith("error: this kernel can neither delay nor lose packets: it has no sch_netem")
+        assert refused.stderr.startswith(
+            "error: this kernel can neither delay nor lose packets: it has no sch_netem"
+        )
         assert refused.stderr.count("\n") == 1
         assert "n2: slurmd runs\n" in four("status"), "what is refused changes nothing"
         pytest.skip("this kernel has no sch_netem")
@@ -155,11 +162,15 @@ def test_packets_are_delayed_or_the_kernel_is_said_not_to(four):
 
 def test_a_host_that_loses_its_power_is_noticed_and_comes_back(four):
     job = four.sh(f"sbatch --parsable -N4 -o /dev/null --wrap 'srun sleep {ENDLESS_S}'").strip()
-    wait_for(lambda: four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", "job not running")
+    wait_for(
+        lambda: four.on("head", "squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", "job not running"
+    )
     four("kill", "n3")
     assert "n3: IS DOWN" in four("status")
     again = four.call("kill", "n3")
-    assert again.returncode == 1 and again.stderr == "error: n3 is not running; `ci/cluster start n3` boots it\n"
+    assert (
+        again.returncode == 1 and again.stderr == "error: n3 is not running; `ci/cluster start n3` boots it\n"
+    )
     wait_for(lambda: nodes(four)["n3"].startswith("down"), "n3 is not down")
     query = ["sacct", "-X", "-n", "-P", "-j", job, "-o", "State"]
     wait_for(lambda: four.on("head", *query).strip() == "NODE_FAIL", "the job did not fail")
@@ -186,7 +197,9 @@ def test_a_daemon_of_the_head_dies_and_comes_back(four, what):
         # Each time it saves, the file is another one.
         saved = four.entry.folder / "state" / "job_state"
         before = saved.stat().st_ino if saved.exists() else None
-        wait_for(lambda: saved.exists() and saved.stat().st_ino != before, "slurmctld has not saved its state")
+        wait_for(
+            lambda: saved.exists() and saved.stat().st_ino != before, "slurmctld has not saved its state"
+        )
     four("kill", what)
     assert re.search(f"{what} IS DEAD", four("status"))
     four("start", what)
@@ -209,7 +222,9 @@ def test_a_cluster_of_more_cores_and_without_accounting(four, cluster):
     assert no_such.stderr == "error: this cluster has no slurmdbd: it was started with --without-accounting\n"
     # Without a name it is not clear which is meant.
     env = {name: value for name, value in os.environ.items() if name != "FABRIC_CLUSTER"}
-    unnamed = subprocess.run([CI / "cluster", "down"], capture_output=True, text=True, timeout=GUARD_S, env=env)
+    unnamed = subprocess.run(
+        [CI / "cluster", "down"], capture_output=True, text=True, timeout=GUARD_S, env=env
+    )
     assert unnamed.returncode == 1 and "several clusters are up" in unnamed.stderr
 
 

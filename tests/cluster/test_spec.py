@@ -15,7 +15,9 @@ def test_rates(rate, bits):
     assert spec.bits_per_second(rate) == bits
 
 
-@pytest.mark.parametrize("rate", ["", "1", "fast", "-1gbit", "0mbit", "1gbps", "1 gbit", "1GBIT", "gbit", "1e9bit"])
+@pytest.mark.parametrize(
+    "rate", ["", "1", "fast", "-1gbit", "0mbit", "1gbps", "1 gbit", "1GBIT", "gbit", "1e9bit"]
+)
 def test_what_is_no_rate(rate):
     with pytest.raises(ClusterError, match="is not a rate; write it as 1gbit"):
         spec.parse_rate(rate)
@@ -24,12 +26,17 @@ def test_what_is_no_rate(rate):
 def test_shapes():
     both = {"n1.send": "1gbit", "n1.receive": "1gbit", "n3.send": "none", "n3.receive": "none"}
     assert spec.parse_shapes(["n1=1gbit", "n3=none"], HOSTS) == both
-    assert spec.parse_shapes(["n1.send=1gbit", "n3.receive=none"], HOSTS) == {"n1.send": "1gbit", "n3.receive": "none"}
+    assert spec.parse_shapes(["n1.send=1gbit", "n3.receive=none"], HOSTS) == {
+        "n1.send": "1gbit",
+        "n3.receive": "none",
+    }
     assert spec.parse_shapes(["n1.send=1gbit", "n1.receive=2gbit"], HOSTS) == {
         "n1.send": "1gbit",
         "n1.receive": "2gbit",
     }
-    assert spec.parse_shapes(["n2.send=none,loss=0.1%,delay=1.5ms"], HOSTS) == {"n2.send": "none,delay=1.5ms,loss=0.1%"}
+    assert spec.parse_shapes(["n2.send=none,loss=0.1%,delay=1.5ms"], HOSTS) == {
+        "n2.send": "none,delay=1.5ms,loss=0.1%"
+    }
     assert spec.parse_shapes([], HOSTS) == {}
 
 
@@ -64,7 +71,13 @@ def test_wrong_shapes(texts, says):
 
 
 def make(**more):
-    values = {"name": "x", "nodes": 3, "cores": 2, "accounting": True, "account": spec.Account("me", 7, 8, True)}
+    values = {
+        "name": "x",
+        "nodes": 3,
+        "cores": 2,
+        "accounting": True,
+        "account": spec.Account("me", 7, 8, True),
+    }
     return spec.Spec(**(values | more))
 
 

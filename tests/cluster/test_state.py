@@ -32,7 +32,9 @@ def test_a_cluster_is_found_by_its_name_or_as_the_only_one():
 
 def test_a_name_is_given_once():
     _, _, lock = state.reserve(make(name="a"))
-    with pytest.raises(ClusterError, match="a cluster called a is up; end it with `ci/cluster down --name a`"):
+    with pytest.raises(
+        ClusterError, match="a cluster called a is up; end it with `ci/cluster down --name a`"
+    ):
         state.reserve(make(name="a"))
     os.close(lock)
     _, _, lock = state.reserve(make(name="a"))  # the holder of the first is gone
@@ -140,7 +142,9 @@ def test_a_folder_that_cannot_be_removed_is_named(monkeypatch):
     rmtree = shutil.rmtree
     monkeypatch.setattr(state.shutil, "rmtree", fails)
     os.close(lock)
-    with pytest.raises(ClusterError, match=f"but {folder}/db of it cannot be removed: Device or resource busy; remove"):
+    with pytest.raises(
+        ClusterError, match=f"but {folder}/db of it cannot be removed: Device or resource busy; remove"
+    ):
         state.entries()
     rmtree(folder)
 
@@ -150,7 +154,8 @@ def test_an_index_of_another_user_is_named_with_its_owner(monkeypatch):
     owner = state.INDEX.owner()
     monkeypatch.setattr(state.os, "geteuid", lambda: 54321)
     with pytest.raises(
-        ClusterError, match=rf"not a folder of yours \(it belongs to user {owner}\); have them or root remove it"
+        ClusterError,
+        match=rf"not a folder of yours \(it belongs to user {owner}\); have them or root remove it",
     ):
         state.entries()
 
@@ -176,7 +181,8 @@ def test_what_another_user_has_put_in_place_of_a_folder_is_left_to_them(monkeypa
         assert state.entries() == []
     assert folder.exists() and not state.INDEX.exists()
     assert (
-        capsys.readouterr().err == f"warning: {folder} belongs to user 54321 and is not the folder of a; it is "
+        capsys.readouterr().err
+        == f"warning: {folder} belongs to user 54321 and is not the folder of a; it is "
         f"left alone\n"
     )
     folder.rmdir()

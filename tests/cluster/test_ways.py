@@ -9,10 +9,10 @@ from tests.cluster import ways
 from tests.cluster.conftest import Cluster, require
 
 LEAVES = (["n1"], ["n2"])
-LISTEN = (
-    "import socket\nwith socket.create_server(('', 5998), backlog=64) as s:\n while True: s.accept()[0].recv(1 << 16)"
+LISTEN = "import socket\nwith socket.create_server(('', 5998), backlog=64) as s:\n while True: s.accept()[0].recv(1 << 16)"
+SEND = (
+    "import socket, time\nfor _ in range(100):\n try: socket.create_connection(('n2', 5998)).close(); break\n"
 )
-SEND = "import socket, time\nfor _ in range(100):\n try: socket.create_connection(('n2', 5998)).close(); break\n"
 SEND += " except ConnectionRefusedError: time.sleep(0.1)\n"
 SEND += "for _ in range(40):\n with socket.create_connection(('n2', 5998)) as s: s.sendall(bytes(1 << 13))"
 

@@ -21,7 +21,9 @@ def commands(leaves, ways, rate, lost=()):
     :param lost: ways that are down, as pairs of the numbers of leaf and spine.
     """
     lines = [f"sysctl -qw net.ipv4.{setting}" for setting in SWITCHES]
-    lines += [f"sysctl -qw net.ipv4.conf.{which}.{setting}" for which in ("all", "default") for setting in OF_PORTS]
+    lines += [
+        f"sysctl -qw net.ipv4.conf.{which}.{setting}" for which in ("all", "default") for setting in OF_PORTS
+    ]
     numbers = range(ways)
     for leaf, hosts in enumerate(leaves):
         for spine in numbers:
@@ -41,7 +43,9 @@ def commands(leaves, ways, rate, lost=()):
             for host in hosts:
                 if here != there:
                     lines.append(f"ip route replace {address(host)} table {100 + here} {hops}")
-                lines += [f"ip route replace {address(host)} dev down{there}-{k} table {200 + k}" for k in numbers]
+                lines += [
+                    f"ip route replace {address(host)} dev down{there}-{k} table {200 + k}" for k in numbers
+                ]
     return "\n".join(["set -e", *lines, "ip route flush cache"])
 
 

@@ -10,7 +10,7 @@ import pytest
 from fabric_checks.analysis.statistics import bootstrap, change_points
 from fabric_checks.comparison import changes
 from fabric_checks.comparison.changes import Changes, Circumstance, events_of, find_changes
-from fabric_checks.report import changes as table
+from fabric_checks.report import change_text as table
 from tests.builders import FIRST, NOTHING, frame, runs
 
 
@@ -37,7 +37,10 @@ def test_a_change_has_date_size_and_confidence():
     assert change.median_before == np.median(values[:20]) and change.median_after == np.median(values[20:])
     assert change.change == pytest.approx(100 * (change.median_after / change.median_before - 1))
     interval = bootstrap.ratio([values[:20]], [values[20:]])
-    assert change.change_low == pytest.approx(100 * (interval.low[0] - 1)) and change.change_low == change.at_least
+    assert (
+        change.change_low == pytest.approx(100 * (interval.low[0] - 1))
+        and change.change_low == change.at_least
+    )
     assert change.noise == pytest.approx(0.02, rel=0.4)
     assert change.state == "open" and change.machine == "cluster:compute+mpich"
 
@@ -69,8 +72,14 @@ def test_a_series_that_repeats_exactly():
 
 def test_values_that_can_be_zero_change_by_a_difference():
     values = [50 + value for value in np.random.default_rng(1).normal(size=15)]
-    change = only(runs("x", values + [value - 10 for value in values], unit="%", better="larger", can_be_zero=True))
-    assert change.by_difference and change.change == pytest.approx(-10) and change.at_least == pytest.approx(10, abs=2)
+    change = only(
+        runs("x", values + [value - 10 for value in values], unit="%", better="larger", can_be_zero=True)
+    )
+    assert (
+        change.by_difference
+        and change.change == pytest.approx(-10)
+        and change.at_least == pytest.approx(10, abs=2)
+    )
     faults = only(runs("x", [0.0] * 10 + [2.0] * 5))
     assert faults.by_difference and faults.change == 2 and faults.at_least == 100 and faults.state == "open"
 
@@ -120,7 +129,9 @@ def test_fields_that_changed_with_the_value_are_circumstances():
     switch = changed(mpi=lambda run: "MPICH 4.2" if run < 20 else "MPICH 4.3", jobid=lambda run: str(run))
     assert list(switch) == ["mpi"]
     assert (switch["mpi"].before, switch["mpi"].after) == (("MPICH 4.2",), ("MPICH 4.3",))
-    hashes = changed(spec_hash=lambda run: None if run < 20 else "abc", compiler=lambda run: f"gcc {11 + (run >= 20)}")
+    hashes = changed(
+        spec_hash=lambda run: None if run < 20 else "abc", compiler=lambda run: f"gcc {11 + (run >= 20)}"
+    )
     assert hashes["spec_hash"].before == ("none",) and hashes["compiler"].after == ("gcc 12",)
 
 
@@ -158,7 +169,9 @@ def test_series_of_a_case_that_change_together_are_one_event():
     assert len(event.changes) == 12 and event.at == FIRST + timedelta(days=20)
     assert [c.field for c in event.circumstances] == ["mpi"]
     text = event.sentence()
-    assert text.startswith("12 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by ")
+    assert text.startswith(
+        "12 series of OsuLatency 2x1 on cluster:compute+mpich from 2026-10-21 00:00: worse by "
+    )
     assert text.endswith(" %, open: latency 12 sizes 0 .. 11 B")
     head = table.render(result, [event])[0].plain
     assert head.startswith("open    12 series of ") and head.endswith(" %: latency 12 sizes 0 .. 11 B")
@@ -171,7 +184,9 @@ def test_a_series_that_changes_alone_is_one():
     assert two.sentence().startswith("2 series of ") and event.metrics_text() == "latency_0B"
     other = runs("x", noisy([(10, 20), (20, 20)]), metric="m")
     (apart,) = events_of(found(runs("x", noisy([(10, 20), (11, 20)])), other).changes)
-    low, high = (abs(change.change) for change in sorted(apart.changes, key=lambda change: change.metric != "x")[:2])
+    low, high = (
+        abs(change.change) for change in sorted(apart.changes, key=lambda change: change.metric != "x")[:2]
+    )
     assert f"worse by {min(low, high):.3g} to {max(low, high):.3g} %, open" in apart.sentence()
 
 

@@ -44,7 +44,9 @@ def test_a_row_has_all_columns():
     found = row(runs("A", TIGHT), runs("B", times(1.2)))
     assert tuple(found) == COLUMNS
     assert found["n_baseline"] == found["n_side"] == 6
-    assert found["median_baseline"] == 1.0 and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
+    assert (
+        found["median_baseline"] == 1.0 and 0.98 <= found["low_baseline"] < 1 < found["high_baseline"] <= 1.02
+    )
     assert found["where_side"] == "cluster:compute+mpich" and found["unit"] == "us" and found["bootstrapped"]
 
 
@@ -63,7 +65,8 @@ def test_four_runs_are_too_few():
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"), [(1.06, "worse"), (1.04, "no difference"), (0.96, "no difference"), (0.94, "better")]
+    ("factor", "verdict"),
+    [(1.06, "worse"), (1.04, "no difference"), (0.96, "no difference"), (0.94, "better")],
 )
 def test_few_runs_are_judged_by_their_known_repeatability(factor, verdict):
     found = row(runs("A", [1.0]), runs("B", [factor]), repeatable=0.05)
@@ -80,7 +83,11 @@ def test_values_that_repeat_exactly_have_intervals_without_width():
 
 @pytest.mark.parametrize(
     ("unit", "one", "two", "at_least"),
-    [("%", [50.0] * 5, [48.0] * 5, 2.0), ("us", [0.0] * 5, [3.0] * 5, 100.0), ("us", [-1.0] * 5, [1.0] * 5, 200.0)],
+    [
+        ("%", [50.0] * 5, [48.0] * 5, 2.0),
+        ("us", [0.0] * 5, [3.0] * 5, 100.0),
+        ("us", [-1.0] * 5, [1.0] * 5, 200.0),
+    ],
 )
 def test_values_that_can_be_zero_are_compared_by_difference(unit, one, two, at_least):
     better = "larger" if unit == "%" else "smaller"
@@ -116,7 +123,9 @@ def test_a_case_that_failed_is_missing_for_that():
     both = row(runs("A", [None], **failed), runs("B", [None], **failed))
     assert both["verdict"] == "missing" and both["metric"] is None
     assert both["why"] == "its case failed in A: no output; its case failed in B: no output"
-    new = compare(parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"])
+    new = compare(
+        parts(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed | {"test": "new"})), ["A", "B"]
+    )
     assert new.frame["why"].to_list() == [None, "missing in A; its case failed in B: no output"]
     some = row(runs("A", TIGHT), runs("B", TIGHT), runs("B", [None], **failed))
     assert some["verdict"] == "no difference" and some["note"] == "1 runs without values in B"
@@ -139,7 +148,10 @@ def test_a_case_without_layout_that_failed_on_both_sides_is_one_row():
         ({"program": "osu-py"}, "program: osu in A, osu-py in B"),
         ({"program_version": "7.6"}, "program version: 7.5.2 in A, 7.6 in B"),
         ({"program_version": None}, "program version: 7.5.2 in A, ? in B"),
-        ({"program_version": lambda run: ["7.5.2", "7.6"][run % 2]}, "program version: 7.5.2 in A, 7.5.2, 7.6 in B"),
+        (
+            {"program_version": lambda run: ["7.5.2", "7.6"][run % 2]},
+            "program version: 7.5.2 in A, 7.5.2, 7.6 in B",
+        ),
     ],
 )
 def test_differing_units_directions_or_programs_are_not_comparable(change, why):
@@ -151,7 +163,9 @@ def test_differing_units_directions_or_programs_are_not_comparable(change, why):
 def test_versions_can_be_compared_when_asked_for():
     found = row(runs("A", TIGHT), runs("B", times(2), program_version="7.6"), across_versions=True)
     assert found["verdict"] == "worse" and found["note"] == "program version: 7.5.2 in A, 7.6 in B"
-    assert row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)["verdict"] == "not comparable"
+    assert (
+        row(runs("A", TIGHT), runs("B", TIGHT, unit="s"), across_versions=True)["verdict"] == "not comparable"
+    )
 
 
 @pytest.mark.parametrize("inside, note", [("sha256:ab", "image: none in A, sha256:ab in B"), (None, None)])
@@ -210,7 +224,9 @@ def noisy(draw, factor, pairs):
     records = []
     for number in range(pairs):
         point = {"metric": f"latency_{number}B", "size_B": number}
-        records += [runs(side, draw.normal(100, 3, 20) * (factor if side == "B" else 1), **point) for side in "AB"]
+        records += [
+            runs(side, draw.normal(100, 3, 20) * (factor if side == "B" else 1), **point) for side in "AB"
+        ]
     return compare(parts(*records), ["A", "B"])
 
 

@@ -10,10 +10,17 @@ from fabric_checks.cli import main
 from fabric_checks.comparison import nodes
 from tests.builders import load, record, write
 
-BLAMED = {"kind": "sender", "hosts": ["n3"], "severity": "fault", "text": "node n3 sends at 0.50 of the median"}
+BLAMED = {
+    "kind": "sender",
+    "hosts": ["n3"],
+    "severity": "fault",
+    "text": "node n3 sends at 0.50 of the median",
+}
 PORTS = {
     "nodes": {
-        name: {"eth0": {"sent_B": 10**9, "received_B": 2 * 10**9, "rate_MBps": 1250.0, "errors": {"rx_errs": 4}}}
+        name: {
+            "eth0": {"sent_B": 10**9, "received_B": 2 * 10**9, "rate_MBps": 1250.0, "errors": {"rx_errs": 4}}
+        }
         for name in ("n1", "n3")
     }
 }
@@ -74,7 +81,10 @@ def test_of_many_nodes_one_is_above_the_others_by_chance(nodes_in):
 
 def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(nodes_in):
     found = nodes_in(
-        [*runs(3, bad=lambda run: False), record(5, nodelist=["n1", "n2"], case_result="fail", fail_reason="no\nx")]
+        [
+            *runs(3, bad=lambda run: False),
+            record(5, nodelist=["n1", "n2"], case_result="fail", fail_reason="no\nx"),
+        ]
     )
     assert {node.name: node.failed for node in found} == {"n1": 1, "n2": 1, "n3": 0, "n4": 0}
     assert next(node for node in found if node.name == "n1").events[0].text == "no"
@@ -82,7 +92,9 @@ def test_a_case_that_failed_and_blames_nobody_is_of_all_its_nodes(nodes_in):
 
 def test_uncertain_findings_and_those_of_a_path_blame_no_node(nodes_in):
     for change in ({"severity": "suspect"}, {"hosts": ["n3", "n4"]}):
-        assert not any(node.blamed for node in nodes_in(runs(3, bad=lambda run: False, findings=[BLAMED | change])))
+        assert not any(
+            node.blamed for node in nodes_in(runs(3, bad=lambda run: False, findings=[BLAMED | change]))
+        )
 
 
 def call(capsys, *arguments):
@@ -97,9 +109,15 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     path = write(tmp_path / "A.jsonl", runs())
     status, out, _ = call(capsys, "show", "--nodes", path)
-    assert status == 0 and "50 % (27 to 73 %) <-" in out and "eth0 10 Gbit/s" in out and "eth0 rx_errs 80" in out
+    assert (
+        status == 0 and "50 % (27 to 73 %) <-" in out and "eth0 10 Gbit/s" in out and "eth0 rx_errs 80" in out
+    )
     status, out, _ = call(capsys, "show", "--nodes", path, "--node", "n3")
-    assert status == 0 and out.startswith("n3 of s: 20 cases from 2026-01-31") and out.count(BLAMED["text"]) == 10
+    assert (
+        status == 0
+        and out.startswith("n3 of s: 20 cases from 2026-01-31")
+        and out.count(BLAMED["text"]) == 10
+    )
     status, out, _ = call(capsys, "show", "--nodes", path, "--json", "--node", "n3")
     (node,) = json.loads(out)["nodes"]
     assert (node["name"], node["blamed"], node["events"][0]["text"]) == ("n3", 10, BLAMED["text"])

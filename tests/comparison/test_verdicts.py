@@ -49,7 +49,13 @@ def test_single_runs_differ_by_an_interval_of_their_repeatability():
 
 
 def test_differences_of_single_runs_have_no_interval_but_that_of_what_repeats():
-    pair = {"values_baseline": [2.0], "values_side": [3.0], "better": "smaller", "unit": "us", "by_difference": True}
+    pair = {
+        "values_baseline": [2.0],
+        "values_side": [3.0],
+        "better": "smaller",
+        "unit": "us",
+        "by_difference": True,
+    }
     pairs = pl.DataFrame([pair | {"comparable": True}])
     assert judged(pairs, 0.95, None).row(0, named=True)["change_low"] is None
     found = judged(pairs, 0.95, 0.1).row(0, named=True)

@@ -48,7 +48,8 @@ def test_tables_and_sentences_are_printable_and_no_markup(monkeypatch):
     table.add_column("one\x1b[2J")
     table.add_row(ODD)
     text = printed(
-        monkeypatch, lambda: console.print_rich([table, Text(f"[bold]{ODD}"), "[link=http://x]y[/]\x1b:smile:"])
+        monkeypatch,
+        lambda: console.print_rich([table, Text(f"[bold]{ODD}"), "[link=http://x]y[/]\x1b:smile:"]),
     )
     assert "[red]a?[31m" in text and "\n[bold]a?[31m" in text and "[link=http://x]y[/]?:smile:" in text
     assert all(line.isprintable() for line in text.split("\n"))

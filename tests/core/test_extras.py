@@ -16,7 +16,13 @@ def of(**given):
 
 def test_a_partition_that_says_nothing_has_one_node_and_one_link():
     found = of()
-    assert (found.nodes, found.nics, found.link_MBps, found.fabric, found.launch_options) == (1, 1, None, [], None)
+    assert (found.nodes, found.nics, found.link_MBps, found.fabric, found.launch_options) == (
+        1,
+        1,
+        None,
+        [],
+        None,
+    )
 
 
 def test_what_reframe_and_other_suites_add_is_left_alone():
@@ -63,7 +69,11 @@ def test_a_system_of_this_collection_has_no_other_keys():
         ("fabric", [""], "fabric: 0 is ''; give a text"),
         ("fabric", {"a": 1}, "fabric is {'a': 1}; give a list"),
         ("launch_options", [4], "launch_options: 0 is 4; give a text"),
-        ("program_options", {"osu_bw": "-b multiple"}, "program_options: osu_bw is '-b multiple'; give a list"),
+        (
+            "program_options",
+            {"osu_bw": "-b multiple"},
+            "program_options: osu_bw is '-b multiple'; give a list",
+        ),
         ("max_pending_time", "soon", r"max_pending_time is 'soon'; give a text \(.* as in 12h"),
         ("container", {"imag": "x"}, r"container: imag: unknown; did you mean image\?"),
     ],

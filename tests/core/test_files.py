@@ -63,7 +63,9 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
     assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")])
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")]
+)
 def test_a_failed_writer_leaves_the_old_file(tmp_path, error):
     path = tmp_path / "a.txt"
     path.write_text("old")
@@ -72,7 +74,9 @@ def test_a_failed_writer_leaves_the_old_file(tmp_path, error):
         raise error
     assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["a.txt"]
     if isinstance(error, OSError):
-        assert caught.value.filename == str(path) and "No space left on device; it is unchanged" in str(caught.value)
+        assert caught.value.filename == str(path) and "No space left on device; it is unchanged" in str(
+            caught.value
+        )
 
 
 def test_a_link_stays_one(tmp_path):

@@ -9,7 +9,9 @@ from fabric_checks.core.finding import Finding, Severity, cause, same_cause
 
 
 def finding(**fields):
-    return Finding(**{"kind": "port", "severity": Severity.FAULT, "text": "symbol_error grew by 900"} | fields)
+    return Finding(
+        **{"kind": "port", "severity": Severity.FAULT, "text": "symbol_error grew by 900"} | fields
+    )
 
 
 def test_identity_does_not_depend_on_the_text():
@@ -26,7 +28,9 @@ def test_without_a_key_of_its_own_it_is_kind_and_part_or_else_kind_and_hosts_in_
 
 @pytest.mark.parametrize("severity", list(Severity))
 def test_a_record_has_all_of_it(severity):
-    whole = finding(severity=severity, hosts=("n1",), size=2.5, size_unit="us", advice="look", details=("a", "b"))
+    whole = finding(
+        severity=severity, hosts=("n1",), size=2.5, size_unit="us", advice="look", details=("a", "b")
+    )
     assert Finding.of(json.loads(json.dumps(whole.as_dict()))) == whole
     assert whole.is_fault == (severity is Severity.FAULT)
 

@@ -26,7 +26,9 @@ def test_processes_a_node_as_a_site_gives_them(cores, ppn, expected):
 
 @pytest.mark.parametrize("ppn", [[9], [0], [-1], ["all"], [2.0], [True], [None], "full", 4])
 def test_processes_a_node_that_cannot_be(ppn):
-    with pytest.raises(FabricError, match=r"^ppn (has .*; a node has 8 cores, so write 1 to 8, or 'full'|is .*)$"):
+    with pytest.raises(
+        FabricError, match=r"^ppn (has .*; a node has 8 cores, so write 1 to 8, or 'full'|is .*)$"
+    ):
         fitting(2, 8, ppn)
 
 

@@ -49,7 +49,10 @@ def test_a_refused_lock_names_its_holder(held):
     who = rf"process {holder.process.pid} of \w+ on \S+ since 20\S+: '-c"
     with pytest.raises(locks.LockedError, match=rf"^{path}: locked by {who}"), locks.exclusive(path, 0):
         pytest.fail("both have it")
-    with pytest.raises(locks.LockedError, match=rf"^{path}: locked after 1 s by {who}"), locks.exclusive(path, 0.6):
+    with (
+        pytest.raises(locks.LockedError, match=rf"^{path}: locked after 1 s by {who}"),
+        locks.exclusive(path, 0.6),
+    ):
         pytest.fail("both have it")
 
 
@@ -132,7 +135,9 @@ def test_the_folder_of_a_lock_belongs_to_its_user(tmp_path, monkeypatch):
     locks.own_folder(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(folder)
-    with pytest.raises(FabricError, match="link belongs to .* or leads elsewhere, so jobs .*: have it removed"):
+    with pytest.raises(
+        FabricError, match="link belongs to .* or leads elsewhere, so jobs .*: have it removed"
+    ):
         locks.own_folder(tmp_path / "link")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(FabricError, match=r"mine belongs to \w+ or leads elsewhere"):
@@ -146,7 +151,10 @@ def test_another_user_who_takes_the_name_of_the_folder_stops_no_job(tmp_path):
     command = f"{locks.lock_in_job(taken / 'lock')}\necho ran"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stdout == "ran\n" and list(home.iterdir()) == []
-    assert done.stderr == f"warning: {taken} is not yours: other jobs of yours may run on this host at the same time\n"
+    assert (
+        done.stderr
+        == f"warning: {taken} is not yours: other jobs of yours may run on this host at the same time\n"
+    )
 
 
 def test_a_job_holds_the_lock_until_it_ends(tmp_path):
@@ -167,6 +175,8 @@ def test_a_job_without_the_lock_fails(tmp_path, monkeypatch):
     path = tmp_path / "folder" / "lock"
     path.parent.mkdir()
     with locks.exclusive(path, 0):
-        done = subprocess.run(["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-c", f"{locks.lock_in_job(path)}\necho ran"], capture_output=True, text=True
+        )
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith(f"error: cannot lock {path}, or another job held it for too long")

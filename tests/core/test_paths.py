@@ -16,10 +16,27 @@ def test_a_sound_name_is_returned(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "../../x", "a/b", "`touch x`", "$(touch x)", "a b", "a\n", "-n", "ü", "1" * 101, "a;b", "%j"],
+    [
+        "",
+        ".",
+        "..",
+        "../../x",
+        "a/b",
+        "`touch x`",
+        "$(touch x)",
+        "a b",
+        "a\n",
+        "-n",
+        "ü",
+        "1" * 101,
+        "a;b",
+        "%j",
+    ],
 )
 def test_an_unsafe_name_is_refused(name):
-    with pytest.raises(FabricError, match=r"^FABRIC_SESSION is '.*', which is not a name: use up to 100 letters"):
+    with pytest.raises(
+        FabricError, match=r"^FABRIC_SESSION is '.*', which is not a name: use up to 100 letters"
+    ):
         sound_name("FABRIC_SESSION", name)
 
 
@@ -37,7 +54,9 @@ def test_a_sound_path_is_returned(path):
     ],
 )  # fmt: skip
 def test_an_unsafe_character_of_a_path_is_named(path, sign):
-    with pytest.raises(FabricError, match=rf"^FABRIC_HOME is .*, but paths in job scripts cannot contain {sign}: move"):
+    with pytest.raises(
+        FabricError, match=rf"^FABRIC_HOME is .*, but paths in job scripts cannot contain {sign}: move"
+    ):
         sound_path("FABRIC_HOME", path)
 
 

@@ -8,14 +8,22 @@ from fabric_checks.core import text
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "0"), (0.00012345, "0.000123"), (1.23456, "1.235"), (99.999, "100"), (1234.5, "1234"), (1e7, "10000000")],
+    [
+        (0, "0"),
+        (0.00012345, "0.000123"),
+        (1.23456, "1.235"),
+        (99.999, "100"),
+        (1234.5, "1234"),
+        (1e7, "10000000"),
+    ],
 )
 def test_values_have_four_digits_and_no_exponent(value, shown):
     assert text.value_text(value) == shown
 
 
 @pytest.mark.parametrize(
-    ("size_B", "shown"), [(0, "0"), (512, "512"), (1024, "1K"), (1536, "1536"), (65536, "64K"), (4194304, "4M")]
+    ("size_B", "shown"),
+    [(0, "0"), (512, "512"), (1024, "1K"), (1536, "1536"), (65536, "64K"), (4194304, "4M")],
 )
 def test_sizes_are_short(size_B, shown):
     assert text.size_text(size_B) == shown

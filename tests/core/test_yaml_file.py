@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.core import yaml_file
 from fabric_checks.core.errors import FabricError
 from fabric_checks.references import reference_file
-from fabric_twins.model import reading
+from fabric_twins.model import sourced_yaml
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
@@ -18,7 +18,10 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 BAD = {
     "an alias bomb": (BOMB, ":6: more than 500000 values, counting those that aliases stand for"),
     "an alias of what it is in": ("a: &a [1, *a]\n", ":1: the alias *a refers to something that contains it"),
-    "an alias of a key of itself": ("a: &a {b: [*a]}\n", ":1: the alias *a refers to something that contains it"),
+    "an alias of a key of itself": (
+        "a: &a {b: [*a]}\n",
+        ":1: the alias *a refers to something that contains it",
+    ),
     "brackets": ("a: " + "[" * 5000 + "]" * 5000, ":1: nested deeper than 50 levels"),
     "braces": ("a: " + "{b: " * 5000 + "}" * 5000, ":1: nested deeper than 50 levels"),
     "brackets never closed": ("a:\n " + "[" * 5000, ":2: nested deeper than 50 levels"),
@@ -29,7 +32,10 @@ BAD = {
     "a number that is none": ("a: 1\nb: !!int x\n", ":2: not valid YAML: "),
     "a key, a list": ("a: 1\n? [1, 2]\n: 2\n", ":2: not valid YAML: "),
     "a key, a mapping": ("{{a: b}: c}\n", ":1: not valid YAML: "),
-    "an unknown tag": ("a: !!python/object:os.system x\n", ":1: not valid YAML: could not determine a constructor"),
+    "an unknown tag": (
+        "a: !!python/object:os.system x\n",
+        ":1: not valid YAML: could not determine a constructor",
+    ),
     "an unknown alias": ("a: *b\n", ":1: not valid YAML: found undefined alias"),
     "two documents": ("a: 1\n---\nb: 2\n", "not valid YAML: "),
     "a NUL": ("a: \0\n", "not valid YAML: "),
@@ -49,7 +55,7 @@ def bad(request, tmp_path):
     return path, cause
 
 
-@pytest.mark.parametrize("read", [reference_file.load, reading.content])
+@pytest.mark.parametrize("read", [reference_file.load, sourced_yaml.content])
 def test_what_is_wrong_is_one_line(read, bad):
     path, cause = bad
     with pytest.raises(FabricError) as caught:
@@ -61,7 +67,9 @@ def test_what_is_wrong_is_one_line(read, bad):
 
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "a.yaml")
-    with pytest.raises(yaml_file.YamlError, match=re.escape(f"{tmp_path}/a.yaml: cannot be read: not a regular file")):
+    with pytest.raises(
+        yaml_file.YamlError, match=re.escape(f"{tmp_path}/a.yaml: cannot be read: not a regular file")
+    ):
         yaml_file.load(tmp_path / "a.yaml")
 
 
@@ -84,7 +92,9 @@ def test_what_people_write_is_read(tmp_path):
 HUGE = "A: {$index: [layout], 1x2: {m: [1" + "0" * 400 + ", -0.1, 0.1, us]}}\n"
 
 
-@pytest.mark.parametrize("text", ["1: 2\n", "2026-01-01: {}\n", "no_reference: 5\n", "evidence: {a: 1}\n", HUGE])
+@pytest.mark.parametrize(
+    "text", ["1: 2\n", "2026-01-01: {}\n", "no_reference: 5\n", "evidence: {a: 1}\n", HUGE]
+)
 def test_reference_files_whose_values_are_none(text, tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(text)

@@ -146,7 +146,9 @@ def test_two_sessions_of_one_process_number_build_side_by_side(folder, tmp_path,
 
 def test_a_program_that_cannot_be_built_stops_no_other(folder):
     """What was built is not kept: the next session tries again."""
-    folder.sources["Makefile"] = SMALL["Makefile"].replace("= placement", "= other placement") + "other:\n\tfalse\n"
+    folder.sources["Makefile"] = (
+        SMALL["Makefile"].replace("= placement", "= other placement") + "other:\n\tfalse\n"
+    )
     assert not folder.build() and "warning: not every program was built" in folder.said
     assert not folder.build()
 
@@ -166,7 +168,9 @@ def test_no_compiler_is_one_line(tmp_path):
 
 def test_own_programs_can_be_built_from_a_read_only_clone(tmp_path):
     """What is copied from there has to be writable, for the build and for ReFrame."""
-    builds = [case.check for case in loading.cases("local") if case.check.unique_name.startswith("FabricPrograms")]
+    builds = [
+        case.check for case in loading.cases("local") if case.check.unique_name.startswith("FabricPrograms")
+    ]
     build = builds[0]
     sources, stage = tmp_path / "clone", tmp_path / "stage"
     shutil.copytree(SOURCES, sources)

@@ -34,7 +34,14 @@ def program(tmp_path_factory):
     """The program, whose processes find the stand-in where they look for libraries."""
     folder = tmp_path_factory.mktemp("memory")
     built = OneProgram("mpich", "rotate", folder, shim=HOSTS)
-    stand_in = ["mpicc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", TESTS / "fabric" / "stand_in_cuda.c"]
+    stand_in = [
+        "mpicc",
+        "-shared",
+        "-fPIC",
+        "-o",
+        folder / "libcuda.so.1",
+        TESTS / "fabric" / "stand_in_cuda.c",
+    ]
     subprocess.run(stand_in, env=built.env, check=True)
     built.env["LD_LIBRARY_PATH"] += f":{folder}"
     return built
@@ -70,10 +77,22 @@ def test_the_memory_of_the_host_needs_no_library(program, tmp_path):
     ("memory", "settings", "message"),
     [
         ("rocm", {}, "no GPU for --memory rocm on host n0 (rank 0): libamdhip64.so"),
-        ("cuda", {}, "no GPU for --memory cuda on host n0 (rank 0): no GPU is visible; ask the scheduler for GPUs"),
-        ("cuda", {"FC_FAILS": "cuInit"}, "(rank 0): cuInit failed with error 2, CUDA_ERROR_OUT_OF_MEMORY; ask"),
+        (
+            "cuda",
+            {},
+            "no GPU for --memory cuda on host n0 (rank 0): no GPU is visible; ask the scheduler for GPUs",
+        ),
+        (
+            "cuda",
+            {"FC_FAILS": "cuInit"},
+            "(rank 0): cuInit failed with error 2, CUDA_ERROR_OUT_OF_MEMORY; ask",
+        ),
         ("cuda", {"FC_DEVICES": "2", "FC_FAILS": "cuCtxSetCurrent"}, "(rank 0): cuCtxSetCurrent failed"),
-        ("cuda", {"FC_DEVICES": "2", "FC_FAILS": "cuMemAlloc_v2"}, "4096 bytes on GPU 0000:1b:00.0: cuMemAlloc_v2 f"),
+        (
+            "cuda",
+            {"FC_DEVICES": "2", "FC_FAILS": "cuMemAlloc_v2"},
+            "4096 bytes on GPU 0000:1b:00.0: cuMemAlloc_v2 f",
+        ),
     ],
 )
 def test_a_gpu_that_cannot_be_used_ends_the_program(program, memory, settings, message):
@@ -83,7 +102,9 @@ def test_a_gpu_that_cannot_be_used_ends_the_program(program, memory, settings, m
 def test_a_copy_that_fails_ends_the_program_with_its_gpu(program):
     done = program.run(2, *CUDA, FC_DEVICES="2", FC_FAILS="cuMemcpyHtoD_v2")
     assert done.returncode != 0 and "# complete" not in done.stdout
-    assert re.search(r"^rotate: GPU 0000:1[bc]:00.0: cuMemcpyHtoD_v2 failed with error 2", done.stderr, re.MULTILINE)
+    assert re.search(
+        r"^rotate: GPU 0000:1[bc]:00.0: cuMemcpyHtoD_v2 failed with error 2", done.stderr, re.MULTILINE
+    )
 
 
 def test_a_library_without_a_function_is_named(program, tmp_path):

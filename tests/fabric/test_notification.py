@@ -13,7 +13,10 @@ SIZES = [0, 1, 2, 4, 8]
 #: By which settings a wait sleeps; by the last ones it polls for longer than it sleeps.
 SLEEPING = [
     ("mpich", {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}),
-    ("openmpi", {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep"}),
+    (
+        "openmpi",
+        {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_threads_pthreads_yield_strategy": "nanosleep"},
+    ),
     ("impi", {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "1000"}),
     ("impi", {"I_MPI_THREAD_YIELD": "3", "I_MPI_THREAD_SLEEP": "10"}),
 ]
@@ -96,7 +99,9 @@ def program(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory):
     """Return a function that runs the program with a wait of its own and returns how often that slept, too."""
-    shimmed = OneProgram("mpich", "notification", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT)
+    shimmed = OneProgram(
+        "mpich", "notification", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT
+    )
 
     def run(way):
         done = shimmed.run(2, *SHORT, "--max-size", "0", "--delay", "0.05", WAY=way)
@@ -113,7 +118,9 @@ def test_every_size_is_measured(program):
     assert output.blocking_wait != "offered", output.reason
 
 
-@pytest.mark.parametrize("program", SLEEPING, indirect=True, ids=lambda of: "-".join([of[0], *of[1].values()]))
+@pytest.mark.parametrize(
+    "program", SLEEPING, indirect=True, ids=lambda of: "-".join([of[0], *of[1].values()])
+)
 def test_a_wait_that_sleeps_is_seen(program):
     """Whatever share of the CPU it takes: how long it polls before it sleeps is a matter of the machine."""
     output = notification.parse(
@@ -130,7 +137,9 @@ def test_a_wait_that_yields_does_not_sleep(program):
     assert output.blocking_wait != "offered", output.reason
 
 
-@pytest.mark.parametrize(("way", "verdict"), [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")])
+@pytest.mark.parametrize(
+    ("way", "verdict"), [("sleep", "offered"), ("late", "offered"), ("seldom", "unknown")]
+)
 def test_every_sleep_is_counted(waiting, way, verdict):
     """As the wait itself counts them: between looks, after 40 of 50 ms of polling, or in every fifth wait."""
     output, slept = waiting(way)

@@ -32,7 +32,16 @@ SPINNING = {"OMPI_MCA_mpi_yield_when_idle": "0"}
 DELAY_US = 200
 POLL_INTERVAL_US = 5
 SIZE_B = 1024
-ORACLE = ["--min-size", str(SIZE_B), "--max-size", str(SIZE_B), "--max-seconds-per-point", "0.03", "--warmup", "1"]
+ORACLE = [
+    "--min-size",
+    str(SIZE_B),
+    "--max-size",
+    str(SIZE_B),
+    "--max-seconds-per-point",
+    "0.03",
+    "--warmup",
+    "1",
+]
 
 
 class Case(NamedTuple):
@@ -48,7 +57,13 @@ class Case(NamedTuple):
 CASES = [
     Case("offload", "offload", 0, (), 100),
     Case("no progress outside of calls", "none", 0, (), 0),
-    Case("no progress outside of calls, --poll", "none", 0, ("--poll", "--poll-interval", str(POLL_INTERVAL_US)), 100),
+    Case(
+        "no progress outside of calls, --poll",
+        "none",
+        0,
+        ("--poll", "--poll-interval", str(POLL_INTERVAL_US)),
+        100,
+    ),
     Case("offload, post busy for 0.3", "offload", 0.3, (), 70),
     Case("offload, post busy for 0.6", "offload", 0.6, (), 40),
 ]
@@ -109,7 +124,9 @@ def skip_if_busy(case):
     """Skip the test if so much else runs that every run of a case can have been disturbed."""
     load = os.getloadavg()[0]
     if load > len(os.sched_getaffinity(0)):
-        pytest.skip(f"{case.name}: disturbed in {ATTEMPTS} runs, or wrong; the load of this machine is {load}")
+        pytest.skip(
+            f"{case.name}: disturbed in {ATTEMPTS} runs, or wrong; the load of this machine is {load}"
+        )
 
 
 def measured(program, case, transfers, of_machine):
@@ -135,7 +152,9 @@ def measured(program, case, transfers, of_machine):
                 value, nominal_us = (statistics.median(each) for each in zip(*values, strict=True))
                 right = case.availability_percent * min(DELAY_US / nominal_us, 1)
                 medians[transfer] = value, right * of_machine.get(transfer, 1)
-        if len(medians) == len(found) and all(abs(value - right) <= POINTS for value, right in medians.values()):
+        if len(medians) == len(found) and all(
+            abs(value - right) <= POINTS for value, right in medians.values()
+        ):
             break
     else:
         skip_if_busy(case)
@@ -152,7 +171,9 @@ def test_the_availability_of_a_known_interconnect_is_found(mpi, shimmed, report_
         found |= measured(shimmed["collective_overlap"], case, ["iallreduce"], of_machine)
         of_machine = of_machine or {name: min(value / right, 1) for name, (value, right) in found.items()}
         isend, irecv, iallreduce = (found[name][0] for name in ("isend", "irecv", "iallreduce"))
-        lines.append(f"{case.name:38} {case.availability_percent:8.1f} {isend:8.1f} {irecv:8.1f} {iallreduce:10.1f}")
+        lines.append(
+            f"{case.name:38} {case.availability_percent:8.1f} {isend:8.1f} {irecv:8.1f} {iallreduce:10.1f}"
+        )
         wrong += [
             f"{case.name}: {name} {value:.1f} instead of {right:.1f}"
             for name, (value, right) in found.items()
@@ -209,5 +230,17 @@ def test_more_ranks_than_processors(programs):
 
 
 def test_one_collective_alone(quick):
-    arguments = [*SHORT, "--min-size", "64K", "--max-size", "64K", "--max-steps", "4", "--operation", "ialltoall"]
-    overlap.parse_collectives(quick["collective_overlap"].output(2, *arguments, **UNBOUND), [65536], ["ialltoall"])
+    arguments = [
+        *SHORT,
+        "--min-size",
+        "64K",
+        "--max-size",
+        "64K",
+        "--max-steps",
+        "4",
+        "--operation",
+        "ialltoall",
+    ]
+    overlap.parse_collectives(
+        quick["collective_overlap"].output(2, *arguments, **UNBOUND), [65536], ["ialltoall"]
+    )

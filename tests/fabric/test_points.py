@@ -73,7 +73,9 @@ def test_every_point_is_measured(programs, name, ranks, arguments, parse):
 
 @pytest.mark.parametrize("size_B", [1, 4097, 1000000])
 def test_buffers_that_do_not_fill_their_pages(tmp_path, size_B):
-    text = OneProgram("mpich", "buffer_reuse", tmp_path).output(2, *SHORT, *sizes(size_B, size_B), "--iterations", "4")
+    text = OneProgram("mpich", "buffer_reuse", tmp_path).output(
+        2, *SHORT, *sizes(size_B, size_B), "--iterations", "4"
+    )
     buffer_reuse.parse(text, [size_B])
 
 
@@ -133,7 +135,9 @@ def test_the_share_of_new_buffers_is_seen(tmp_path):
             shortest[key] = min(float(us), shortest.get(key, float("inf")))
         if all(shortest[mode, 100] < 500 for mode in buffer_reuse.MODES):
             break
-    assert set(shortest) == {(mode, percent) for mode in buffer_reuse.MODES for percent in buffer_reuse.PERCENTS}
+    assert set(shortest) == {
+        (mode, percent) for mode in buffer_reuse.MODES for percent in buffer_reuse.PERCENTS
+    }
     assert all(us >= 1000 * (1 - percent / 100) for (_, percent), us in shortest.items()), shortest
     # Where no buffer is new nothing costs that millisecond.
     assert all(shortest[mode, 100] < 500 for mode in buffer_reuse.MODES), shortest
@@ -143,7 +147,9 @@ def test_stale_registrations_are_noticed(tmp_path):
     program = OneProgram("mpich", "buffer_reuse", tmp_path, shim=STALE)
     done = program.run(2, *SHORT, "--max-size", "1K")
     assert done.returncode != 0
-    assert "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer" in done.stderr
+    assert (
+        "wrong data: byte 0 of a message of 1024 bytes from rank 0 to rank 1 in a new buffer" in done.stderr
+    )
     assert "# complete" not in done.stdout
 
 

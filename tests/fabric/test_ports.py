@@ -77,14 +77,18 @@ def recorded(run, name):
     grow(run.folder / "root", tree["files"])
     grow(run.folder / "after", tree["changed"])
     (run.folder / "after").mkdir(exist_ok=True)
-    done = run("cp", "-r", f"{run.folder}/after/.", run.folder / "root", options=("--root", run.folder / "root"))
+    done = run(
+        "cp", "-r", f"{run.folder}/after/.", run.folder / "root", options=("--root", run.folder / "root")
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     text = re.sub(r"(?<=# uptime_s: )\S+", "100.000000", run.file.read_text(), count=1)
     text = re.sub(r"(?<=# uptime_s: )(?!100\.0)\S+", "120.000000", text)
     text = re.sub(r"(?<=# took_ms: )\S+", "1.000", text)
     # The order within a folder is the file system's; that of lines within a file is kept.
     blocks = (block.splitlines(keepends=True) for block in re.split(r"(?m)^(?=# )", text) if block)
-    return "".join("".join([head, *sorted(rows, key=lambda row: row.split("\t")[0])]) for head, *rows in blocks)
+    return "".join(
+        "".join([head, *sorted(rows, key=lambda row: row.split("\t")[0])]) for head, *rows in blocks
+    )
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -106,7 +110,11 @@ def test_gpus_and_adapters_are_recorded_with_the_bridges_above_them(run):
         (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
         (root / path[1:]).symlink_to(root / target[1:])
     # What leads out of the tree, to no device or nowhere is none.
-    for name, target in {"out": "/sys/devices", "none": root / "missing", "class": root / "sys/class"}.items():
+    for name, target in {
+        "out": "/sys/devices",
+        "none": root / "missing",
+        "class": root / "sys/class",
+    }.items():
         (root / f"sys/class/infiniband/{name}").mkdir()
         (root / f"sys/class/infiniband/{name}/device").symlink_to(target)
     grow(root, {path[1:]: value for path, value in made.items() if path not in links})
@@ -169,7 +177,9 @@ def test_what_is_inherited_is_inherited(run):
     assert run.file.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
+)
 def test_signals_are_passed_on(run, number):
     code = (
         "import signal, sys, time; signal.signal(int(sys.argv[1]), lambda n, _: sys.exit(40 + n)); "
@@ -291,7 +301,16 @@ def test_every_mpi_starts_its_programs_through_it(tmp_path, mpi):
     for name in ("ports", "placement"):
         builds.make(mpi, name, tmp_path / name)
     assert "mpi" not in subprocess.run(["ldd", tmp_path / "ports"], capture_output=True, text=True).stdout
-    line = ["mpirun", "-np", "2", tmp_path / "ports", "--output", tmp_path / "out", "--", tmp_path / "placement"]
+    line = [
+        "mpirun",
+        "-np",
+        "2",
+        tmp_path / "ports",
+        "--output",
+        tmp_path / "out",
+        "--",
+        tmp_path / "placement",
+    ]
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode == 0, done.stderr
     assert "# complete: 2 ranks" in done.stdout

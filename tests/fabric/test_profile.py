@@ -142,9 +142,13 @@ def test_what_a_library_has_is_profiled_or_left_alone(mpi):
     """A function of the MPI's header that moves data, and that nobody thought of, is found here."""
     include = installed.folder(mpi.name) / "include"
     text = "".join(
-        path.read_text(errors="replace") for path in (include / "mpi.h", include / "mpi_proto.h") if path.exists()
+        path.read_text(errors="replace")
+        for path in (include / "mpi.h", include / "mpi_proto.h")
+        if path.exists()
     )
-    handed = re.findall(r"\bint\s+MPI_(\w+)\s*\(([^)]*\b(?:MPI_Comm|MPI_Request|MPI_Win|MPI_Message)\b[^)]*)\)", text)
+    handed = re.findall(
+        r"\bint\s+MPI_(\w+)\s*\(([^)]*\b(?:MPI_Comm|MPI_Request|MPI_Win|MPI_Message)\b[^)]*)\)", text
+    )
     assert len(handed) > 150
     wrapped = set(re.findall(r" T MPI_(\w+)", mpi.do("nm", "-D", "--defined-only", mpi.library)))
     missing = sorted({name for name, _ in handed} - wrapped)
@@ -191,4 +195,6 @@ def test_another_tool_behind_it_sees_the_calls_too(mpich):
     assert printed.count("another tool counted ") == RANKS
     # One of them is between MPI_Pcontrol(0) and MPI_Pcontrol(1), where the profile pauses.
     assert printed.count("counted 2 barriers") == RANKS
-    assert [sum(each.count for each in rank.calls if each.call == "Barrier") for rank in of.ranks] == [1] * RANKS
+    assert [sum(each.count for each in rank.calls if each.call == "Barrier") for rank in of.ranks] == [
+        1
+    ] * RANKS

@@ -26,7 +26,9 @@ class Mpi:
 
     def run(self, ranks, program, *arguments, stdout=subprocess.PIPE):
         command = ["mpirun", "-np", str(ranks), str(self.folder / program), *arguments]
-        return subprocess.run(command, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=GUARD_S)
+        return subprocess.run(
+            command, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=GUARD_S
+        )
 
 
 @pytest.fixture(scope="module", params=MPIS)
@@ -61,7 +63,12 @@ def test_placement_tells_where_every_rank_is(mpi):
 
 @pytest.mark.parametrize(
     ("asked", "status"),
-    [("--nodes 1 --ppn 2 --shared", 0), ("--nodes 2 --ppn 1", 3), ("--nodes 1 --ppn 1", 3), ("--nodes 2 --ppn 2", 3)],
+    [
+        ("--nodes 1 --ppn 2 --shared", 0),
+        ("--nodes 2 --ppn 1", 3),
+        ("--nodes 1 --ppn 1", 3),
+        ("--nodes 2 --ppn 2", 3),
+    ],
 )
 def test_placement_fails_where_the_ranks_are_not_as_asked(mpi, asked, status):
     """With the whole table, from which the sanity of the check names the ranks."""
@@ -91,6 +98,8 @@ def test_a_full_disk_is_an_error(mpi):
     """Started by itself, because the launchers own standard output and see the full disk first."""
     with Path("/dev/full").open("w") as full:
         command = [mpi.folder / "placement"]
-        done = subprocess.run(command, env=mpi.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=GUARD_S)
+        done = subprocess.run(
+            command, env=mpi.env, stdout=full, stderr=subprocess.PIPE, text=True, timeout=GUARD_S
+        )
     assert done.returncode != 0
     assert "placement: " in done.stderr

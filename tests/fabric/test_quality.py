@@ -39,7 +39,9 @@ def test_every_program_is_built_without_a_warning(tmp_path, mpi):
 def run(folder, program, *, mpi="mpich", before=(), timeout=GUARD_S, **variables):
     ranks, arguments = QUICK[program]
     command = ["mpirun", "-np", str(ranks), *before, str(folder / program), *arguments]
-    return subprocess.run(command, env=environment(mpi) | variables, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        command, env=environment(mpi) | variables, capture_output=True, text=True, timeout=timeout
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,9 @@ def plain(tmp_path_factory):
     return folder
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed (ci/requirements/debian.txt)")
+@pytest.mark.skipif(
+    shutil.which("valgrind") is None, reason="valgrind is not installed (ci/requirements/debian.txt)"
+)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_valgrind_finds_nothing(plain, tmp_path, program):
     """With the suppressions in mpi.supp, for what MPICH and the libraries below it do themselves."""
@@ -81,7 +85,9 @@ def test_valgrind_finds_nothing(plain, tmp_path, program):
 def test_clang_tidy_finds_nothing():
     """The rules are in checks/fabric/src/.clang-tidy."""
     # The compiler's own headers are not in clang-tidy's wheel; gcc's serve.
-    include = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
+    include = subprocess.run(
+        ["gcc", "-print-file-name=include"], capture_output=True, text=True
+    ).stdout.strip()
     flags = ["-std=c11", "-isystem", str(installed.folder("mpich") / "include"), "-isystem", include]
     sources = sorted(SOURCES.rglob("*.c"))
     tool = Path(sys.executable).with_name("clang-tidy")

@@ -62,7 +62,10 @@ def header_of(text):
 def rows_of(text):
     """Return the rows as (round, sender, receiver, MBps, phase, slowest MBps)."""
     cells = [line.split(" ") for line in text.splitlines() if not line.startswith("#")]
-    return [(int(k), int(i), int(j), float(best), phase, float(slowest)) for k, i, j, best, slowest, phase in cells]
+    return [
+        (int(k), int(i), int(j), float(best), phase, float(slowest))
+        for k, i, j, best, slowest, phase in cells
+    ]
 
 
 def pairs_by_round(rows, phase="scan"):
@@ -97,7 +100,9 @@ def definition(pattern, nodes):
     """Return the pairs of every round, as the library has them, of which the rounds do not follow from a seed."""
     if pattern == "bisection":
         return {k: matching(nodes, 1, k) for k in range(nodes // 2)}
-    rounds = {"rotate": nodes // 2, "shift": nodes - 1, "round-robin": 2 * rotate_patterns.turns(nodes)}[pattern]
+    rounds = {"rotate": nodes // 2, "shift": nodes - 1, "round-robin": 2 * rotate_patterns.turns(nodes)}[
+        pattern
+    ]
     sender, receiver = rotate_patterns.pairs(pattern, nodes, np.arange(rounds, dtype=np.int32))
     return {k: list(zip(sender[k].tolist(), receiver[k].tolist(), strict=True)) for k in range(rounds)}
 
@@ -188,7 +193,9 @@ GROUPS = ["aaabbbcc", "abababab", "aaaaaabb", "ab-cabcb", "abcdefgh", "abacadab"
 
 def grouped(quick, folder, letters, *arguments):
     """Return header and rows of a run with a group for each rank, which are hosts of their own by the shim."""
-    (folder / "groups").write_text("".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-"))
+    (folder / "groups").write_text(
+        "".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-")
+    )
     return quick.rows(len(letters), *SHORT, "--groups", folder / "groups", *arguments, hosts=1)
 
 
@@ -230,7 +237,8 @@ def require_whole(header, rows, repeats=2):
         assert {row[4] for row in rows} == {"scan"}
         return
     said = re.fullmatch(
-        r"(\d+) pairs of (\d+), (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone", header["suspects"]
+        r"(\d+) pairs of (\d+), (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone",
+        header["suspects"],
     )
     suspects, all_pairs, _, _, again, alone = map(int, said.groups())
     nodes = int(header["nodes"])
@@ -279,7 +287,9 @@ def test_a_slow_sender_is_measured_with_all_others(built):
     assert median_MBps(rows, "alone", lambda sender, _: sender == 2) < 0.6 * median_MBps(rows, "control")
     assert all(sender != 2 for pairs in pairs_by_round(rows, "control").values() for sender, _ in pairs)
     together = {pair for pairs in pairs_by_round(rows, "together").values() for pair in pairs}
-    assert together >= {(sender, 2) for sender in range(8) if sender != 2}, "it may be slow in both directions"
+    assert together >= {(sender, 2) for sender in range(8) if sender != 2}, (
+        "it may be slow in both directions"
+    )
 
 
 @despite_load

@@ -24,7 +24,9 @@ def csv_text(values, *said, names=None, unit="GB/s, larger is better"):
     names = names or [f"n{number:02}" for number in range(len(values))]
     lines = [f"# unit: {unit}", *(f"# {line}" for line in said), ",".join(("", *names))]
     for sender, row in zip(names, values, strict=True):
-        cells = ("" if sender == receiver else f"{value:.4f}" for receiver, value in zip(names, row, strict=True))
+        cells = (
+            "" if sender == receiver else f"{value:.4f}" for receiver, value in zip(names, row, strict=True)
+        )
         lines.append(",".join((sender, *cells)))
     return "\n".join(lines) + "\n"
 
@@ -40,7 +42,8 @@ def clusterkit_text(values, kind="bandwidth", unit="MB/s"):
     ]
     lines += ["", "    Rank:         " + "".join(f"{rank:10d}" for rank in range(len(values)))]
     lines += [
-        f"{rank:8d} (node{rank}):   " + "".join(f"{value:10.2f}" for value in row) for rank, row in enumerate(values)
+        f"{rank:8d} (node{rank}):   " + "".join(f"{value:10.2f}" for value in row)
+        for rank, row in enumerate(values)
     ]
     return "\n".join(lines) + "\n"
 

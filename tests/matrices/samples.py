@@ -144,7 +144,9 @@ def nccl_json(**changes):
     devices = [{"rank": rank, "group": 0, "hostname": f"node{rank + 1}", "device": 0} for rank in range(2)]
     document = {"version": 3, "args": ["/opt/sendrecv_perf", "-J", "a"], "nccl_version": 22902}
     document |= {"config": {"nthreads": 1, "ngpus": 1, "devices": devices}}
-    document |= {"results": [{"size": 4294967296, "out_of_place": out, "in_place": None, "experiment_name": ""}]}
+    document |= {
+        "results": [{"size": 4294967296, "out_of_place": out, "in_place": None, "experiment_name": ""}]
+    }
     document |= {"out_of_bounds": {"count": 0}, "average_bus_bandwidth": {"bandwidth": 43.778844}}
     return json.dumps(document | changes)
 
@@ -164,4 +166,7 @@ def superbench(values=(("0_0", 24.5), ("0_1", 24.25), ("1_0", 12.125), ("1_1", -
     """Return a line of results: of each round and pair its value in GB/s."""
     hosts = {"0_0": "node0_node3", "0_1": "node1_node2", "1_0": "node0_node1", "1_1": "node2_node3"}
     keys = {f"ib-traffic/ib_write_bw_8388608_gpu-to-gpu_{at}:{hosts[at]}:0": value for at, value in values}
-    return json.dumps({"node": "node0", "ib-traffic/return_code": 0, **keys, "kernel-launch/event_time:0": 0.01}) + "\n"
+    return (
+        json.dumps({"node": "node0", "ib-traffic/return_code": 0, **keys, "kernel-launch/event_time:0": 0.01})
+        + "\n"
+    )

@@ -4,7 +4,16 @@
 import pytest
 
 from fabric_checks.core.errors import OutputError
-from fabric_checks.matrices import clusterkit, formats, linktest, mpigraph, nccl_tests, perftest, plain, superbench
+from fabric_checks.matrices import (
+    clusterkit,
+    formats,
+    linktest,
+    mpigraph,
+    nccl_tests,
+    perftest,
+    plain,
+    superbench,
+)
 from fabric_checks.matrices.model import End, PairTable, Row
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
@@ -40,7 +49,11 @@ def test_formats_are_told_apart_by_content(golden):
         (plain, samples.CSV_ROWS),
         (mpigraph, samples.MPIGRAPH.replace("START mpiGraph", "")),
         (mpigraph, samples.MPIGRAPH.replace("END mpiGraph", "")),
-        *zip((clusterkit, nccl_tests, mpigraph, linktest, superbench, perftest, plain), SAMPLES.values(), strict=True),
+        *zip(
+            (clusterkit, nccl_tests, mpigraph, linktest, superbench, perftest, plain),
+            SAMPLES.values(),
+            strict=True,
+        ),
     ],
 )
 def test_a_format_has_the_signature_of_its_own_reader_only(reader, text):
@@ -84,13 +97,25 @@ def test_numbers_of_tasks_before_all_lines_change_nothing():
         (samples.CLUSTERKIT + CSV, "the output of ClusterKit and of CSV or TSV"),
         (CSV + "# fabric-checks rotate 1\n", "and of rotate or latency_map at once"),
         (samples.DGNETTEST, "rotate or mpiGraph (it calls low itself: 'nid000023')"),
-        ("PER-PROCESS STRAGGLER ANALYSIS (OOP)\n", "the fastest and slowest process of a collective, but no pairs"),
+        (
+            "PER-PROCESS STRAGGLER ANALYSIS (OOP)\n",
+            "the fastest and slowest process of a collective, but no pairs",
+        ),
         ("PER-NODE ANALYSIS (2 nodes, process-max rows, OOP)\n", "give the JSON that it was made from"),
-        (" Parallel PingPong for step     1:   avg= 11.0us", "let pingponganalysis -g write gnuplotinput.dat"),
+        (
+            " Parallel PingPong for step     1:   avg= 11.0us",
+            "let pingponganalysis -g write gnuplotinput.dat",
+        ),
         ("Parallel Results for step 3: min: 11.6 us", "let pingponganalysis -g write gnuplotinput.dat"),
         ("sion\x00\x01", "its SION file is no text"),
-        ("The prefix of cmd to run is: ib_write_bw -a\nconfig:\n0,1\n", "give results-summary.jsonl of that run"),
-        ('{"Nodes": ["a"], "Links": [[0, 1.0]]}', "JSON is not published: give bandwidth.txt and latency.txt"),
+        (
+            "The prefix of cmd to run is: ib_write_bw -a\nconfig:\n0,1\n",
+            "give results-summary.jsonl of that run",
+        ),
+        (
+            '{"Nodes": ["a"], "Links": [[0, 1.0]]}',
+            "JSON is not published: give bandwidth.txt and latency.txt",
+        ),
     ],
 )
 def test_what_is_of_no_format_or_of_two_is_refused(text, cause):
@@ -105,7 +130,13 @@ A, B = map(End, "ab")
     [
         ("ClusterKit", "", "", "a\nb\n", ["clusterkit.sh -f next.txt --exe_opt '-d bw -d lat -x'"]),
         ("mpiGraph", "", "task 1", "a\nb\n", ["mpirun -hostfile next.txt -np 2 mpiGraph 65536 20 10"]),
-        ("nccl-tests", "alltoall_perf", "gpu 0", "", ["mpirun -np 2 -H a:1,b:1 alltoall_perf -b 65536 -e 65536"]),
+        (
+            "nccl-tests",
+            "alltoall_perf",
+            "gpu 0",
+            "",
+            ["mpirun -np 2 -H a:1,b:1 alltoall_perf -b 65536 -e 65536"],
+        ),
         ("nccl-tests", "alltoall_perf", "gpu 3", "from,to\na gpu 3,b gpu 3\na gpu 3,c gpu 3\n", []),
         ("nccl-tests", "", "", "from,to\na,b\na,c\n", []),
         (

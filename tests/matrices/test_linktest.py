@@ -16,7 +16,12 @@ def test_tasks_have_hosts_and_both_measurements_of_a_pair_are_repeats():
     assert len(found) == 12
     assert found["node1 task 0", "node2 task 1", 0] == pytest.approx(131072 / 13, rel=1e-6)
     assert found["node2 task 1", "node1 task 0", 0] == pytest.approx(131072 / 19, rel=1e-6)
-    assert (table.metric, table.title, table.both_ways, table.alone) == ("bandwidth", "128K bytes", True, None)
+    assert (table.metric, table.title, table.both_ways, table.alone) == (
+        "bandwidth",
+        "128K bytes",
+        True,
+        None,
+    )
 
 
 def test_rounded_times_of_two_nights_have_one_size():
@@ -45,10 +50,18 @@ LAST = "     3    1    0    0    0 node2\n"
     [
         (ROW, "", "15 rows and 4 hosts are not one for each pair and task of 4 tasks"),
         (ROW, ROW * 2, "17 rows and 4 hosts are not one for each"),
-        (ROW, ROW.replace("11363", "11463"), "0 to 1: 1.1e-05 s and 12020.5 MB/s are not of 131072 B as the others"),
+        (
+            ROW,
+            ROW.replace("11363", "11463"),
+            "0 to 1: 1.1e-05 s and 12020.5 MB/s are not of 131072 B as the others",
+        ),
         (ROW, ROW.replace("1100", "11e0"), "line 6: a row of a pair was expected"),
         (LAST, "", "16 rows and 3 hosts are not one"),
-        (LAST, "     2    1    0    0    0 node1\n", "16 rows and 4 hosts are not one for each pair and task"),
+        (
+            LAST,
+            "     2    1    0    0    0 node1\n",
+            "16 rows and 4 hosts are not one for each pair and task",
+        ),
     ],
 )
 def test_what_is_cut_or_contradicts_itself_is_refused(old, new, cause):

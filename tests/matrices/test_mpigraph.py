@@ -10,7 +10,10 @@ from tests.matrices.reading import cells, refusal
 
 def test_both_matrices_are_from_sender_to_receiver():
     send, receive = formats.parse(samples.MPIGRAPH)
-    assert (send.title, receive.title) == ("(clock of the sender), 4K bytes", "(clock of the receiver), 4K bytes")
+    assert (send.title, receive.title) == (
+        "(clock of the sender), 4K bytes",
+        "(clock of the receiver), 4K bytes",
+    )
     assert cells(send)["n0", "n1", 0] == pytest.approx(392.922 * 1.048576)
     assert cells(receive)["n1", "n0", 0] == pytest.approx(3.358 * 1.048576)
     assert len(send.rows) == len(receive.rows) == 6 and not send.alone
@@ -32,19 +35,31 @@ def test_several_tasks_of_a_host_are_kept_apart():
         ("END mpiGraph", "", "no line 'END mpiGraph': the run did not end"),
         ("START", "ST", "no header 'START mpiGraph'"),
         ("Send avg", "Send mean", "no matrix 'Send' after its greatest and mean value"),
-        ("Procs\t3", "Procs\t4", "the matrix 'Send' has not one row of values with three decimals for each of 4 tasks"),
+        (
+            "Procs\t3",
+            "Procs\t4",
+            "the matrix 'Send' has not one row of values with three decimals for each of 4 tasks",
+        ),
         (
             "n1:1 to\t2757.658",
             "n1:1 to\t2767.658",
             "Send has '2767.445993' as maximum or mean, but that of its matrix is 2767.658",
         ),
-        ("avg\t6.804284", "avg\t6.814284", "Recv has '6.814284' as maximum or mean, but that of its matrix is 6.804"),
+        (
+            "avg\t6.804284",
+            "avg\t6.814284",
+            "Recv has '6.814284' as maximum or mean, but that of its matrix is 6.804",
+        ),
         ("\t434.168", "\t434.17", "line 16: the matrix 'Send' has not one row of values with three decimals"),
         ("n2:2 to\t", "n9:2 to\t", "line 17: row 'n2:2 to' with 3 values was expected, found 'n9:2 to'"),
         ("\t434.168\t", "\t", "row 'n1:1 to' with 3 values was expected, found 'n1:1 to' with 2"),
         ("Send\tn0:0\tn1:1", "Send\tn1:1\tn0:0", "3 tasks ran, but the columns of 'Send' are"),
         ("n2:2 to", "n2 :2 to", "row 'n2:2 to' with 3 values was expected"),
-        ("END mpiGraph", "n9:9 to\t1.000\nEND mpiGraph", "line 18: the matrix 'Send' has not one row of values"),
+        (
+            "END mpiGraph",
+            "n9:9 to\t1.000\nEND mpiGraph",
+            "line 18: the matrix 'Send' has not one row of values",
+        ),
     ],
 )
 def test_what_is_cut_or_contradicts_itself_is_refused(old, new, cause):

@@ -35,7 +35,9 @@ LINES = samples.NCCL.splitlines(keepends=True)
 
 def test_each_run_gives_the_bandwidth_of_its_pair_and_again_a_repeat():
     (table,) = formats.parse(samples.NCCL * 2)
-    assert cells(table) == {(*pair, at): v for pair, v in zip(PAIRS, (43780.0, 39570.0), strict=True) for at in (0, 1)}
+    assert cells(table) == {
+        (*pair, at): v for pair, v in zip(PAIRS, (43780.0, 39570.0), strict=True) for at in (0, 1)
+    }
     assert (table.metric, table.alone, table.both_ways) == ("bandwidth", None, True)
     assert table.title == "sendrecv_perf, 16384M bytes"
 
@@ -63,7 +65,10 @@ def test_the_largest_size_of_all_pairs_counts():
 
 def test_programs_in_one_file_have_tables_of_their_own():
     other = samples.NCCL.replace("sendrecv_perf", "broadcast_perf")
-    assert [table.kind for table in formats.parse(samples.NCCL + other)] == ["sendrecv_perf", "broadcast_perf"]
+    assert [table.kind for table in formats.parse(samples.NCCL + other)] == [
+        "sendrecv_perf",
+        "broadcast_perf",
+    ]
 
 
 def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
@@ -85,13 +90,29 @@ def test_a_run_that_did_not_end_is_named_and_the_others_are_read():
         ("busbw  #wrong     time", "busbw  wrong     time", "no whole line of titles 'size count type ...'"),
         (LINES[5], "", "the list of 1 ranks has gaps"),
         (LINES[5] + LINES[6], "", "0 ranks on 0 hosts took part in one run"),
-        ("   39.57       0", f"   39.57{'9' * 400}       0", "a bus bandwidth of 39.58 GB/s is not 1 times 39.57"),
+        (
+            "   39.57       0",
+            f"   39.57{'9' * 400}       0",
+            "a bus bandwidth of 39.58 GB/s is not 1 times 39.57",
+        ),
         ("   39.57       0", "   39.57", "a row of 13 columns was expected, found ' 17179869184"),
         ("434164   39.57", "434164   35.57", "17179869184 B in 434164 us are not 35.57 GB/s"),
-        ("434164   39.57   39.57", "434164   39.57   39.97", "a bus bandwidth of 39.97 GB/s is not 1 times 39.57"),
+        (
+            "434164   39.57   39.57",
+            "434164   39.57   39.97",
+            "a bus bandwidth of 39.97 GB/s is not 1 times 39.57",
+        ),
         ("39.2605", "39.3605", "the average bus bandwidth, 39.3605 GB/s, is not that of the 6 values"),
-        (" 8589934592    1073741824", "# 8589934592    1073741824", "3 sizes were asked for, but 2 rows are there"),
-        ("[0000:43:00]", "[0000:#  Rank  1 Group  0 Pid 1 on n3 device  0 [0000:1b:00]", "a line '#  Rank ... on HOST"),
+        (
+            " 8589934592    1073741824",
+            "# 8589934592    1073741824",
+            "3 sizes were asked for, but 2 rows are there",
+        ),
+        (
+            "[0000:43:00]",
+            "[0000:#  Rank  1 Group  0 Pid 1 on n3 device  0 [0000:1b:00]",
+            "a line '#  Rank ... on HOST",
+        ),
         (LINES[11], LINES[13], "line 1: some message sizes have more rows than others"),
         ("values : 0 OK", "values : 7 FAILED", "wrong data arrived: '7' values are out of bounds ('FAILED')"),
         (LINES[8], LINES[11] + LINES[8], "are not in this order"),
@@ -105,7 +126,9 @@ def test_what_contradicts_itself_is_refused(old, new, cause):
 
 @pytest.mark.parametrize("hosts", [1, 3])
 def test_a_run_of_more_or_fewer_hosts_is_refused(hosts):
-    ranks = "".join(f"#  Rank  {rank} Group  0 Pid 1 on n{rank % hosts} device  0 [0x00] V100\n" for rank in range(6))
+    ranks = "".join(
+        f"#  Rank  {rank} Group  0 Pid 1 on n{rank % hosts} device  0 [0x00] V100\n" for rank in range(6)
+    )
     text = "".join(LINES[:5]) + ranks + "".join(LINES[7:])
     assert f"line 1: 6 ranks on {hosts} hosts took part in one run" in refusal(text)
 
@@ -132,7 +155,10 @@ def test_processes_with_several_gpus_list_the_first():
         (samples.nccl_json(config={}), "the JSON is not as nccl-tests writes it: \"KeyError('nthreads')\""),
         (samples.nccl_json(results=[]), "the JSON is not as nccl-tests writes it"),
         (samples.nccl_json(out_of_bounds={"count": 3}), "wrong data arrived, so that no time counts"),
-        (samples.nccl_json(average_bus_bandwidth={"bandwidth": 43.9}), "the average bus bandwidth is not that of the"),
+        (
+            samples.nccl_json(average_bus_bandwidth={"bandwidth": 43.9}),
+            "the average bus bandwidth is not that of the",
+        ),
         (JSON.replace("98106", "98107"), "4294967296 B in 98107 us are not 43.7788 GB/s"),
         (JSON.replace('"ngpus": 1', '"ngpus": 999999999999'), "the list of ranks has gaps"),
         (JSON.replace("node2", "a\\nb"), "a host has no name"),

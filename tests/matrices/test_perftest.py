@@ -50,17 +50,33 @@ def test_a_named_pair_without_a_run_is_listed():
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("# node1 -> node2\n", "", "no line names the ends of the first run: print one before each, as node1 -> node2"),
+        (
+            "# node1 -> node2\n",
+            "",
+            "no line names the ends of the first run: print one before each, as node1 -> node2",
+        ),
         ("node1 -> node2\n", "node1 (10.0.0.1) -> node2\n", "'# node1 (10.0.0.1) -> node2' names no pair"),
         ("node1 -> node2", "node1:mlx5_1 -> node2:mlx5_1", "neither end is named with the device 'mlx5_0'"),
         ("98.03", "97.03", "the values of a row contradict each other"),
         ("0.00     ", "97.00    ", "the values of a row contradict each other"),
         ("0.186977", "", "a row of 5 numbers was expected, found '65536"),
         ("98.03   ", "98.0    ", "a row of 5 numbers was expected, found '65536"),
-        (" Number of qps", " Device : mlx5_0\n Number of qps", "the results of this run are missing, cut off"),
+        (
+            " Number of qps",
+            " Device : mlx5_0\n Number of qps",
+            "the results of this run are missing, cut off",
+        ),
         ("BW peak", "BW pick", "the results of this run are missing, cut off"),
-        ("0.186977", "0.186977\n 65536 1 0.00 98.03 0.196977", "the same message size is there twice in one run"),
-        ("0.186977", "0.186977\n 65536 1 0.00 98.03 0.186977", "the same message size is there twice in one run"),
+        (
+            "0.186977",
+            "0.186977\n 65536 1 0.00 98.03 0.196977",
+            "the same message size is there twice in one run",
+        ),
+        (
+            "0.186977",
+            "0.186977\n 65536 1 0.00 98.03 0.186977",
+            "the same message size is there twice in one run",
+        ),
         (" 65536      560960", "#", "the results of this run are missing, cut off"),
         (RUN[-88:], "", "the results of this run are missing, cut off"),
         (" 65536      560960", "\n---\n 65536      560960", "the results of this run are missing, cut off"),

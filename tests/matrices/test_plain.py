@@ -18,7 +18,9 @@ def test_every_cell_of_a_matrix_is_read():
     (table,) = formats.parse(csv_text(values, "pairs: at once"))
     names = [f"n{rank:02}" for rank in range(5)]
     ends = [(one, to) for one in range(5) for to in range(5) if one != to]
-    expected = {(names[one], names[to], 0): pytest.approx(1000 * values[one, to], abs=0.06) for one, to in ends}
+    expected = {
+        (names[one], names[to], 0): pytest.approx(1000 * values[one, to], abs=0.06) for one, to in ends
+    }
     assert cells(table) == expected
     assert (table.metric, table.alone, table.both_ways) == ("bandwidth", False, False)
 
@@ -42,7 +44,9 @@ def test_a_comment_does_not_choose_the_separator():
 
 def test_the_last_cell_of_a_matrix_with_tabs_may_be_lost_with_the_blanks():
     text = csv_text(matrix(3, 1))
-    assert cells(formats.parse(text.replace(",", "\t").replace("s\t l", "s, l"))[0]) == cells(formats.parse(text)[0])
+    assert cells(formats.parse(text.replace(",", "\t").replace("s\t l", "s, l"))[0]) == cells(
+        formats.parse(text)[0]
+    )
 
 
 def test_names_with_a_colon_each_are_hosts_and_devices():
@@ -75,7 +79,10 @@ def test_latencies_and_both_directions_are_read():
     ("text", "message"),
     [
         (LONG[:-1], "line 7: the last line does not end"),
-        (LONG.replace("larger", "smaller"), "the unit is 'GB/s, smaller is better'; 'GB/s, larger is better'"),
+        (
+            LONG.replace("larger", "smaller"),
+            "the unit is 'GB/s, smaller is better'; 'GB/s, larger is better'",
+        ),
         (LONG.replace("GB/s", "frogs"), "'frogs' is no unit"),
         (LONG.replace("alone", "lonely"), "'# pairs:' is 'lonely'; one of alone, at once was expected"),
         (LONG + UNIT.replace("GB", "MB"), "'# unit:' is there twice"),

@@ -10,7 +10,11 @@ from tests.matrices.reading import cells, refusal
 
 def test_the_client_sends_and_what_failed_is_named():
     (table,) = formats.parse(samples.superbench())
-    expected = {("node3", "node0", 0): 24500.0, ("node2", "node1", 0): 24250.0, ("node1", "node0", 0): 12125.0}
+    expected = {
+        ("node3", "node0", 0): 24500.0,
+        ("node2", "node1", 0): 24250.0,
+        ("node1", "node0", 0): 12125.0,
+    }
     assert cells(table) == expected
     assert [row.round for row in table.rows] == [0, 0, 1] and table.alone is False
     assert table.title == "ib_write_bw gpu-to-gpu, 8M bytes"

@@ -38,7 +38,9 @@ def answers(monkeypatch):
         answer = known.get(line[-1])
         if isinstance(answer, Exception):
             raise answer
-        return SimpleNamespace(returncode=int(answer is None), stdout=answer or "", stderr="a\nno such thing\n")
+        return SimpleNamespace(
+            returncode=int(answer is None), stdout=answer or "", stderr="a\nno such thing\n"
+        )
 
     monkeypatch.setattr(service.subprocess, "run", run)
     monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
@@ -55,7 +57,10 @@ def results(monkeypatch):
     """Let a night find the results of two cases of which one passed, and keep nothing."""
     reported = []
     found = session(
-        case("A"), case("B", "fail", "no output"), case("Build", fixture=True), records=[record("A"), record("B", None)]
+        case("A"),
+        case("B", "fail", "no output"),
+        case("Build", fixture=True),
+        records=[record("A"), record("B", None)],
     )
     monkeypatch.setattr(night.runs, "load_session", lambda *_: found)
     monkeypatch.setattr(night.retention, "archive_results", lambda *_: [])

@@ -32,14 +32,21 @@ def record(test, metric="m", **changes):
 def session(*cases, records=None):
     """Return a session; each case that passed or missed a reference has a record, unless they are given."""
     if records is None:
-        measured = [each for each in cases if each.metrics and each.result != "fail_deps" and not each.fixture]
+        measured = [
+            each for each in cases if each.metrics and each.result != "fail_deps" and not each.fixture
+        ]
         records = [record(each.name.split(" @")[0]) for each in measured]
     return Session(SESSION, Path("report.json"), tuple(cases), tuple(records))
 
 
 def fault(*hosts, kind="sender", severity="fault", text="", **more):
     """Return the finding of a case's analysis on a slow node or path, as a record has it."""
-    of = {"kind": kind, "severity": severity, "text": text or f"{kind} {' to '.join(hosts)}", "hosts": list(hosts)}
+    of = {
+        "kind": kind,
+        "severity": severity,
+        "text": text or f"{kind} {' to '.join(hosts)}",
+        "hosts": list(hosts),
+    }
     return of | more
 
 
@@ -58,7 +65,12 @@ def finding(key="n3", cases=("A @x",), title="node n3 is slow", sizes=(("own n3"
 
 def acknowledged(entry, until="2026-02-01", **changes):
     """Return the acknowledgement of a finding that is open."""
-    of = {"reason": "cable is ordered", "ticket": "HW-1", "by": "op", "at": "2026-01-02T08:00:00+00:00"} | changes
+    of = {
+        "reason": "cable is ordered",
+        "ticket": "HW-1",
+        "by": "op",
+        "at": "2026-01-02T08:00:00+00:00",
+    } | changes
     return Acknowledgement(entry.id, plain_sizes(entry.finding), until=date.fromisoformat(until), **of)
 
 

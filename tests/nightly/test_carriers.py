@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fabric_checks.nightly.carriers import changes
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 from tests import builders as samples
 from tests.nightly.samples import NIGHT
 
@@ -17,11 +17,13 @@ TCP = {"eth0": 10**9}
 def found(tmp_path, *carried, fabric=()):
     records = [
         samples.record(
-            run, system="s", ports=None if each is None else {"nodes": {}, "carried_B": each, "fabric": list(fabric)}
+            run,
+            system="s",
+            ports=None if each is None else {"nodes": {}, "carried_B": each, "fabric": list(fabric)},
         )
         for run, each in enumerate(carried)
     ]
-    archiving.add(samples.write(tmp_path / "perflogs" / "A.jsonl", records), tmp_path / "archive")
+    archive_writer.add(samples.write(tmp_path / "perflogs" / "A.jsonl", records), tmp_path / "archive")
     return changes(tmp_path / "archive", replace(NIGHT, system="s", session=records[-1]["session"])).findings
 
 
@@ -32,7 +34,9 @@ def test_another_way_is_a_finding(tmp_path):
     assert finding.cases == {case} and finding.keys == {f"wire {case}"}
 
 
-@pytest.mark.parametrize("carried", [(IB,), (IB, IB_TWO), (TCP, IB, IB), (IB, {"eth0": 9}), (IB, None), (None, TCP)])
+@pytest.mark.parametrize(
+    "carried", [(IB,), (IB, IB_TWO), (TCP, IB, IB), (IB, {"eth0": 9}), (IB, None), (None, TCP)]
+)
 def test_the_same_way_the_first_time_or_few_bytes_are_none(tmp_path, carried):
     assert found(tmp_path, *carried) == ()
 

@@ -172,7 +172,17 @@ def test_an_acknowledged_finding_is_quiet_until_closed_and_then_new(path):
         ({"sizes": {"node n3": 0.5}}, "node n3"),
         ({"key": "n4", "keys": ["A"], "sizes": {"sender n4": 0.5}}, "sender n4"),
     ],
-    ids=["words", "noise", "less", "grown", "another side", "us by noise", "us by a tenth", "another kind", "moved"],
+    ids=[
+        "words",
+        "noise",
+        "less",
+        "grown",
+        "another side",
+        "us by noise",
+        "us by a tenth",
+        "another kind",
+        "moved",
+    ],
 )
 def test_a_finding_that_grows_or_moves_is_new_and_stays_open(tmp_path, changed, beyond):
     path, slow = tmp_path / "j", finding(keys=["A"], sizes={"sender n3": 0.5, "pair us": 500.0})
@@ -202,7 +212,9 @@ def test_an_acknowledged_finding_hides_no_other(path):
     other = finding("n5", ["B @x"], "node n5 is slow", {"sender n5": 0.3})
     (seen,) = spent(path, night(2, SLOW, other))
     assert titles(seen) == {"new": [other.title], "acknowledged": [SLOW.title]}
-    both = finding(cases=["A @x", "B @x"], title="switch", sizes={"sender n3": 0.5, "sender n5": 0.3}, keys=["n5"])
+    both = finding(
+        cases=["A @x", "B @x"], title="switch", sizes={"sender n3": 0.5, "sender n5": 0.3}, keys=["n5"]
+    )
     assert titles(spent(path, night(3, both))[0]) == {"new": ["switch"]}
 
 

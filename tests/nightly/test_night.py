@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
-from fabric_checks.nightly import journal, night, running
+from fabric_checks.nightly import journal, night, supervision
 from fabric_checks.nightly.plan import Trouble
 from tests.nightly import samples as nights
 from tests.nightly.samples import SESSION, spend
@@ -29,14 +29,14 @@ def programs(monkeypatch, plan):
             (plan.results / "logs" / f"{SESSION}.log").touch()
         return SimpleNamespace(wait=lambda *_: program.status, poll=lambda: program.status)
 
-    monkeypatch.setattr(running.subprocess, "Popen", start)
-    monkeypatch.setattr(running, "why_no_job_can_start", lambda system: None)
+    monkeypatch.setattr(supervision.subprocess, "Popen", start)
+    monkeypatch.setattr(supervision, "why_no_job_can_start", lambda system: None)
     return program
 
 
 def run(plan):
     trouble = Trouble()
-    return running.run(plan, 0, trouble), trouble.failures
+    return supervision.run(plan, 0, trouble), trouble.failures
 
 
 def test_the_run_gets_its_options_and_its_session(plan, programs):
@@ -44,7 +44,17 @@ def test_the_run_gets_its_options_and_its_session(plan, programs):
     assert elapsed_s >= 0 and failures == []
     junit = str(plan.files / "cases.xml")
     assert programs.line == [
-        *(str(ROOT / "ci/run"), "--system", "sys", "--mode", "nightly", "--report-junit", junit, "--flavour", "x")
+        *(
+            str(ROOT / "ci/run"),
+            "--system",
+            "sys",
+            "--mode",
+            "nightly",
+            "--report-junit",
+            junit,
+            "--flavour",
+            "x",
+        )
     ]
     assert (programs.env["FABRIC_SESSION"], programs.env["FABRIC_RESULTS"]) == (SESSION, str(plan.results))
     assert [entry.ended for entry in journal.read(plan.journal, [])] == [False]
@@ -79,13 +89,23 @@ def test_a_run_that_does_not_end_as_one_does_is_a_failure(plan, programs, status
 
 @pytest.mark.parametrize(
     ("free_MiB", "why", "cause"),
-    [(255, None, "255 MiB are free, and a night needs 256; make room"), (256, "no node of sys", "no node of sys")],
+    [
+        (255, None, "255 MiB are free, and a night needs 256; make room"),
+        (256, "no node of sys", "no node of sys"),
+    ],
 )
-def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(plan, programs, monkeypatch, free_MiB, why, cause):
-    monkeypatch.setattr(running.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20))
-    monkeypatch.setattr(running, "why_no_job_can_start", lambda system: why)
+def test_a_run_that_cannot_begin_is_a_failure_with_its_cause(
+    plan, programs, monkeypatch, free_MiB, why, cause
+):
+    monkeypatch.setattr(supervision.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20))
+    monkeypatch.setattr(supervision, "why_no_job_can_start", lambda system: why)
     elapsed_s, (failure,) = run(plan)
-    assert elapsed_s is None and failure.startswith("nothing was run: ") and cause in failure and programs.line is None
+    assert (
+        elapsed_s is None
+        and failure.startswith("nothing was run: ")
+        and cause in failure
+        and programs.line is None
+    )
 
 
 def test_a_night_counts_its_cases_passes_and_values(plan, results, monkeypatch):
@@ -96,7 +116,13 @@ def test_a_night_counts_its_cases_passes_and_values(plan, results, monkeypatch):
 
 def test_results_of_before_are_judged_only_if_asked_for(plan, results, monkeypatch):
     found = spend(plan, monkeypatch, None)  # a run that could not begin
-    assert (found.cases, found.passed, found.records, found.nights, found.measured) == (0, 0, 0, 0, frozenset())
+    assert (found.cases, found.passed, found.records, found.nights, found.measured) == (
+        0,
+        0,
+        0,
+        0,
+        frozenset(),
+    )
     assert spend(replace(plan, runs=False), monkeypatch, None).cases == 2
 
 
@@ -126,11 +152,15 @@ def test_only_the_last_night_is_reported_as_cut_short(plan, results, monkeypatch
 
 
 def test_a_warning_that_stays_is_in_each_night_and_due_in_the_first(plan, results, monkeypatch):
-    monkeypatch.setattr(night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "another")))
+    monkeypatch.setattr(
+        night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "another"))
+    )
     first, second = (spend(plan, monkeypatch, 1.0) for _ in range(2))
     assert first.warnings == second.warnings == ("a line is broken", "another")
     assert (first.due, second.due) == (first.warnings, ())
-    monkeypatch.setattr(night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "a third")))
+    monkeypatch.setattr(
+        night, "trends", lambda _, found: found.with_more(warnings=("a line is broken", "a third"))
+    )
     third = spend(plan, monkeypatch, 1.0)
     assert (third.due, third.warnings) == (("a third",), ("a third", "a line is broken"))
 
@@ -140,10 +170,16 @@ def test_without_options_gauges_are_with_the_nights(plan, results, monkeypatch):
     assert (plan.folder / "fabric_checks_night_sys.prom").exists()
 
 
-def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(plan, results, monkeypatch, tmp_path):
+def test_a_folder_that_cannot_be_written_fails_the_night_and_nothing_else(
+    plan, results, monkeypatch, tmp_path
+):
     (tmp_path / "metrics").write_text("a file")
     spent = spend(replace(plan, metrics=tmp_path / "metrics"), monkeypatch, 1.0)
-    assert spent.failures[-1].startswith("the gauges: ") and (plan.files / "summary.md").exists() and spent.findings
+    assert (
+        spent.failures[-1].startswith("the gauges: ")
+        and (plan.files / "summary.md").exists()
+        and spent.findings
+    )
 
 
 @pytest.mark.parametrize(

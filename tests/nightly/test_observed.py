@@ -12,7 +12,9 @@ from fabric_checks.schedulers.slurm.output import exit_reason
 from tests.nightly.samples import MACHINE, NIGHT, case, fault, record, session
 
 DOWN = [Node(name, f"{name} is down (switch 2 lost power)") for name in ("n5", "n6", "n7", "n8")]
-WAITED = model.timed_out("12", 31, "Slurm", "Nodes required for job are DOWN", [Node("n1"), *DOWN], unschedulable=True)
+WAITED = model.timed_out(
+    "12", 31, "Slurm", "Nodes required for job are DOWN", [Node("n1"), *DOWN], unschedulable=True
+)
 
 
 def observed(found):
@@ -31,16 +33,25 @@ def test_a_slow_node_is_one_finding_with_all_that_it_explains():
     errors = fault("n3", kind="port", text="n3: symbol_error grew by 900", key="port n3 mlx5_0 symbol_error")
     records = [
         record("Rotate", findings=[slow, errors]),
-        record("Shift", findings=[fault("n3", "n7", kind="pair"), fault("n1", "n2", kind="sharing", severity="note")]),
+        record(
+            "Shift",
+            findings=[fault("n3", "n7", kind="pair"), fault("n1", "n2", kind="sharing", severity="note")],
+        ),
         record("Alltoall", nodelist=["n1", "n3"], result="fail", reference=100, value=40, unit="MB/s"),
         record("Other", nodelist=["n1", "n2"], result="fail", reference=100, value=130, unit="MB/s"),
         record("Map", findings=[fault("n7", "n8", kind="pair", size=512.0, size_unit="us")]),
     ]
     missed = [case(name, "fail", "performance error: m=50", "performance") for name in ("Alltoall", "Other")]
-    cases = [*map(case, ("Rotate", "Shift", "Map")), *missed, case("Hung", "fail", "sanity error: line 17: no end")]
+    cases = [
+        *map(case, ("Rotate", "Shift", "Map")),
+        *missed,
+        case("Hung", "fail", "sanity error: line 17: no end"),
+    ]
     node, path, other, hung = observed(session(*cases, records=records)).findings
     assert node.hosts == ("n3",) and node.title == "n3 sends at 0.4"
-    assert any("Alltoall" in line and "m is 40 MB/s; the reference is 100, 60 % off" in line for line in node.details)
+    assert any(
+        "Alltoall" in line and "m is 40 MB/s; the reference is 100, 60 % off" in line for line in node.details
+    )
     assert any(line == "pair n3 to n7" for line in node.details)
     assert node.keys == {"n3", f"Alltoall @{MACHINE}"}
     assert plain_sizes(node) == {
@@ -73,7 +84,13 @@ CABLE = fault(kind="cable", part="the cable leaf-1 to spine-0", text="it is slow
             {},
         ),
     ],
-    ids=["nodes and paths", "text without its node", "text without its path", "a cable without a node", "uncertain"],
+    ids=[
+        "nodes and paths",
+        "text without its node",
+        "text without its path",
+        "a cable without a node",
+        "uncertain",
+    ],
 )
 def test_each_part_that_an_analysis_is_certain_of_is_a_finding(listed, titles):
     found = observed(session(case("R"), records=[record("R", findings=listed)])).findings
@@ -83,7 +100,12 @@ def test_each_part_that_an_analysis_is_certain_of_is_a_finding(listed, titles):
 
 def failed(test, ending, *, state="CANCELLED", began=None, nodelist=()):
     """Return a case that failed so, and its record."""
-    at = {"job_state": state, "job_began": began, "nodelist": list(nodelist), "node_faults": dict(ending.node_faults)}
+    at = {
+        "job_state": state,
+        "job_began": began,
+        "nodelist": list(nodelist),
+        "node_faults": dict(ending.node_faults),
+    }
     reason = f"sanity error: {ending.text}"
     return case(test, "fail", reason), record(test, case_result="fail", metric=None, fail_reason=reason, **at)
 
@@ -92,7 +114,9 @@ def test_nodes_out_of_service_are_one_finding_for_all_waiting_cases():
     waiting, records = zip(*(failed(f"W{i}", WAITED) for i in range(3)), strict=True)
     (found,) = observed(session(case("A"), *waiting, records=[record("A"), *records])).findings
     assert found.hosts == ("n5", "n6", "n7", "n8")
-    assert found.title.startswith("3 cases could not run or could not finish: n5 is down (switch 2 lost power); n6 is")
+    assert found.title.startswith(
+        "3 cases could not run or could not finish: n5 is down (switch 2 lost power); n6 is"
+    )
     assert "service n5" in found.keys and found.cases == {each.name for each in waiting}
 
 
@@ -157,7 +181,9 @@ def test_a_run_that_measured_nothing_failed():
 
 def test_a_slow_node_and_the_errors_of_its_port_are_one_finding():
     """Two symptoms of one cause; the port alone is marked as such."""
-    errors = fault("n3", kind="port", key="port n3 symbol_error", text="node n3: symbol_error of mlx5_0:1 grew by 900")
+    errors = fault(
+        "n3", kind="port", key="port n3 symbol_error", text="node n3: symbol_error of mlx5_0:1 grew by 900"
+    )
     slow = fault("n3", text="node n3 sends at 0.5 of the median", size=0.5)
 
     def found(**findings):
@@ -226,11 +252,15 @@ def cancelled(test, **changes):
 
 def test_what_somebody_cancelled_is_no_sign_against_a_node():
     stopped, of_it = cancelled("Hung")
-    rotate = record("Rotate", findings=[fault("n3", kind="port", key="port n3 RetransSegs", text="n3 loses segments")])
+    rotate = record(
+        "Rotate", findings=[fault("n3", kind="port", key="port n3 RetransSegs", text="n3 loses segments")]
+    )
     found = observed(session(case("Rotate"), stopped, records=[rotate, of_it]))
     (node,) = found.findings
     assert (
-        node.keys == {"n3"} and node.cases == {f"Rotate @{MACHINE}"} and plain_sizes(node) == {"port n3 RetransSegs": 0}
+        node.keys == {"n3"}
+        and node.cases == {f"Rotate @{MACHINE}"}
+        and plain_sizes(node) == {"port n3 RetransSegs": 0}
     )
     (line,) = found.warnings
     assert "1 case cancelled" in line and stopped.name in line
@@ -255,6 +285,8 @@ def test_a_night_that_measured_nothing_is_never_quiet(of):
 
 def test_all_nodes_at_two_fifths_of_their_links_are_a_fault_of_the_night():
     text = "all pairs reach at most 0.40 of the rate of their links"
-    found = observed(session(case("R"), records=[record("R", findings=[fault(kind="line rate", size=0.6, text=text)])]))
+    found = observed(
+        session(case("R"), records=[record("R", findings=[fault(kind="line rate", size=0.6, text=text)])])
+    )
     assert found.verdict is Verdict.FINDINGS and found.verdict.exit_status == 3
     assert text in found.findings[0].title

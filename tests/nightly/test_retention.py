@@ -18,7 +18,10 @@ def results(tmp_path, *records):
 
 
 def test_a_broken_file_is_put_aside_and_written_again(tmp_path):
-    folder, archive = results(tmp_path, samples.record(0), samples.record(0, metric="other")), tmp_path / "archive"
+    folder, archive = (
+        results(tmp_path, samples.record(0), samples.record(0, metric="other")),
+        tmp_path / "archive",
+    )
     assert retention.archive_results(folder, archive, "one") == []
     (path,) = archive.rglob("*.parquet")
     whole = path.read_bytes()
@@ -53,7 +56,9 @@ def test_a_warning_is_reported_when_it_is_new_and_once_a_week(tmp_path):
     assert retention.due(["a", "d"], path, MONDAY + timedelta(days=14, minutes=-1)) == ["a", "d"]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '["a"]', '{"a": 1}', '{"a": "soon"}', '{"a": "2026-01-05T01:17:00"}', "3"])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '["a"]', '{"a": 1}', '{"a": "soon"}', '{"a": "2026-01-05T01:17:00"}', "3"]
+)
 def test_without_a_sound_file_of_reports_all_warnings_are_due(tmp_path, text):
     path = tmp_path / "known.json"
     path.write_text(text)
@@ -71,9 +76,15 @@ def test_a_report_from_the_future_does_not_silence_a_warning(tmp_path):
 def test_a_report_of_the_archive_equals_that_of_the_results(tmp_path):
     """And what could not be archived."""
     now = datetime.now(timezone.utc)
-    folder = results(tmp_path, *(samples.record(0, time=(now - timedelta(days=n)).isoformat()) for n in (2, 1)), b"{\n")
+    folder = results(
+        tmp_path, *(samples.record(0, time=(now - timedelta(days=n)).isoformat()) for n in (2, 1)), b"{\n"
+    )
     left_out = retention.archive_results(folder, tmp_path / "archive", "one")
     retention.write_report(folder, "s", tmp_path / "one.html")
-    retention.write_report(folder, "s", tmp_path / "two.html", archive=tmp_path / "archive", left_out=left_out)
-    one, two = (re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text()) for name in ("one.html", "two.html"))
+    retention.write_report(
+        folder, "s", tmp_path / "two.html", archive=tmp_path / "archive", left_out=left_out
+    )
+    one, two = (
+        re.sub(r"\d\d:\d\d(:\d\d)?", "", (tmp_path / name).read_text()) for name in ("one.html", "two.html")
+    )
     assert "A.jsonl:5" in one and one == two

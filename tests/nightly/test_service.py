@@ -20,9 +20,13 @@ def test_a_system_without_a_node_in_service_has_reasons(answers):
     assert service.why_no_job_can_start("s") is None
 
 
-@pytest.mark.parametrize("cause", ["there is no system 'x': choose one of oak", "the system oak has no partition 'x'"])
+@pytest.mark.parametrize(
+    "cause", ["there is no system 'x': choose one of oak", "the system oak has no partition 'x'"]
+)
 def test_a_system_that_does_not_exist_is_wrong_usage(answers, cause):
-    answers[CONFIGURATION] = FabricError(f"reframe --show-config=systems/0: failed to load configuration: {cause}")
+    answers[CONFIGURATION] = FabricError(
+        f"reframe --show-config=systems/0: failed to load configuration: {cause}"
+    )
     with pytest.raises(RequestError, match=f"^--system: {cause}$") as caught:
         service.configuration("x")
     assert caught.value.status == 2
@@ -40,8 +44,16 @@ MAINT = "NodeName=n1 State=IDLE+MAINT+RESERVED Partitions=all Reason=window"
     ("window", "inside", "why"),
     [
         (WINDOW.format(state="ACTIVE"), MAINT, None),
-        (WINDOW.format(state="ACTIVE"), DOWN, "no node of the reservation w is in service: n1 is down (no power)"),
-        (WINDOW.format(state="INACTIVE"), MAINT, "the reservation w is not active: it begins at 2026-01-02T03:04:05"),
+        (
+            WINDOW.format(state="ACTIVE"),
+            DOWN,
+            "no node of the reservation w is in service: n1 is down (no power)",
+        ),
+        (
+            WINDOW.format(state="INACTIVE"),
+            MAINT,
+            "the reservation w is not active: it begins at 2026-01-02T03:04:05",
+        ),
         (None, MAINT, "Slurm shows no reservation w; `scontrol show reservation` lists all"),
     ],
     ids=["maintenance", "down", "not begun", "none"],
@@ -75,12 +87,16 @@ def test_what_is_not_known_of_slurm_stops_no_run(answers, changes):
 @pytest.mark.parametrize("text", ["no JSON", "7"])
 def test_a_system_that_reframe_does_not_show_is_refused_with_a_remedy(answers, text):
     answers[CONFIGURATION] = text
-    with pytest.raises(FabricError, match="shows no system; run it by hand to see why, or name one with --system"):
+    with pytest.raises(
+        FabricError, match="shows no system; run it by hand to see why, or name one with --system"
+    ):
         service.configuration(None)
 
 
 def test_an_error_in_colour_is_plain(monkeypatch):
-    done = SimpleNamespace(returncode=1, stdout="Log file(s) saved", stderr="\x1b[31mERROR: no such system\x1b[0m\n")
+    done = SimpleNamespace(
+        returncode=1, stdout="Log file(s) saved", stderr="\x1b[31mERROR: no such system\x1b[0m\n"
+    )
     monkeypatch.setattr(service.subprocess, "run", lambda *_, **__: done)
     with pytest.raises(FabricError, match="^reframe -l: no such system$"):
         service.printed(["reframe", "-l"])

@@ -47,7 +47,12 @@ def test_each_kind_has_its_own_limit(sizes, known, closes):
 def test_an_open_finding_outlives_nights_that_could_not_have_seen_it(tmp_path):
     slow = finding(sizes={"sender n3": 0.41})
     noisy, clear = {"A @x": {"node": 0.48}}, {"A @x": {"node": 0.08}}
-    nights = [night(1, slow, limits=clear), night(2, limits=noisy), night(3, limits=noisy), night(4, limits=clear)]
+    nights = [
+        night(1, slow, limits=clear),
+        night(2, limits=noisy),
+        night(3, limits=noisy),
+        night(4, limits=clear),
+    ]
     seen = spent(tmp_path / "j", *nights)
     assert [list(titles(news)) for news in seen] == [["new"], ["unseen"], ["unseen"], ["closed"]]
     assert seen[2].unseen[0].why_open == "48 % would have been named, and it was 41 %"

@@ -10,7 +10,16 @@ from junitparser import JUnitXml
 
 from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import News, Open
-from fabric_checks.nightly.summary import Summary, as_json, headline, junit, lines_of, markdown, terminal, when
+from fabric_checks.nightly.summary import (
+    Summary,
+    as_json,
+    headline,
+    junit,
+    lines_of,
+    markdown,
+    terminal,
+    when,
+)
 from tests.nightly.samples import acknowledged, finding, night
 
 OLD = night(1).session
@@ -27,7 +36,9 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
     of = night(2, *findings, *still, *quiet, acknowledged=quiet, **changes)
     new = tuple(Open(each, of.session, of.session) for each in findings)
     rest = [
-        tuple(Open(each, OLD, OLD, 2, why_open="no case ran" if entries is unseen else "") for each in entries)
+        tuple(
+            Open(each, OLD, OLD, 2, why_open="no case ran" if entries is unseen else "") for each in entries
+        )
         for entries in (still, closed, unseen)
     ]
     return Summary(of, News(new, *rest, acknowledged), files or {})
@@ -42,12 +53,32 @@ def summary_of(*findings, files=None, still=(), closed=(), unseen=(), acknowledg
         (summary_of(unseen=[finding()]), "passed (1 open, not looked at)", Verdict.PASSED, False),
         (summary_of(busy="load 9 on 4 cores"), "busy: load 9 on 4 cores", Verdict.BUSY, True),
         (summary_of(blind=("too noisy; reserve",)), "blind: too noisy; reserve", Verdict.BLIND, False),
-        (summary_of(finding(), blind=("noisy",)), "1 finding (1 new), and blind: noisy", Verdict.FINDINGS, False),
-        (summary_of(warnings=("a line is broken",), due=("a line is broken",)), "passed", Verdict.PASSED, False),
+        (
+            summary_of(finding(), blind=("noisy",)),
+            "1 finding (1 new), and blind: noisy",
+            Verdict.FINDINGS,
+            False,
+        ),
+        (
+            summary_of(warnings=("a line is broken",), due=("a line is broken",)),
+            "passed",
+            Verdict.PASSED,
+            False,
+        ),
         (summary_of(warnings=("a line is broken",)), "passed", Verdict.PASSED, True),
         (summary_of(finding()), "1 finding (1 new)", Verdict.FINDINGS, False),
-        (summary_of(finding("a"), still=[finding("b")]), "2 findings (1 new, 1 still open)", Verdict.FINDINGS, False),
-        (summary_of(finding(), acknowledged=(known(),)), "1 finding (1 new, 1 acknowledged)", Verdict.FINDINGS, False),
+        (
+            summary_of(finding("a"), still=[finding("b")]),
+            "2 findings (1 new, 1 still open)",
+            Verdict.FINDINGS,
+            False,
+        ),
+        (
+            summary_of(finding(), acknowledged=(known(),)),
+            "1 finding (1 new, 1 acknowledged)",
+            Verdict.FINDINGS,
+            False,
+        ),
         (summary_of(finding(), failures=("the disk is full",)), "failed (1 new)", Verdict.FAILED, False),
     ],
     ids=[
@@ -74,7 +105,10 @@ def test_the_headline_the_status_and_whether_there_is_anything_to_report(night_,
 def test_of_many_warnings_the_first_are_listed_and_the_json_has_all():
     night_ = summary_of(warnings=tuple(f"line {number}" for number in range(9)))
     listed = [line for line in markdown(night_).splitlines() if "line" in line or "more" in line]
-    assert listed == [*(f"- warning: line {number}" for number in range(6)), "- and 3 more: night.json has all"]
+    assert listed == [
+        *(f"- warning: line {number}" for number in range(6)),
+        "- and 3 more: night.json has all",
+    ]
     assert len(json.loads(as_json(night_))["warnings"]) == 9
 
 
@@ -147,7 +181,8 @@ def test_junit_has_the_cases_and_the_findings(tmp_path):
         '<testsuites><testsuite name="r" tests="1"><testcase name="A @x" classname="c"/></testsuite></testsuites>'
     )
     whole = junit(
-        summary_of(finding(), closed=[finding("c")], acknowledged=(known(),), failures=("no\x00 archive",)), cases
+        summary_of(finding(), closed=[finding("c")], acknowledged=(known(),), failures=("no\x00 archive",)),
+        cases,
     )
     path = tmp_path / "junit.xml"
     whole.write(str(path))

@@ -10,7 +10,7 @@ import pytest
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
 from fabric_checks.nightly.trends import stands_out
 from fabric_checks.nightly.trends import trends as of_night
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 from tests import builders as samples
 from tests.nightly.samples import NIGHT
 
@@ -27,7 +27,7 @@ def history(tmp_path, values, name="A", **changes):
     records = [samples.record(run, system="s", check=name, test=f"{name} %layout=1x2", value=float(value), **changes)
                for run, value in enumerate(values)]  # fmt: skip
     path = samples.write(tmp_path / "perflogs" / f"{name}.jsonl", records)
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     return tmp_path / "archive", records[-1]["session"]
 
 
@@ -52,11 +52,19 @@ def test_a_lasting_loss_is_found_after_three_nights_and_not_before(tmp_path):
 
 @pytest.mark.parametrize(
     ("levels", "spread", "is_found"),
-    [([130], 0.02, True), ([105], 0.001, False), ([130], 0.10, False), ([70], 0.02, False), ([150, 100], 0.02, False)],
+    [
+        ([130], 0.02, True),
+        ([105], 0.001, False),
+        ([130], 0.10, False),
+        ([70], 0.02, False),
+        ([150, 100], 0.02, False),
+    ],
     ids=["clear", "less than a tenth", "within the noise", "for the better", "mended"],
 )
 def test_the_changes_that_are_findings(tmp_path, levels, spread, is_found):
-    after = [value for seed, level in enumerate(levels, 2) for value in noisy(level, 5, seed=seed, spread=spread)]
+    after = [
+        value for seed, level in enumerate(levels, 2) for value in noisy(level, 5, seed=seed, spread=spread)
+    ]
     assert bool(found(tmp_path, [*noisy(100, 12, spread=spread), *after]).findings) == is_found
 
 
@@ -72,7 +80,12 @@ def test_the_changes_that_are_findings(tmp_path, levels, spread, is_found):
 def test_values_that_can_be_0_change_by_a_tenth_of_the_larger_level(before, after, unit, is_found):
     """Of values in per cent ten points."""
     change = SimpleNamespace(
-        by_difference=True, noise=0.0, unit=unit, change=after - before, median_before=before, median_after=after
+        by_difference=True,
+        noise=0.0,
+        unit=unit,
+        change=after - before,
+        median_before=before,
+        median_after=after,
     )
     assert stands_out(change) == is_found
 
@@ -84,7 +97,7 @@ def test_passes_of_one_night_are_one_run(tmp_path):
         for run, level in enumerate([100] * 10 + [140])
         for number, value in enumerate(noisy(level, 5, seed=run, spread=0.001))
     ]
-    archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    archive_writer.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
     judged = trends(tmp_path / "archive", records[-1]["session"])
     assert not judged.findings and judged.nights == 11
 
@@ -104,7 +117,7 @@ def test_other_changes_of_that_time_are_listed(tmp_path):
         samples.record(run, value=100.0 if run < 9 else 150.0, mpi="MPICH 4" if run < 9 else "MPICH 5")
         for run in range(12)
     ]
-    archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    archive_writer.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
     (finding,) = trends(tmp_path / "archive", records[-1]["session"]).findings
     assert "at the same time mpi changed from MPICH 4 to MPICH 5" in finding.details
 
@@ -130,8 +143,10 @@ def test_no_false_alarm(tmp_path, noise, report_table):
         for number in range(SERIES)
         for run, value in enumerate(100 * np.exp(0.05 * draw(NIGHTS)))
     ]
-    archiving.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
+    archive_writer.add(samples.write(tmp_path / "a.jsonl", records), tmp_path / "archive")
     judged = trends(tmp_path / "archive", records[NIGHTS - 1]["session"])
     assert judged.nights == NIGHTS
-    report_table(f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(judged.findings))])
+    report_table(
+        f"findings among {SERIES} stable series of {NIGHTS} nights, {noise}", [str(len(judged.findings))]
+    )
     assert not judged.findings, judged.findings[0].title

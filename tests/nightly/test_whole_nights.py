@@ -74,8 +74,15 @@ def test_a_night_that_is_judged_again_is_the_same(results, first):
 def in_terminal(results, *arguments):
     """Call ci/nightly with a terminal; return its exit status and what is printed there."""
     ours, theirs = pty.openpty()
-    env = os.environ | {"FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich", "TERM": "xterm", "COLUMNS": "120"}
-    with subprocess.Popen([NIGHTLY, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs) as night:
+    env = os.environ | {
+        "FABRIC_RESULTS": str(results),
+        "FABRIC_MPI": "mpich",
+        "TERM": "xterm",
+        "COLUMNS": "120",
+    }
+    with subprocess.Popen(
+        [NIGHTLY, *arguments], env=env, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as night:
         os.close(theirs)
         text = b""
         with suppress(OSError):  # the end of a terminal is an error
@@ -113,7 +120,9 @@ def test_wrong_usage(results, first, arguments, status, says):
 def test_a_run_that_does_not_start_has_a_reason(results, first):
     status, text, _ = call(results, *HERE, "--", "--no-such-option")
     (failure,) = re.findall(r"The night failed: (.*)", text)
-    assert status == 1 and failure.startswith("ci/run ended with status 2: ") and "--no-such-option" in failure
+    assert (
+        status == 1 and failure.startswith("ci/run ended with status 2: ") and "--no-such-option" in failure
+    )
 
 
 def test_a_system_that_does_not_exist_gets_no_night(results):
@@ -164,7 +173,9 @@ def test_a_disk_that_fills_up(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     env = os.environ | {"FABRIC_RESULTS": f"{disk}/results", "FABRIC_MPI": "mpich"}
-    done = programs.run(["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)], env=env)
+    done = programs.run(
+        ["unshare", "-rm", "bash", "-c", FILLING_UP.format(disk=disk, nightly=NIGHTLY)], env=env
+    )
     if done.returncode == 77 or "unshare failed" in done.stderr:
         pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")
     text = done.stdout + done.stderr
@@ -174,7 +185,10 @@ def test_a_disk_that_fills_up(tmp_path):
     _, _, found_full, after = done.stdout.split("status ")[:4]
     assert "No space left on device" in text
     assert "nothing was run" in found_full and "make room" in found_full
-    assert found_full.index("nothing was run") < found_full.index("No space left") and "the results:" not in found_full
+    assert (
+        found_full.index("nothing was run") < found_full.index("No space left")
+        and "the results:" not in found_full
+    )
     assert "was cut short" in after or "passed" in after or "busy" in after
     before, now = ((tmp_path / name).read_text() for name in ("before", "after"))
     assert now.startswith(before) and len(now.splitlines()) == len(before.splitlines()) + 2

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-from fabric_offers import bundle_file, checking, recomputation, recomputing
+from fabric_offers import bundle_file, offer_check, recomputation, recomputation_run
 from tests import builders, loading
 
 OFFER = Path(__file__).resolve().parent / "recorded" / "offer.tar"
@@ -46,7 +46,7 @@ def in_process(what, commit):
     """Recompute in this process, as if this were the collection at a commit."""
     loading.forget_checks()
     with mock.patch.dict(os.environ, RFM_REFERENCE_PREFIX=recomputation.references_of(what)):
-        return {**json.loads(json.dumps(recomputing.recompute(**what))), "at": commit}
+        return {**json.loads(json.dumps(recomputation_run.recompute(**what))), "at": commit}
 
 
 class Known:
@@ -68,5 +68,5 @@ def objections(folder, files, recompute=recomputation.recompute, facts=None, **o
     """Pack files and return the objections of a check, as (kind, place, text)."""
     path = folder / "offer.tar"
     bundle_file.write(path, facts or parts()[0], files)
-    found = checking.check(path, recompute=recompute, **options)
+    found = offer_check.check(path, recompute=recompute, **options)
     return [(each.kind, each.location, each.text) for each in found.objections]

@@ -12,7 +12,7 @@ import pytest
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import ROOT
 from fabric_checks.records import sources
-from fabric_offers import bundle_file, packing
+from fabric_offers import bundle_file, bundle_writer
 from fabric_offers.bundle_file import DIGEST, MANIFEST, OFFER
 
 FILES = {
@@ -24,7 +24,7 @@ FILES = {
 
 def test_a_bundle_has_the_topology_of_each_partition():
     parts = [{"extras": {"topology": ["t/oak.txt"]}}, {"extras": {}}]
-    found = packing._site("oak", {"partitions": parts})
+    found = bundle_writer._site("oak", {"partitions": parts})
     assert found == {"topology/oak.txt": ROOT / "config/systems/t/oak.txt"}
 
 
@@ -79,7 +79,9 @@ def test_no_byte_changes_unseen(genuine):
 
 def test_a_cut_or_longer_file_is_seen(genuine, tmp_path):
     content = genuine.read_bytes()
-    for number, length in enumerate([0, 1, 511, 512, 2000, len(content) - 10240, len(content) - 512, len(content) - 1]):
+    for number, length in enumerate(
+        [0, 1, 511, 512, 2000, len(content) - 10240, len(content) - 512, len(content) - 1]
+    ):
         (tmp_path / "cut.tar").write_bytes(content[:length])
         assert unpacked(tmp_path / "cut.tar", tmp_path / f"cut-{number}"), length
     for number, junk in enumerate([b"\0", bytes(512), bytes(10240), b"x" * 50000, content]):
@@ -134,9 +136,9 @@ def test_what_would_do_harm_is_named_and_not_unpacked(genuine, tmp_path, what):
     found = unpacked(path, tmp_path / "in")
     kind = "added" if what == "an endless name" else "harmful"
     assert (kind, info.name) in found
-    assert {str(each.relative_to(tmp_path / "in")) for each in (tmp_path / "in").rglob("*") if each.is_file()} == {
-        *FILES
-    }
+    assert {
+        str(each.relative_to(tmp_path / "in")) for each in (tmp_path / "in").rglob("*") if each.is_file()
+    } == {*FILES}
     assert not any(each.is_symlink() or each.is_fifo() for each in (tmp_path / "in").rglob("*"))
     assert not Path("/tmp/fabric-harm").exists() and not (tmp_path / "harm").exists()
 
@@ -180,7 +182,9 @@ def test_many_files_are_counted_and_left_in_the_archive(genuine, tmp_path, monke
     entries = members(genuine)
     path = written(tmp_path / "many.tar", [*entries[:-1], *many, entries[-1]])
     found = unpacked(path, tmp_path / "in")
-    assert found[:2] == [("added", "more/0"), ("added", "more/1")] and len(found) == 3001  # one for the checksum
+    assert (
+        found[:2] == [("added", "more/0"), ("added", "more/1")] and len(found) == 3001
+    )  # one for the checksum
     assert not (tmp_path / "in/more").exists()
     monkeypatch.setattr(bundle_file, "MOST_FILES", 100)
     assert ("harmful", "many.tar") in unpacked(path, tmp_path / "few")

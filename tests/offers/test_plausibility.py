@@ -17,7 +17,9 @@ SYSTEM = {"partitions": [{"name": "compute", "features": [], "extras": {"link_MB
 
 
 def texts(tmp_path, *changes, link_MBps=None):
-    runs = [Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)]
+    runs = [
+        Run(f"output/s/oak/compute/mpich/run_{i}", [{**RECORD, **change}]) for i, change in enumerate(changes)
+    ]
     return [each.text for each in implausible(tmp_path, runs, SYSTEM, link_MBps)]
 
 

@@ -10,7 +10,11 @@ from tests.offers import offers
 
 def test_values_are_recomputed_and_whether_this_is_the_commit_asked_for(tmp_path, monkeypatch):
     """A changed clone is not at its commit: then job scripts are not compared."""
-    asked = {"system": json.loads(offers.parts()[1]["system.json"]), "folder": str(tmp_path), "topology": str(tmp_path)}
+    asked = {
+        "system": json.loads(offers.parts()[1]["system.json"]),
+        "folder": str(tmp_path),
+        "topology": str(tmp_path),
+    }
     asked |= {"level": "procurement", "runs": []}
     head = "0123456789ab" + "0" * 28
     for version, at in ((f"1+g{head[:12]}", head), (f"1+g{head[:12]}.dirty", None)):

@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from fabric_checks.core.errors import FabricError, RecordError
 from fabric_checks.records.record import FIELDS, TYPES
-from fabric_offers import bundle_file, checking
+from fabric_offers import bundle_file, offer_check
 from fabric_offers import request as requests
 from fabric_offers.cli import command
 from tests.offers import offers
 
-LISTED = {name for names in checking.UNPROVED.values() for name in names}
+LISTED = {name for names in offer_check.UNPROVED.values() for name in names}
 #: What is put where a record has null, and what is put for text that has to have a form.
 INSTEAD = {str: "x", float: 1.5, int: 3, bool: True, list: [], dict: {}}
 FORMS = {
@@ -32,7 +32,9 @@ FORMS = {
 def genuine():
     """Return the facts, and the files of one case in two passes."""
     facts, files = offers.parts()
-    return facts, {name: text for name, text in files.items() if not re.search("OsuLatency|LammpsBench", name)}
+    return facts, {
+        name: text for name, text in files.items() if not re.search("OsuLatency|LammpsBench", name)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,11 @@ def found(genuine, known, tmp_path):
     usual = set(offers.objections(tmp_path, genuine[1], known, genuine[0]))
 
     def check(files, facts=genuine[0], recompute=known, **options):
-        return [each for each in offers.objections(tmp_path, files, recompute, facts, **options) if each not in usual]
+        return [
+            each
+            for each in offers.objections(tmp_path, files, recompute, facts, **options)
+            if each not in usual
+        ]
 
     return check
 
@@ -135,7 +141,8 @@ def test_a_job_script_that_the_collection_does_not_write_is_found(genuine, found
 def test_what_the_file_of_a_system_adds_is_named(genuine, found, known, tmp_path):
     files = genuine[1]
     assert any(
-        "adds `export HYDRA_LAUNCHER=fork`" in note for note in checking.check(offers.OFFER, recompute=known).notes
+        "adds `export HYDRA_LAUNCHER=fork`" in note
+        for note in offer_check.check(offers.OFFER, recompute=known).notes
     )
     system = json.loads(files["system.json"])
     system["partitions"][0]["env_vars"].append(["LD_PRELOAD", "/x.so"])
@@ -144,7 +151,9 @@ def test_what_the_file_of_a_system_adds_is_named(genuine, found, known, tmp_path
         for name, text in files.items()
         if name.endswith("/rfm_job.sh")
     }
-    listed = found({**files, **added, "system.json": json.dumps(system).encode()}, recompute=offers.in_process)
+    listed = found(
+        {**files, **added, "system.json": json.dumps(system).encode()}, recompute=offers.in_process
+    )
     assert [kind for kind, _, _ in listed] == ["options"]
     assert "adds `export LD_PRELOAD=/x.so`, which can replace what is run" in listed[0][2]
     system["partitions"][0]["launcher"] = "own"
@@ -162,7 +171,7 @@ def test_a_bundle_is_not_what_its_manifest_calls_it(genuine, known, tmp_path):
     path = tmp_path / "offer.tar"
     bundle_file.write(path, {**facts, "kind": bundle_file.REQUEST}, files)
     with pytest.raises(RecordError, match="by its manifest it is a request, and no offer"):
-        checking.check(path, recompute=known)
+        offer_check.check(path, recompute=known)
 
 
 def test_an_offer_answers_one_request(genuine, known, tmp_path):
@@ -199,7 +208,7 @@ def test_the_first_line_tells_how_many_values_were_recomputed(genuine, tmp_path,
     def fail(*_):
         raise FabricError("the values cannot be recomputed: x")
 
-    monkeypatch.setitem(checking.check.__kwdefaults__, "recompute", fail)
+    monkeypatch.setitem(offer_check.check.__kwdefaults__, "recompute", fail)
     printed = CliRunner().invoke(command, ["check", str(path)]).output
     assert f"{len(files)} files; 1 value of 1 run, none recomputed from its output" in printed
 

@@ -10,7 +10,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from fabric_checks.onboarding import questions, writing
+from fabric_checks.onboarding import questions, site_files
 from fabric_checks.onboarding.probe import Machine
 from tests.conftest import GOLDEN
 
@@ -74,13 +74,17 @@ def tools(machine, folder):
     """Write programs that print recorded output into a folder, and return the variables to call them with."""
     folder = Path(folder)
     folder.mkdir()
-    scripts = {tool: [] for tool in ("sinfo", "bhosts", "pbsnodes", "flux", "mpicc")}  # what is here is none of them
+    scripts = {
+        tool: [] for tool in ("sinfo", "bhosts", "pbsnodes", "flux", "mpicc")
+    }  # what is here is none of them
     for number, (command, lines) in enumerate(machine.answers.items()):
         tool, _, options = command.partition(" ")
         is_fault = bool(lines) and lines[0].startswith("! ")
         (folder / f"said-{number}").write_text("".join(f"{line}\n" for line in lines[is_fault:]))
         status = lines[0][2:] if is_fault else "0"
-        scripts.setdefault(tool, []).append(f"  {shlex.quote(options)}) cat {folder}/said-{number}; exit {status} ;;\n")
+        scripts.setdefault(tool, []).append(
+            f"  {shlex.quote(options)}) cat {folder}/said-{number}; exit {status} ;;\n"
+        )
     for tool, cases in scripts.items():
         path = folder / tool
         load = '  load\\ *) eval "$LOAD" ;;\n' if tool == "module" else ""
@@ -89,12 +93,16 @@ def tools(machine, folder):
         )
         path.chmod(0o755)
     # A login shell would define the machine's own `module`.
-    (folder / "bash").write_text(f'#!/bin/sh\n[ "$1" = --login ] && shift\nexec {shutil.which("bash")} "$@"\n')
+    (folder / "bash").write_text(
+        f'#!/bin/sh\n[ "$1" = --login ] && shift\nexec {shutil.which("bash")} "$@"\n'
+    )
     (folder / "bash").chmod(0o755)
     return machine.variables
 
 
 def written_by_init(facts, *, spack=False, **given):
     """Return the files that `init --yes` writes."""
-    answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
-    return writing.files(facts, answers, spack=spack)
+    answers = questions.answered(
+        facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key))
+    )
+    return site_files.files(facts, answers, spack=spack)

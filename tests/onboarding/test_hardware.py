@@ -9,7 +9,9 @@ from fabric_checks.onboarding.hardware import Link
 
 
 def test_cores():
-    assert hardware.cores("CPU(s):  64\nThread(s) per core:  2\nCore(s) per socket:  16\nSocket(s):  2\n") == 32
+    assert (
+        hardware.cores("CPU(s):  64\nThread(s) per core:  2\nCore(s) per socket:  16\nSocket(s):  2\n") == 32
+    )
     with pytest.raises(OutputError, match=r"lscpu states no 'Core\(s\) per socket'"):
         hardware.cores("Core(s) per cluster: 4\n")
 
@@ -23,7 +25,9 @@ def test_cores():
 )
 def test_infiniband_rates_are_those_after_coding(rate, MBps):
     """QDR carries 4 GB/s and FDR 6.8 GB/s in a direction, as their vendors' data sheets have it."""
-    assert hardware.infiniband("m", f"{rate}\n", "4: ACTIVE\n", "InfiniBand\n") == Link("m", "InfiniBand", MBps)
+    assert hardware.infiniband("m", f"{rate}\n", "4: ACTIVE\n", "InfiniBand\n") == Link(
+        "m", "InfiniBand", MBps
+    )
 
 
 def test_ports_that_are_down_or_of_ethernet():
@@ -45,7 +49,9 @@ def test_ports_that_are_down_or_of_ethernet():
 def test_a_link_layer_that_is_not_known_is_no_infiniband(device, layer, kind):
     """As linux-rdma/rdma-core pull request 884 and uccl issue 163 have the layer of EFA."""
     link = hardware.infiniband(device, "100 Gb/sec (4X EDR)", "4: ACTIVE", f"{layer}\n")
-    assert link == Link(device, kind, 12500) and hardware.fastest([link, Link("e", "Ethernet", 25000)]) == [link]
+    assert link == Link(device, kind, 12500) and hardware.fastest([link, Link("e", "Ethernet", 25000)]) == [
+        link
+    ]
 
 
 def test_ethernet():
@@ -55,6 +61,10 @@ def test_ethernet():
 
 
 def test_the_fastest_are_of_one_kind():
-    slow, one, two = Link("e", "Ethernet", 12500), Link("a", "InfiniBand", 12500), Link("b", "InfiniBand", 12500)
+    slow, one, two = (
+        Link("e", "Ethernet", 12500),
+        Link("a", "InfiniBand", 12500),
+        Link("b", "InfiniBand", 12500),
+    )
     assert hardware.fastest([slow, one, two]) == [one, two] and hardware.fastest([]) == []
     assert hardware.fastest([slow, Link("c", "InfiniBand", 6250)])[0].device == "c"

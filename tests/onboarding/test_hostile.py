@@ -9,7 +9,7 @@ import pytest
 from fabric_checks.cli.init import shown
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
-from fabric_checks.onboarding.looking import look
+from fabric_checks.onboarding.detection import look
 from tests.onboarding.recorded import SITES, Recorded, written_by_init
 from tests.onboarding.test_writing import configuration
 
@@ -55,7 +55,15 @@ PLACES = [
     ("no_scheduler", "Socket(s):           1", "Socket(s):           {}"),
 ]
 #: Those without which a scheduler lists no node.
-OF_NODES = ('"pdebug"', '"0-95"', "|8|2|56|", "himem|up", "batch*|up", "gpu:h100:8(S:0-1),shard:16", "gpu-h100|up")
+OF_NODES = (
+    '"pdebug"',
+    '"0-95"',
+    "|8|2|56|",
+    "himem|up",
+    "batch*|up",
+    "gpu:h100:8(S:0-1),shard:16",
+    "gpu-h100|up",
+)
 
 
 def words(value):

@@ -32,9 +32,13 @@ def init(clone, name, folder, *options, answers=None, **more):
         (folder / "modulecmd").write_text('#!/bin/sh\necho "Modules Release 5.3.1 (2023-06-27)" >&2\n')
         (folder / "modulecmd").chmod(0o755)
         variables["MODULES_CMD"] = str(folder / "modulecmd")
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))}
+    env = {
+        key: value for key, value in os.environ.items() if not key.startswith(("FABRIC_", "RFM_", "SLURM_"))
+    }
     env |= {"FABRIC_HOME": str(home()), "PATH": f"{folder}:{os.environ['PATH']}", **variables, **more}
-    return programs.run([clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder)
+    return programs.run(
+        [clone / "ci/bin/fabric-checks", "init", *options], env=env, input=answers or "", cwd=folder
+    )
 
 
 def written(clone):
@@ -80,11 +84,15 @@ def test_questions_and_answers(clone, tmp_path):
     answers = "cbc\nnew\n\n\n\nmany\n129\n32\n\n100 Gbit/s\n"
     done = init(clone, "slurm_infiniband", tmp_path / "tools", answers=answers)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout
+    assert (
+        "there is already a system 'cbc' in config" in done.stdout and "'many' is not a number" in done.stdout
+    )
     assert "129 is more than the 128 nodes that batch can have" in done.stdout
     text = (clone / "config/systems/new.py").read_text()
     assert '"access": ["--exclusive", "--partition=batch"]' in text and '"nodes": 32,' in text
-    assert '"link_MBps": 12500.0,' in text and '# guess: most have one\n                    "nics": 1,' in text
+    assert (
+        '"link_MBps": 12500.0,' in text and '# guess: most have one\n                    "nics": 1,' in text
+    )
     forget(clone, "new")
 
 
@@ -93,9 +101,17 @@ def test_questions_and_answers(clone, tmp_path):
     [
         ("slurm_infiniband", [], "error: nobody answers; give --name, or --yes to accept the guesses"),
         ("slurm_infiniband", ["--name", "a b"], "error: 'a b' is not a name for a system"),
-        ("slurm_infiniband", ["--name=new", "--nodes=0", "--yes"], "error: --nodes: '0' is not a number of 1 or more"),
+        (
+            "slurm_infiniband",
+            ["--name=new", "--nodes=0", "--yes"],
+            "error: --nodes: '0' is not a number of 1 or more",
+        ),
         ("slurm_gpus", ["--name=new", "--yes", "--mpi=all"], "error: --mpi does not apply to this machine"),
-        ("slurm_infiniband", ["--name=new", "--yes", "--nodes=999"], "error: --nodes: 999 is more than the 128 nodes"),
+        (
+            "slurm_infiniband",
+            ["--name=new", "--yes", "--nodes=999"],
+            "error: --nodes: 999 is more than the 128 nodes",
+        ),
         (
             "no_scheduler",
             ["--name=new", "--yes"],
@@ -128,7 +144,9 @@ def test_a_failing_dry_run_is_reported(clone, tmp_path):
 
 def test_modules_that_do_not_load_are_reported(clone, tmp_path):
     """By the reason of `module` itself."""
-    done = init(clone, "slurm_ethernet", tmp_path / "tools", "--name=new", "--yes", LOAD="echo no such file; false")
+    done = init(
+        clone, "slurm_ethernet", tmp_path / "tools", "--name=new", "--yes", LOAD="echo no such file; false"
+    )
     forget(clone, "new")
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert "`module load mpi/openmpi/5.0.3 benchmarks/osu-micro-benchmarks/7.4" in done.stderr
@@ -136,7 +154,9 @@ def test_modules_that_do_not_load_are_reported(clone, tmp_path):
 
 
 def test_files_for_spack_are_written_if_asked_for(clone, tmp_path):
-    done = init(clone, "slurm_ethernet", tmp_path / "tools", "--name=new", "--yes", "--spack", *OPTIONS["slurm_gpus"])
+    done = init(
+        clone, "slurm_ethernet", tmp_path / "tools", "--name=new", "--yes", "--spack", *OPTIONS["slurm_gpus"]
+    )
     assert done.returncode == 0, done.stderr
     assert "config/systems/new/spack/openmpi/packages.yaml" in written(clone)
     forget(clone, "new")

@@ -42,7 +42,10 @@ def test_a_missing_tool_is_not_run(machine):
 @pytest.mark.parametrize(
     ("script", "fault"),
     [
-        ("echo one; echo 'cannot reach the controller' >&2; exit 3", "exit status 3: cannot reach the controller"),
+        (
+            "echo one; echo 'cannot reach the controller' >&2; exit 3",
+            "exit status 3: cannot reach the controller",
+        ),
         ("exec yes", "more than 1 MiB"),
     ],
 )
@@ -61,7 +64,10 @@ def test_one_that_does_not_end(machine, tmp_path):
     for limit_s in (1, 10, 100):  # a loaded machine may take longer than 1 s to start it
         machine.limit_s = limit_s
         assert machine.ask("tool") is None
-        assert machine.asked == {"tool": f"no answer within {limit_s} s"} and time.monotonic() - began < GUARD_S / 2
+        assert (
+            machine.asked == {"tool": f"no answer within {limit_s} s"}
+            and time.monotonic() - began < GUARD_S / 2
+        )
         if number := child.read_text().strip():
             break
     assert number

@@ -8,7 +8,7 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.onboarding import questions
-from fabric_checks.onboarding.looking import look
+from fabric_checks.onboarding.detection import look
 from tests.onboarding.recorded import HOSTS, site
 
 
@@ -28,11 +28,17 @@ def asked(facts):
     ("key", "text", "why"),
     [
         *(("name", text, "is not a name for a system") for text in ("a b", "8wide", "$(x)")),
-        *(("name", "taken", "which is left unchanged"), ("queue", "nowhere", "is not one of batch, debug, himem")),
+        *(
+            ("name", "taken", "which is left unchanged"),
+            ("queue", "nowhere", "is not one of batch, debug, himem"),
+        ),
         *(("nodes", text, "is not a number of 1 or more") for text in ("0", "many", "-1")),
         ("nodes", "317", "317 is more than the 128 nodes that batch can have"),
         ("queue", ",", "name one or more of batch"),
-        *((key, "a;b", "'a;b' is not a word for a job script") for key in ("account", "qos", "constraint", "gres")),
+        *(
+            (key, "a;b", "'a;b' is not a word for a job script")
+            for key in ("account", "qos", "constraint", "gres")
+        ),
         ("mpi", "mpich", "'mpich' is not one of openmpi, intel-oneapi-mpi"),
         *(("link_MBps", text, "is not the rate of a link") for text in ("fast", "0", "1e999", "200")),
     ],
@@ -51,7 +57,9 @@ def test_few_questions_are_asked_and_each_guess_is_an_answer():
         uncertain = [each for each in asked(found) if not each.certain]
         assert uncertain[0].key == "name" and len(uncertain) <= (1 if found.scheduler == "local" else 8)
         for question in uncertain:
-            guess = ",".join(question.guess) if isinstance(question.guess, tuple) else f"{question.guess or ''}"
+            guess = (
+                ",".join(question.guess) if isinstance(question.guess, tuple) else f"{question.guess or ''}"
+            )
             assert question.read(guess) == question.guess
 
 
@@ -70,11 +78,15 @@ def test_what_slurm_lets_one_choose_is_asked():
     assert {key: answers.queues["gpu"][key].value for key in ("gres", "constraint", "nics")} == {
         "gres": "gpu:a100:4", "constraint": None, "nics": 2,
     }  # fmt: skip
-    asked = {each.key: each for each in questions._on_slurm(replace(found, qos=("normal", "gpu")), found.queues[0])}
+    asked = {
+        each.key: each for each in questions._on_slurm(replace(found, qos=("normal", "gpu")), found.queues[0])
+    }
     assert not any(each.certain for each in asked.values()) and asked["qos"].choices == ("normal", "gpu")
     assert asked["constraint"].choices == ("a100&ib", "a100&ib&himem")
     assert all(each.certain for each in questions._on_slurm(found, found.queues[2]))
-    (only,) = questions._on_slurm(replace(found, qos=("normal", "gpu")), replace(found.queues[2], qos=("gpu", "x")))[:1]
+    (only,) = questions._on_slurm(
+        replace(found, qos=("normal", "gpu")), replace(found.queues[2], qos=("gpu", "x"))
+    )[:1]
     assert only.guess == "gpu" and only.certain
 
 

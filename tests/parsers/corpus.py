@@ -109,7 +109,9 @@ def lammps_outputs():
     """Return the outputs of LAMMPS."""
     for path in sorted((GOLDEN / "lammps").rglob("*.txt")):
         if "killed" not in path.name:
-            yield Whole(_name(path), path.read_text(), partial(lammps.parse, processes=int(path.stem.split(".")[-1])))
+            yield Whole(
+                _name(path), path.read_text(), partial(lammps.parse, processes=int(path.stem.split(".")[-1]))
+            )
 
 
 def npb_outputs():
@@ -126,7 +128,9 @@ def streaming_outputs():
     for path in sorted((GOLDEN / "streaming").rglob("*.txt")):
         queue = re.search(r"queue-(\d+)", path.name)
         asked = {"directions": "both", "queue_depth": int(queue[1]) if queue else 0}
-        yield Whole(_name(path), path.read_text(), partial(streaming.parse, sizes_B=half_octaves(0, 4 * MiB), **asked))
+        yield Whole(
+            _name(path), path.read_text(), partial(streaming.parse, sizes_B=half_octaves(0, 4 * MiB), **asked)
+        )
 
 
 def hot_spot_outputs():
@@ -175,7 +179,9 @@ OUTPUTS = {
     "overlap": one_output("overlap", overlap.parse),
     "collective_overlap": one_output("collective_overlap", overlap.parse_collectives),
     "hot_spot": hot_spot_outputs,
-    "latency_map": lambda: [Whole("mpich-5.0.2", _golden("latency_map/mpich-5.0.2.txt"), partial(latency_map.parse))],
+    "latency_map": lambda: [
+        Whole("mpich-5.0.2", _golden("latency_map/mpich-5.0.2.txt"), partial(latency_map.parse))
+    ],
     "buffer_reuse": one_output("buffer_reuse", buffer_reuse.parse),
     "notification": one_output("notification", notification.parse),
     "rotate": rotate_outputs,

@@ -24,7 +24,9 @@ TITLES = (
 
 def number(value, width):
     """Return a number as nccl-tests prints it: with as many of two decimals as fit."""
-    return next(text for digits in (2, 1, 0) if len(text := f"{value:{width}.{digits}f}") <= width or not digits)
+    return next(
+        text for digits in (2, 1, 0) if len(text := f"{value:{width}.{digits}f}") <= width or not digits
+    )
 
 
 #: What ``-I 1`` adds to each half of the titles, and two cells of each row: the times of a run without spread.
@@ -42,7 +44,11 @@ def iterations(text, *, slowest=1.0, count=20):
         time_us = float(row[5])
         times_us = [2 * time_us, *[time_us] * (count - 2), slowest * time_us]
         results.append(
-            {"size": int(row[0]), "out_of_place": {"time": time_us}, "out_of_place_per_iter": {"times_us": times_us}}
+            {
+                "size": int(row[0]),
+                "out_of_place": {"time": time_us},
+                "out_of_place_per_iter": {"times_us": times_us},
+            }
         )
     return json.dumps({"version": "2.19.6", "results": results})
 
@@ -68,7 +74,11 @@ def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None
             f"#  Rank {at:2} Group  0 Pid {4000 + at:6} on {host:>10} device {gpu:2} [0000:{16 * gpu + 27:02x}:00] H100"
         )
     more = PER_ITERATION if per_iteration else ()
-    lines += ["#", "# " + " ".join([*TITLES[:9], *more, *TITLES[9:], *more]), "#  (B)  (elements)  (us)  (GB/s)"]
+    lines += [
+        "#",
+        "# " + " ".join([*TITLES[:9], *more, *TITLES[9:], *more]),
+        "#  (B)  (elements)  (us)  (GB/s)",
+    ]
     bandwidths = []
     for size_B in sizes_B:
         cells = [f"{size_B:12}  {size_B // 4:12}     float  sum      -1"]
@@ -85,7 +95,9 @@ def output(benchmark, hosts, gpus, sizes_B, *, bus_GBps=40.0, wrong=0, rank=None
     return "\n".join(lines) + "\n"
 
 
-def log(hosts, gpus, *, network="IB", direct=True, adapter=lambda _host, gpu: gpu, bus=lambda _host, gpu: gpu):
+def log(
+    hosts, gpus, *, network="IB", direct=True, adapter=lambda _host, gpu: gpu, bus=lambda _host, gpu: gpu
+):
     """Return what NCCL logs of all ranks.
 
     :param network: of all ranks, or a function of host and GPU, as ``direct``.

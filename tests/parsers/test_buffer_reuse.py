@@ -9,7 +9,9 @@ from fabric_checks.parsers import buffer_reuse
 
 def test_other_shares_than_asked_for_are_refused(golden):
     text = golden("buffer_reuse/mpich-5.0.2.txt")
-    with pytest.raises(OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"):
+    with pytest.raises(
+        OutputError, match="the row of size_B 1024, reuse_percent 50 was expected, found that of"
+    ):
         buffer_reuse.parse(text, buffer_reuse.message_sizes(), [0, 50, 100])
 
 

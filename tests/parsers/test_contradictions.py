@@ -101,7 +101,8 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize(
-    ("output", "old", "new", "message"), [(output, *row) for output, rows in CONTRADICTIONS.items() for row in rows]
+    ("output", "old", "new", "message"),
+    [(output, *row) for output, rows in CONTRADICTIONS.items() for row in rows],
 )
 def test_an_output_that_contradicts_itself_is_refused(output, old, new, message):
     parser, name = output

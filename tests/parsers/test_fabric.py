@@ -37,7 +37,13 @@ def test_every_cell_of_a_real_output_is_read(program):
         rows = [line.split() for line in output.text.splitlines() if breakages.is_row(line)]
         for number, cells in enumerate(zip(*rows, strict=True)):
             column = list(found.columns)[number]
-            kind = str if column.endswith("_stop") else int if column.endswith("_samples") or number < keys else float
+            kind = (
+                str
+                if column.endswith("_stop")
+                else int
+                if column.endswith("_samples") or number < keys
+                else float
+            )
             assert found.columns[column] == list(map(kind, cells))
         assert list(found.columns)[keys::5] == [f"{point}_us" for point in points]
 
@@ -46,7 +52,9 @@ def test_values_are_by_the_key_that_is_not_fixed(text):
     output = parse(text)
     rows = [line.split() for line in text.splitlines() if breakages.is_row(line)]
     assert output.header["ranks"] == "5"
-    assert output.times_us("send", size_B=64) == {int(row[1]): float(row[2]) for row in rows if row[0] == "64"}
+    assert output.times_us("send", size_B=64) == {
+        int(row[1]): float(row[2]) for row in rows if row[0] == "64"
+    }
     by_size = {int(row[0]): (float(row[8]), float(row[9])) for row in rows if row[1] == "3"}
     assert output.intervals_us("send_receive", slaves=3) == by_size
 
@@ -67,7 +75,9 @@ def test_no_byte_can_change(program):
 def test_a_line_of_somebody_else_is_named(text):
     lines = text.splitlines(keepends=True)
     lines.insert(14, "mlx5: got completion with error\n")
-    with pytest.raises(OutputError, match="^line 15: 'mlx5: got completion with error' is no line of this program"):
+    with pytest.raises(
+        OutputError, match="^line 15: 'mlx5: got completion with error' is no line of this program"
+    ):
         parse("".join(lines))
 
 
@@ -79,7 +89,11 @@ def test_what_a_launcher_puts_around_the_lines_is_passed_over(text):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("# complete", "# incomplete", "the last line '# complete: ...' is missing: the program did not finish"),
+        (
+            "# complete",
+            "# incomplete",
+            "the last line '# complete: ...' is missing: the program did not finish",
+        ),
         ("hot_spot 1", "overlap 1", "line 1: expected the output of hot_spot, found that of 'overlap'"),
         ("hot_spot 1", "hot_spot 9", "format 9 of hot_spot is unknown here"),
         ("# fabric-checks ", "# other ", "no line '# fabric-checks hot_spot ...': the program did not start"),
@@ -102,7 +116,11 @@ def test_outputs_of_several_runs_are_refused(text):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\n64 2 ", "\n64 3 ", "the row of size_B 64, slaves 2 was expected, found that of size_B 64, slaves 3"),
+        (
+            "\n64 2 ",
+            "\n64 3 ",
+            "the row of size_B 64, slaves 2 was expected, found that of size_B 64, slaves 3",
+        ),
         ("\n64 2 ", "\n64 -2 ", "slaves is '-2', not a whole number from 0"),
         ("\n64 2 ", "\n64 2 7 ", "a row of 12 columns was expected, found '64 2 7 "),
         (" cap ", " cup ", "send_stop is 'cup', not one of ci, cap"),

@@ -19,12 +19,16 @@ def test_one_gpu_alone_copies_within_its_memory(golden, benchmark, bus_MBps):
     assert output.devices == (nccl_tests.Device(0, "vm", 0, "0000:00:06", "NVIDIA H100 80GB HBM3"),)
     assert output.out_of_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(1.504e6, rel=1e-3)
     assert output.out_of_place[SIZES_B[-1]].bus_MBps == bus_MBps
-    assert output.in_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(1024**3 / output.in_place[SIZES_B[-1]].time_us)
+    assert output.in_place[SIZES_B[-1]].algorithm_MBps == pytest.approx(
+        1024**3 / output.in_place[SIZES_B[-1]].time_us
+    )
 
 
 def test_an_average_of_values_of_one_digit_still_has_to_fit(golden):
     text = golden("h100/broadcast_perf.txt")
-    with pytest.raises(OutputError, match="the average bus bandwidth, 18922.9 GB/s, is not that of the 22 values"):
+    with pytest.raises(
+        OutputError, match="the average bus bandwidth, 18922.9 GB/s, is not that of the 22 values"
+    ):
         nccl_tests.parse(text.replace("88922.9", "18922.9"), "broadcast", SIZES_B, 1)
 
 
@@ -52,7 +56,9 @@ def test_osu_on_a_device_is_read_in_every_row(golden, name, benchmark, first_B, 
     output = osu.parse(text, benchmark, powers_of_two(first_B, last_B))
     assert (output.program, output.version, output.memory) == ("osu", version, "cuda")
     rows = [line.split() for line in text.splitlines() if line[:1].isdigit()]
-    assert [(row.size_B, row.values["latency_us"]) for row in output.rows] == [(int(a), float(b)) for a, b in rows]
+    assert [(row.size_B, row.values["latency_us"]) for row in output.rows] == [
+        (int(a), float(b)) for a, b in rows
+    ]
 
 
 def test_rccl_has_the_programs_of_nccl(golden):
@@ -68,7 +74,9 @@ def test_a_program_of_nccl_is_none_of_mpi_and_latency_no_bandwidth(golden):
         osu.parse(golden("h100/osu_xccl_allreduce.txt"), "allreduce", powers_of_two(4, MiB))
     with pytest.raises(OutputError, match=r"no title line '# \.\.\. MPI Latency Test'"):
         osu.parse(golden("h100/osu_xccl_latency.txt"), "latency", sizes_B)
-    with pytest.raises(OutputError, match="the columns size_B bandwidth_MBps are not those of this benchmark"):
+    with pytest.raises(
+        OutputError, match="the columns size_B bandwidth_MBps are not those of this benchmark"
+    ):
         osu.parse(golden("h100/osu_xccl_bw.txt"), "xccl_latency", sizes_B)
     with pytest.raises(OutputError, match="line 32: an unexpected row of size_B 1"):
         osu.parse(2 * golden("h100/osu_xccl_latency.txt"), "xccl_latency", sizes_B)
@@ -91,5 +99,7 @@ def test_imb_on_a_device_is_not_imb_in_the_memory_of_the_host(golden):
 
 
 def test_two_processes_on_a_gpu_measure_no_pair_of_gpus(golden):
-    with pytest.raises(OutputError, match="ranks 0 and 1 share the GPU 0000:00:06.0 of vm: start one process a GPU"):
+    with pytest.raises(
+        OutputError, match="ranks 0 and 1 share the GPU 0000:00:06.0 of vm: start one process a GPU"
+    ):
         rotate.parse(golden("h100/rotate.txt"))

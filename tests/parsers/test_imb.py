@@ -16,7 +16,9 @@ from tests.parsers import corpus
 SIZES = powers_of_two(0, 4 * 1024**2)
 REDUCTION_SIZES = [0, *powers_of_two(4, 4 * 1024**2)]
 BENCHMARKS = {
-    **dict.fromkeys(("PingPong", "PingPing", "Sendrecv", "Exchange", "Alltoall", "Allgather", "Bcast"), SIZES),
+    **dict.fromkeys(
+        ("PingPong", "PingPing", "Sendrecv", "Exchange", "Alltoall", "Allgather", "Bcast"), SIZES
+    ),
     **dict.fromkeys(("Allreduce", "Reduce"), REDUCTION_SIZES),
     "Barrier": [0],
 }
@@ -53,7 +55,9 @@ def test_a_time_out_is_named(golden):
                 imb.parse(text, benchmark, BENCHMARKS[benchmark], processes)
             except OutputError as error:
                 messages.append(str(error))
-        assert any(re.match(r"line \d+: IMB gave up at '\d+' B \(time-out.\)", message) for message in messages)
+        assert any(
+            re.match(r"line \d+: IMB gave up at '\d+' B \(time-out.\)", message) for message in messages
+        )
         found += 1
     assert found == 11
 
@@ -73,9 +77,13 @@ def test_the_block_of_the_right_number_of_processes(golden):
 
 
 def test_another_program_is_refused(golden):
-    with pytest.raises(OutputError, match=r"no line '# Intel\(R\) MPI Benchmarks': the program did not start"):
+    with pytest.raises(
+        OutputError, match=r"no line '# Intel\(R\) MPI Benchmarks': the program did not start"
+    ):
         imb.parse(golden("osu-py/4.1.2/osu_latency.txt"), "PingPong", SIZES, 2)
-    with pytest.raises(OutputError, match="no block of PingPong .*; the output has 'Allreduce on 2 processes'"):
+    with pytest.raises(
+        OutputError, match="no block of PingPong .*; the output has 'Allreduce on 2 processes'"
+    ):
         imb.parse(golden("imb/2021.11/Allreduce.txt"), "PingPong", SIZES, 2)
 
 
@@ -109,9 +117,15 @@ def test_blocks_of_one_sided_operations_are_told_apart_by_their_mode(golden):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ('out-of-mem.; needed X=   1.500 GB; use flag "-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)', "raise -mem"),
+        (
+            'out-of-mem.; needed X=   1.500 GB; use flag "-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)',
+            "raise -mem",
+        ),
         ("int-overflow.; The production rank*size caused int overflow for given sample", "fewer processes"),
-        ('time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"', "raise -time"),
+        (
+            'time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"',
+            "raise -time",
+        ),
     ],
 )
 def test_a_size_that_imb_gives_up_has_its_reason(golden, cells, message):
@@ -122,11 +136,15 @@ def test_a_size_that_imb_gives_up_has_its_reason(golden, cells, message):
 
 def test_the_defects_of_a_checking_program_have_to_be_none(golden):
     plain = golden("imb/2021.11/PingPong.txt")
-    text = re.sub(r"(?m)^( +#bytes .*)$", r"\1      defects", re.sub(r"(?m)^( +\d+ .*\d)$", r"\1         0.00", plain))
+    text = re.sub(
+        r"(?m)^( +#bytes .*)$", r"\1      defects", re.sub(r"(?m)^( +\d+ .*\d)$", r"\1         0.00", plain)
+    )
     found, expected = (imb.parse(each, "PingPong", SIZES, 2) for each in (text, plain))
     assert found.columns == (*expected.columns, "defects")
     assert [row.values | {"defects": 0.0} for row in expected.rows] == [row.values for row in found.rows]
-    with pytest.raises(OutputError, match=r"line \d+: IMB's own check \(-DCHECK\) found wrong data at 64 B: defects 2"):
+    with pytest.raises(
+        OutputError, match=r"line \d+: IMB's own check \(-DCHECK\) found wrong data at 64 B: defects 2"
+    ):
         imb.parse(with_row(text, 64, {4: "2.00"}), "PingPong", SIZES, 2)
 
 
@@ -137,7 +155,9 @@ def test_the_output_of_another_program_of_imb_is_refused(golden):
 
 def test_a_refusal_is_named(golden):
     with pytest.raises(OutputError, match="IMB refused: 'Benchmark Stencil2D is invalid for 2 processes'"):
-        imb.parse(golden("imb/2021.11/P2P.Stencil2D.refused.txt"), "Stencil2D", QUICK[1:], 2, program="IMB-P2P")
+        imb.parse(
+            golden("imb/2021.11/P2P.Stencil2D.refused.txt"), "Stencil2D", QUICK[1:], 2, program="IMB-P2P"
+        )
 
 
 def test_a_second_block_before_the_columns_is_refused(golden):
@@ -145,7 +165,9 @@ def test_a_second_block_before_the_columns_is_refused(golden):
     title = "# Benchmarking PingPong \n# #processes = 2 \n"
     other = text.replace(title, title + "# Benchmarking Sendrecv \n")
     assert other != text
-    with pytest.raises(OutputError, match=r"line \d+: another block begins before the column titles of the first"):
+    with pytest.raises(
+        OutputError, match=r"line \d+: another block begins before the column titles of the first"
+    ):
         imb.parse(other, "PingPong", SIZES, 2)
 
 
@@ -165,7 +187,9 @@ def test_a_second_block_before_the_columns_is_refused(golden):
 def test_column_titles_that_are_not_the_benchmarks_are_refused(golden, benchmark, old, new):
     text = golden(f"imb/2021.11/{benchmark}.txt")
     assert old in text
-    with pytest.raises(OutputError, match=r"line \d+: the column titles '.*' are not this benchmark's, which are '#"):
+    with pytest.raises(
+        OutputError, match=r"line \d+: the column titles '.*' are not this benchmark's, which are '#"
+    ):
         imb.parse(text.replace(old, new), benchmark, BENCHMARKS[benchmark], 2)
 
 
@@ -192,10 +216,14 @@ def test_a_loop_of_nothing_may_take_no_time(golden, benchmark, mode):
     assert (row.values["time_us"], row.values["bandwidth_MBps"]) == (0, 0)
 
 
-@pytest.mark.parametrize("times", [("9.00", "8.00", "8.50"), ("8.00", "9.00", "9.01"), ("8.00", "9.00", "7.99")])
+@pytest.mark.parametrize(
+    "times", [("9.00", "8.00", "8.50"), ("8.00", "9.00", "9.01"), ("8.00", "9.00", "7.99")]
+)
 def test_an_average_outside_its_extremes_is_refused(golden, times):
     text = with_row(golden("imb/2021.11/Allreduce.txt"), 64, dict(enumerate(times, 2)))
-    with pytest.raises(OutputError, match=r"\S+ is not the mean of 2 times from \S+ to \S+: the output is damaged"):
+    with pytest.raises(
+        OutputError, match=r"\S+ is not the mean of 2 times from \S+ to \S+: the output is damaged"
+    ):
         imb.parse(text, "Allreduce", REDUCTION_SIZES, 2)
     same = with_row(golden("imb/2021.11/Allreduce.txt"), 64, dict.fromkeys((2, 3, 4), "8.00"))
     assert imb.parse(same, "Allreduce", REDUCTION_SIZES, 2)
@@ -204,14 +232,18 @@ def test_an_average_outside_its_extremes_is_refused(golden, times):
 @pytest.mark.parametrize("cell", ["8", "8.0", "8.000", "08.00", "8e0", "9" * 5000])
 def test_values_without_two_decimals_are_refused(golden, cell):
     with pytest.raises(OutputError, match=r"^line \d+: "):
-        imb.parse(with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell}), "Allreduce", REDUCTION_SIZES, 2)
+        imb.parse(
+            with_row(golden("imb/2021.11/Allreduce.txt"), 64, {2: cell}), "Allreduce", REDUCTION_SIZES, 2
+        )
 
 
 @pytest.mark.parametrize(("benchmark", "column"), [("Allreduce", 1), ("Uniband", 3)])
 def test_counts_are_whole(golden, benchmark, column):
     text = golden(f"imb/2021.11/{benchmark}.txt")
     sizes = corpus.sizes_of(text)
-    with pytest.raises(OutputError, match=r"a whole number \((repetitions|message_rate_per_s)\) was expected"):
+    with pytest.raises(
+        OutputError, match=r"a whole number \((repetitions|message_rate_per_s)\) was expected"
+    ):
         imb.parse(with_row(text, 64, {column: "20.00"}), benchmark, sizes, 2)
 
 
@@ -234,12 +266,20 @@ def test_a_bandwidth_to_all_others_fits_its_time(golden, benchmark):
         ({2: "0.14", 3: "0.07", 4: "0.08", 5: "60.00"}, "does not fit the times at 64 B"),
         # 0.10 + 0.10 - 0.14 in 0.10 is 60 % as printed, and 0.075 in 0.105, 71 %, at most.
         ({2: "0.14", 3: "0.10", 4: "0.10", 5: "71.00"}, None),
-        ({2: "0.14", 3: "0.10", 4: "0.10", 5: "72.00"}, "does not fit the times at 64 B, which give .* to 71.43 %"),
+        (
+            {2: "0.14", 3: "0.10", 4: "0.10", 5: "72.00"},
+            "does not fit the times at 64 B, which give .* to 71.43 %",
+        ),
     ],
 )
 def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(golden, cells, message):
     text = with_row(golden("imb/2021.11/Iallreduce.txt"), 64, cells)
-    asked = {"benchmark": "Iallreduce", "sizes_B": [0, *powers_of_two(4, 16384)], "processes": 2, "program": "IMB-NBC"}
+    asked = {
+        "benchmark": "Iallreduce",
+        "sizes_B": [0, *powers_of_two(4, 16384)],
+        "processes": 2,
+        "program": "IMB-NBC",
+    }
     if message is None:
         assert imb.parse(text, **asked)
     else:

@@ -23,7 +23,13 @@ def test_every_input(golden, problem):
 def test_known_values(golden):
     output = lammps.parse(golden("lammps/22Jul2025/lj.2.txt"), 2)
     # Known from the reference log that comes with the input.
-    expected = {"Temp": 0.7574531, "E_pair": -5.7585055, "E_mol": 0, "TotEng": -4.6223613, "Press": 0.20726105}
+    expected = {
+        "Temp": 0.7574531,
+        "E_pair": -5.7585055,
+        "E_mol": 0,
+        "TotEng": -4.6223613,
+        "Press": 0.20726105,
+    }
     assert output.thermo == expected
     rhodo = lammps.parse(golden("lammps/22Jul2025/rhodo.2.txt"), 2)
     assert rhodo.thermo["PotEng"] == pytest.approx(-46882.6453, abs=1e-3)

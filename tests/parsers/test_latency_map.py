@@ -36,9 +36,17 @@ def test_some_rounds_are_read():
     [
         ("passes 2", "passes 1", "the rows are not those of 1 passes of 10 rounds of 5 ranks"),
         ("passes 2", "passes many", "the header's whole number for 'passes' was expected, found 'many'"),
-        ("# shifts: 10 of 10", "# shifts: 10 of 14", "the header states 14 rounds; 5 ranks have a different number"),
+        (
+            "# shifts: 10 of 10",
+            "# shifts: 10 of 14",
+            "the header states 14 rounds; 5 ranks have a different number",
+        ),
         ("# shifts: 10 of 10", "# shifts: all", "how many shifts were measured: 'all'"),
-        ("# elapsed: 100 s", "# elapsed: -100 s", "the header's time 'elapsed' is -100 s; it must be positive"),
+        (
+            "# elapsed: 100 s",
+            "# elapsed: -100 s",
+            "the header's time 'elapsed' is -100 s; it must be positive",
+        ),
         ("# ranks: 5", "# ranks: 6", "the header does not name the host of rank 5"),
         ("\n0 0 1 ", "\n0 0 2 ", "the rows are not those of 2 passes"),
     ],

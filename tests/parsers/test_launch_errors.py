@@ -77,7 +77,10 @@ def test_nothing_is_claimed_of_harmless_lines(text):
             "srun: error: n1: task 0: Out Of Memory\n",
             "the program crashed: Segmentation fault (node n1); ",
         ),
-        (f"note\nbench: cannot open the table\n{FAREWELL}", "it failed; the first error in err is 'bench: cannot open"),
+        (
+            f"note\nbench: cannot open the table\n{FAREWELL}",
+            "it failed; the first error in err is 'bench: cannot open",
+        ),
         (
             'Traceback (most recent call last):\n  File "a.py", line 1\n    raise E("cannot")\nValueError: 3 is odd\n',
             "it failed; the first error in err is 'ValueError: 3 is odd'",
@@ -95,5 +98,7 @@ def test_a_failure_begins_with_its_cause_or_ends_with_the_first_error(err, messa
 
 
 def test_a_farewell_is_shown_where_there_is_nothing_else():
-    assert launch_errors.explained("it failed", {"err": FAREWELL, "out": ""}).endswith(f"is {FAREWELL.strip()!r}")
+    assert launch_errors.explained("it failed", {"err": FAREWELL, "out": ""}).endswith(
+        f"is {FAREWELL.strip()!r}"
+    )
     assert launch_errors.explained("it failed", {"err": "", "out": "----\n"}) == "it failed"

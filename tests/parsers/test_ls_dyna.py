@@ -17,7 +17,9 @@ def test_a_run():
 
 
 def test_the_form_of_other_releases():
-    newer = dyna.output(8).replace("MPP execution with       8 procs", "Parallel execution with     8 MPP procs")
+    newer = dyna.output(8).replace(
+        "MPP execution with       8 procs", "Parallel execution with     8 MPP procs"
+    )
     newer = newer.replace(
         "seconds(   0 hours  1 min. 41 sec.) for   20000 cycles", "seconds for 20000 cycles using 8 MPP procs"
     )
@@ -27,7 +29,11 @@ def test_the_form_of_other_releases():
 def test_it_is_read_from_the_messages_where_they_have_it():
     whole = dyna.output(2)
     short = "\n".join(line for line in whole.splitlines() if "Elapsed" not in line).split(" T i m i n g")[0]
-    for text in (f"{short}\n\n# mes0000\n{whole}", f"{whole}\n# mes0000\n{short}", f"{whole}\n# mes0000\n{whole}"):
+    for text in (
+        f"{short}\n\n# mes0000\n{whole}",
+        f"{whole}\n# mes0000\n{short}",
+        f"{whole}\n# mes0000\n{whole}",
+    ):
         assert ls_dyna.parse(text, 2).elapsed_s == 101
     with pytest.raises(OutputError, match="no table 'T i m i n g"):
         ls_dyna.parse(f"{short}\n# mes0000\n{short.replace('MPP execution', 'x')}", 2)
@@ -87,7 +93,9 @@ def test_a_long_row_is_looked_at_once(monkeypatch, more):
     with pytest.raises(OutputError):
         ls_dyna.parse(text, 4)
     assert counting.characters <= 2 * len(text)
-    assert len(re.findall(r"[*+}]", counting.pattern.pattern.replace("[-+.", ""))) == 1  # one repetition: no square
+    assert (
+        len(re.findall(r"[*+}]", counting.pattern.pattern.replace("[-+.", ""))) == 1
+    )  # one repetition: no square
 
 
 def test_two_runs_are_refused():

@@ -46,7 +46,12 @@ def test_ranks_that_see_one_gpu_each_are_numbered_by_address():
 
 @pytest.mark.parametrize(
     ("bus", "address"),
-    [("1b000", "0000:1b:00.0"), ("170", "0000:00:17.0"), ("10001b001", "1000:1b:00.1"), ("901000", "0009:01:00.0")],
+    [
+        ("1b000", "0000:1b:00.0"),
+        ("170", "0000:00:17.0"),
+        ("10001b001", "1000:1b:00.1"),
+        ("901000", "0009:01:00.0"),
+    ],
 )
 def test_the_address_of_a_gpu_is_that_of_linux(bus, address):
     assert replace(ways()[0], bus=bus).address == address

@@ -32,7 +32,9 @@ def test_every_value_of_both_groups_is_read(benchmark):
                     cell < 0.5 and value == pytest.approx(cell, abs=0.0051)
                 )
     assert (output.version, output.library) == ("2.19.6", "2.28.9")
-    assert [(each.host, each.number) for each in output.devices] == [(host, at) for host in HOSTS for at in range(4)]
+    assert [(each.host, each.number) for each in output.devices] == [
+        (host, at) for host in HOSTS for at in range(4)
+    ]
 
 
 OLD = """\
@@ -73,7 +75,9 @@ def test_sizes_are_rounded_down_to_whole_parts_of_each_rank():
 def test_columns_of_iterations_change_no_other_cell():
     text = text_of(per_iteration=True)
     assert "i_cv%" in text
-    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8) == nccl_tests.parse(text_of(), "all_reduce", SIZES_B, 8)
+    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8) == nccl_tests.parse(
+        text_of(), "all_reduce", SIZES_B, 8
+    )
 
 
 def test_the_time_of_each_iteration_is_read_by_size():
@@ -123,7 +127,9 @@ def test_iterations_that_do_not_fit_the_text_are_refused(old, new, message):
 def test_what_launchers_and_nccl_add_changes_nothing(change):
     text = change(text_of())
     assert text != text_of()
-    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8) == nccl_tests.parse(text_of(), "all_reduce", SIZES_B, 8)
+    assert nccl_tests.parse(text, "all_reduce", SIZES_B, 8) == nccl_tests.parse(
+        text_of(), "all_reduce", SIZES_B, 8
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,11 @@ def test_what_launchers_and_nccl_add_changes_nothing(change):
         (r"\n +16384 .*", "", "the average bus bandwidth, .* is not that of the 14 values"),
         (r"(\n +16384 .{60}).*", r"\1", "a row of 13 columns was expected"),
         (r"(\n +1024 .*?-1 +)2", r"\g<1>9", "1024 B in 90 us are not 0.05 GB/s"),
-        (r"(\n +16777216 .*?-1 +\S+ +\S+ +)(\d+)\.", r"\g<1>\g<2>1.", "a bus bandwidth of .* GB/s is not 1.75 times"),
+        (
+            r"(\n +16777216 .*?-1 +\S+ +\S+ +)(\d+)\.",
+            r"\g<1>\g<2>1.",
+            "a bus bandwidth of .* GB/s is not 1.75 times",
+        ),
         (r"(?<=bandwidth    : )\d", "9", "the average bus bandwidth, .* is not that of the 16 values"),
         (r"(\n +1024 .*?-1 +\S+ +\S+)", r"\g<1>" + "9" * 5000, "1024 B in 20 us are not 0.06 GB/s$"),
         (r"     0(?=\n +4096 )", "     7", "7 wrong values at 1024 B"),
@@ -158,7 +168,9 @@ def test_broken_outputs_are_refused(old, new, message):
 
 def test_processes_of_a_build_without_mpi_are_refused_with_the_remedy():
     alone = nccl.output("all_reduce", ["n1"], 1, SIZES_B, rank=0)
-    with pytest.raises(OutputError, match="2 processes ran by themselves, each as rank 0: .* build it with MPI=1"):
+    with pytest.raises(
+        OutputError, match="2 processes ran by themselves, each as rank 0: .* build it with MPI=1"
+    ):
         nccl_tests.parse(alone + alone, "all_reduce", SIZES_B, 2)
 
 

@@ -15,7 +15,9 @@ def test_a_real_output(golden):
     output = notification.parse(golden(GOLDEN), SIZES)
     assert output.cpu_percent == {"test": 39, "wait": 44}
     assert output.sleeps == {"test": 0, "wait": 0}
-    assert output.blocking_wait == "absent" and output.reason.startswith("MPI_Wait slept in 0 of 20 waits of ")
+    assert output.blocking_wait == "absent" and output.reason.startswith(
+        "MPI_Wait slept in 0 of 20 waits of "
+    )
     assert output.header["wait settings"] == "none"
 
 

@@ -45,7 +45,12 @@ def test_a_patch_release_has_the_banner_of_its_release(golden):
         ),
         ("is", r"(?<=Mop/s total     =)( +)\d", r"\g<1>9", r"do not fit .* on each of 2 processes"),
         ("is", r"(?<=Time in seconds =)( +)\d", r"\g<1>4", "do not fit 10 iterations of size"),
-        ("ft", r"(?<=Time in seconds =)( +)\d", r"\g<1>9", "do not fit 6 iterations of size '256x 256x 128' in"),
+        (
+            "ft",
+            r"(?<=Time in seconds =)( +)\d",
+            r"\g<1>9",
+            "do not fit 6 iterations of size '256x 256x 128' in",
+        ),
         ("is", r"(?<=Iterations      =) +10", " 10.5", "a number of Iterations was expected"),
         (
             "is",

@@ -70,14 +70,19 @@ def test_a_failed_validation_fails():
         osu.parse(text, "latency", [1, 2])
 
 
-VALIDATED = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Latency (us)        Validation\n"
+VALIDATED = (
+    "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Latency (us)        Validation\n"
+)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (f"{VALIDATED}1  0.00  Pass\n2  0.20  Pass\n", None),
-        (f"{VALIDATED}1  0.20  Fail\nDATA VALIDATION ERROR: osu_latency exited with status 1\n", "wrong data at 1 B"),
+        (
+            f"{VALIDATED}1  0.20  Fail\nDATA VALIDATION ERROR: osu_latency exited with status 1\n",
+            "wrong data at 1 B",
+        ),
         (f"{VALIDATED}1  0.20  Pass\n", "from size_B 2 on"),
         (f"{VALIDATED.replace('Validation', '')}1  0.20\n2  0.20\n", "no column 'Validation'"),
     ],
@@ -103,16 +108,22 @@ def test_columns_that_the_titles_lack_are_those_of_f():
     row = osu.parse(f"{head}1   1.50   1.40   1.60   1000\n", "bcast", [1]).rows[0]
     assert row.values == {"latency_us": 1.5, "min_latency_us": 1.4, "max_latency_us": 1.6, "iterations": 1000}
     assert (
-        osu.parse(f"{head}# Datatype: MPI_CHAR.\n\n1   1.50   1.40   1.60   1000\n", "bcast", [1]).rows[0].values
+        osu.parse(f"{head}# Datatype: MPI_CHAR.\n\n1   1.50   1.40   1.60   1000\n", "bcast", [1])
+        .rows[0]
+        .values
         == row.values
     )
     for cells in ("1   1.50   1.40", "1   1.50   1.55   1.60   1000", "1   1.50   1.40   1.60   x"):
-        with pytest.raises(OutputError, match=r"line 3: (a row of 2 columns was|min_latency_us .* not in this order)"):
+        with pytest.raises(
+            OutputError, match=r"line 3: (a row of 2 columns was|min_latency_us .* not in this order)"
+        ):
             osu.parse(f"{head}{cells}\n", "bcast", [1])
 
 
 def test_a_crash_behind_the_titles_is_no_wrong_title():
-    text = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)[n01:1] *** Process received signal ***\n"
+    text = (
+        "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)[n01:1] *** Process received signal ***\n"
+    )
     with pytest.raises(OutputError, match="^the last 1 of 1 rows are missing, from size_B 1 on$"):
         osu.parse(text, "bw", [1])
 
@@ -168,7 +179,11 @@ def test_startup(golden, version):
         ("nprocs: 2", "nprocs: 1", "1 processes took part instead of the 2 that were asked for"),
         ("min: 18", "min: 19", "not positive and in order"),
         ("min: 18", "min: 0", "not positive and in order"),
-        ("avg: 18 ms", "", "no line 'nprocs: N, min: N ms, max: N ms, avg: N ms': the program did not finish"),
+        (
+            "avg: 18 ms",
+            "",
+            "no line 'nprocs: N, min: N ms, max: N ms, avg: N ms': the program did not finish",
+        ),
         ("Init Test", "Hello World Test", "expected the output of OSU's Init Test"),
         ("# OSU", "#OSU", "no line '# OSU MPI Init Test vN'"),
     ],
@@ -226,11 +241,14 @@ def test_another_title_is_refused(golden, position, title):
 
 
 @pytest.mark.parametrize(
-    ("both", "numbers"), [(lambda lines: lines * 2, "2, 29"), (lambda lines: [line * 2 for line in lines], "3, 4")]
+    ("both", "numbers"),
+    [(lambda lines: lines * 2, "2, 29"), (lambda lines: [line * 2 for line in lines], "3, 4")],
 )
 def test_two_tables_are_named_with_their_lines(golden, both, numbers):
     text = golden("osu/7.4/osu_latency.txt")
-    with pytest.raises(OutputError, match=f"^2 tables of this benchmark begin, in lines {numbers}: it ran several tim"):
+    with pytest.raises(
+        OutputError, match=f"^2 tables of this benchmark begin, in lines {numbers}: it ran several tim"
+    ):
         osu.parse("".join(both(text.splitlines(keepends=True))), "latency", sizes_of(text))
 
 
@@ -307,7 +325,9 @@ def test_a_message_rate_that_does_not_fit_its_bandwidth_is_refused(size, bandwid
 
 def test_a_message_rate_fits_what_was_transmitted():
     """With derived data types, ``-D``, less is transmitted than the size (``osu_mbw_mr.c`` of 7.4)."""
-    text = f"# OSU {osu.TITLES['mbw_mr']} v7.4\n# Size  MB/s  Messages/s  Transmit Size\n64 {{}} 1000000.00 32\n"
+    text = (
+        f"# OSU {osu.TITLES['mbw_mr']} v7.4\n# Size  MB/s  Messages/s  Transmit Size\n64 {{}} 1000000.00 32\n"
+    )
     assert osu.parse(text.format("32.00"), "mbw_mr", [64])
     with pytest.raises(OutputError, match="32 B"):
         osu.parse(text.format("64.00"), "mbw_mr", [64])
@@ -318,7 +338,9 @@ def test_the_average_of_communication_is_between_its_extremes(golden, version):
     text = golden(f"osu/{version}/osu_ialltoall.full.txt")
     line = next(line for line in text.splitlines() if line.startswith("1024 "))
     other = text.replace(line, breakages.with_cell(line, 7, "999.99"))
-    with pytest.raises(OutputError, match="min_comm_us 999.99, pure_comm_us .* at 1024 B are not in this order"):
+    with pytest.raises(
+        OutputError, match="min_comm_us 999.99, pure_comm_us .* at 1024 B are not in this order"
+    ):
         osu.parse(other, "ialltoall", sizes_of(text))
     with pytest.raises(OutputError, match="mpi_test_us is -1 at 1024 B"):
         osu.parse(text.replace(line, breakages.with_cell(line, 4, "-1.00")), "ialltoall", sizes_of(text))
@@ -327,7 +349,9 @@ def test_the_average_of_communication_is_between_its_extremes(golden, version):
 def test_percentiles_out_of_order_are_refused(golden):
     text = golden("osu/7.4/osu_latency.tail.txt")
     line = next(line for line in text.splitlines() if line.startswith("1024 "))
-    with pytest.raises(OutputError, match="p50_tail_lat_us 900, p90_tail_lat_us .* at 1024 B are not in this order"):
+    with pytest.raises(
+        OutputError, match="p50_tail_lat_us 900, p90_tail_lat_us .* at 1024 B are not in this order"
+    ):
         osu.parse(text.replace(line, breakages.with_cell(line, 2, "900.00")), "latency", sizes_of(text))
 
 
@@ -358,7 +382,16 @@ def test_an_overlap_fits_its_times_as_closely_as_they_are_printed(times, overlap
             parsed("ialltoall", rows, [1])
 
 
-HARMLESS = ["-" * 40, "----- -----", "2026-01-01 12:00:03", "0: done", "3 processes", "-", "12:00:03", "+ exit"]
+HARMLESS = [
+    "-" * 40,
+    "----- -----",
+    "2026-01-01 12:00:03",
+    "0: done",
+    "3 processes",
+    "-",
+    "12:00:03",
+    "+ exit",
+]
 
 
 @pytest.mark.parametrize("line", HARMLESS)
@@ -369,7 +402,10 @@ def test_harmless_lines_behind_a_whole_table_are_passed_over(line):
 
 @pytest.mark.parametrize(
     ("line", "number"),
-    [*((line, 5) for line in ("4 1.50", "nan nan", "2 1.5", "3 -inf", "-1 0", "2 1e5")), ("Job 17 done\n4 1.50", 6)],
+    [
+        *((line, 5) for line in ("4 1.50", "nan nan", "2 1.5", "3 -inf", "-1 0", "2 1e5")),
+        ("Job 17 done\n4 1.50", 6),
+    ],
 )
 def test_a_further_row_behind_a_whole_table_is_refused(line, number):
     with pytest.raises(OutputError, match=f"line {number}: "):

@@ -14,7 +14,9 @@ def titles():
     """Return every line of column titles in the golden outputs."""
     lines = set()
     for path in (*(GOLDEN / "osu").rglob("*.txt"), *(GOLDEN / "osu-py").rglob("*.txt")):
-        lines |= {line for line in path.read_text().splitlines() if re.match(r"#.*[(\[](us|MB/s)[)\]]|# Size", line)}
+        lines |= {
+            line for line in path.read_text().splitlines() if re.match(r"#.*[(\[](us|MB/s)[)\]]|# Size", line)
+        }
     return sorted(lines)
 
 
@@ -51,5 +53,7 @@ def test_a_title_that_no_release_prints(line):
     ],
 )
 def test_columns_of_another_kind(kind, names):
-    with pytest.raises(OutputError, match=f"the columns {names} are not those of this benchmark, a test of {kind}"):
+    with pytest.raises(
+        OutputError, match=f"the columns {names} are not those of this benchmark, a test of {kind}"
+    ):
         osu_columns.require(names.split(), kind, has_sizes=True, line_number=1)

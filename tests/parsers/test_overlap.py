@@ -10,7 +10,10 @@ from tests.own_outputs import changed
 
 NAMES = ["nominal_us", "overhead_us", "overhead_ci_low_us", "overhead_ci_high_us", "availability_percent"]
 NAMES += ["work_us", "steps", "stop"]
-SIZES = {"overlap": [0, *(2**power for power in range(23))], "collective_overlap": [2**power for power in range(3, 21)]}
+SIZES = {
+    "overlap": [0, *(2**power for power in range(23))],
+    "collective_overlap": [2**power for power in range(3, 21)],
+}
 PARSE = {"overlap": overlap.parse, "collective_overlap": overlap.parse_collectives}
 
 
@@ -30,7 +33,10 @@ def test_a_real_output(real):
         assert output.values(column) == {int(row[0]): kind(row[number]) for row in rows}
     endings = NAMES if parse is overlap.parse else [*NAMES, "osu_overlap_percent"]
     transfers = overlap.TRANSFERS if parse is overlap.parse else overlap.COLLECTIVES
-    assert list(output.columns) == ["size_B", *(f"{each}_{ending}" for each in transfers for ending in endings)]
+    assert list(output.columns) == [
+        "size_B",
+        *(f"{each}_{ending}" for each in transfers for ending in endings),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -55,5 +61,7 @@ def test_other_operations_than_those_asked_for_are_refused(golden):
         OutputError, match="the table has 'iallreduce_nominal_us' where 'ireduce_nominal_us' was expected"
     ):
         overlap.parse_collectives(text, SIZES["collective_overlap"], ["ireduce"])
-    with pytest.raises(OutputError, match="expected the output of overlap, found that of 'collective_overlap'"):
+    with pytest.raises(
+        OutputError, match="expected the output of overlap, found that of 'collective_overlap'"
+    ):
         overlap.parse(text, SIZES["collective_overlap"])

@@ -58,5 +58,7 @@ def test_what_cannot_be_is_refused(old, new, message):
 
 def test_a_launcher_of_another_mpi_is_named():
     """A launcher that does not know the program's MPI starts worlds of one rank each."""
-    with pytest.raises(OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to a different"):
+    with pytest.raises(
+        OutputError, match="2 separate MPI worlds instead of one: the launcher belongs to a different"
+    ):
         placement.parse(TEXT + TEXT)

@@ -11,7 +11,15 @@ from fabric_checks.parsers import plain
 from tests.parsers import corpus
 
 #: Our own programs have one form and two readers: those of hot_spot and of rotate.
-ALIKE = ("streaming", "overlap", "collective_overlap", "buffer_reuse", "notification", "latency_map", "placement")
+ALIKE = (
+    "streaming",
+    "overlap",
+    "collective_overlap",
+    "buffer_reuse",
+    "notification",
+    "latency_map",
+    "placement",
+)
 WHOLE = {parser: next(iter(outputs())) for parser, outputs in corpus.OUTPUTS.items() if parser not in ALIKE}
 #: In the forms of openucx/ucx#4742 and pmodels/mpich#6433, and of ompi's and UCX's handlers of signals.
 LOG = """\
@@ -37,7 +45,9 @@ MARKS = {
     "lines of Windows": lambda text: text.replace("\n", "\r\n"),
     "colours": lambda text: "".join(f"\x1b[01;32m\x1b[K{line}\x1b[0m\n" for line in text.splitlines()),
     "Open MPI 4's tags": lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
-    "Open MPI 5's tags": lambda text: "".join(f"[prterun-n1-9@1,0]<stdout>: {line}\n" for line in text.splitlines()),
+    "Open MPI 5's tags": lambda text: "".join(
+        f"[prterun-n1-9@1,0]<stdout>: {line}\n" for line in text.splitlines()
+    ),
     "Open MPI 5's tags, the last blanks lost": lambda text: "".join(
         f"[prterun-n1-9@1,0]<stdout>: {line}".rstrip(" ") + "\n" for line in text.splitlines()
     ),
@@ -55,7 +65,12 @@ MATRICES = ("nccl-tests", "mpigraph", "perftest", "clusterkit", *FILES)
 
 @pytest.mark.parametrize(
     ("parser", "mark"),
-    [(parser, mark) for parser in WHOLE for mark in MARKS if not (parser in FILES and mark.startswith("lines before"))],
+    [
+        (parser, mark)
+        for parser in WHOLE
+        for mark in MARKS
+        if not (parser in FILES and mark.startswith("lines before"))
+    ],
 )
 def test_every_parser_reads_through_marks(parser, mark):
     whole = WHOLE[parser]

@@ -26,7 +26,9 @@ def test_everything_is_read(text):
     assert (output.pairs, len(output.scan)) == (8, 64)
     assert output.confirmed and output.suspect_share == 0.06
     assert (output.transfers_s, output.elapsed_s) == (10000, 11000)
-    assert [phase for phase in rotate.PHASES if not len(output.phases[phase])] == ["leaf"] and output.groups == ()
+    assert [phase for phase in rotate.PHASES if not len(output.phases[phase])] == [
+        "leaf"
+    ] and output.groups == ()
     assert (output.scan.sender[9], output.scan.receiver[9]) == (1, 8 + 2)
 
 
@@ -115,12 +117,24 @@ def test_gpus_are_named_by_their_node_and_paired_by_their_number(golden):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("# memory: cuda", "# memory: host", "buffers in cuda memory were asked for, but these are in 'host' memory"),
+        (
+            "# memory: cuda",
+            "# memory: host",
+            "buffers in cuda memory were asked for, but these are in 'host' memory",
+        ),
         (" 0000:22:00.0", "", "one of each rank was expected"),
-        ("0000:1c:00.0", "0000:1b:00.0", "ranks 0 and 1 share the GPU 0000:1b:00.0 of n0: start one process a GPU"),
+        (
+            "0000:1c:00.0",
+            "0000:1b:00.0",
+            "ranks 0 and 1 share the GPU 0000:1b:00.0 of n0: start one process a GPU",
+        ),
         (" rails 2 ", " rails 3 ", "8 ranks are not 3 on each of two nodes or more"),
         (" adapters 1 ", " adapters 3 ", "3 adapters cannot be shared evenly by 2 ranks of a node"),
-        (" rails 2 adapters 1 ", " rails 2 adapters 2 ", "the scan has 12 pairs; 6 rounds of 4 were asked for"),
+        (
+            " rails 2 adapters 1 ",
+            " rails 2 adapters 2 ",
+            "the scan has 12 pairs; 6 rounds of 4 were asked for",
+        ),
         ("\n1 7 5 ", "\n1 7 4 ", "the pair 7 to 4 does not exist with 8 ranks on 2 rails"),
     ],
 )
@@ -155,7 +169,9 @@ def test_what_is_no_progress_is_not_passed_over(golden):
 
 
 def test_a_scan_that_was_not_confirmed(text):
-    alone = summed(re.sub(r"(?m)^.* (?:together|control|alone)\n", "", text).replace("confirm yes", "confirm no"))
+    alone = summed(
+        re.sub(r"(?m)^.* (?:together|control|alone)\n", "", text).replace("confirm yes", "confirm no")
+    )
     rows = len(re.findall(r"(?m)^\d", alone))
     output = rotate.parse(changed(alone, re.search("complete: .* rows", alone)[0], f"complete: {rows} rows"))
     assert not output.confirmed and not len(output.phases["alone"])

@@ -34,7 +34,9 @@ def test_all_rounds_have_every_ordered_pair_once_and_the_first_half_every_two_on
     first = measured(nodes, range(turns))
     assert (first + first.T == counts).all()
     if nodes % 2:
-        assert sorted(np.setdiff1d(np.arange(nodes), row).item() for row in both) == sorted([*range(nodes)] * 2)
+        assert sorted(np.setdiff1d(np.arange(nodes), row).item() for row in both) == sorted(
+            [*range(nodes)] * 2
+        )
 
 
 @pytest.mark.parametrize("nodes", [2, 5, 8, 27])
@@ -79,7 +81,9 @@ def test_leaves_of_any_sizes_from_four_on_reach_each_other():
         nodes = int(random.integers(8, 201))
         sizes = random.integers(4, 20, size=nodes)
         group = np.repeat(np.arange(nodes), sizes)[:nodes]
-        group[group == group[-1]] -= np.count_nonzero(group == group[-1]) < 4  # the rest joins the leaf before
+        group[group == group[-1]] -= (
+            np.count_nonzero(group == group[-1]) < 4
+        )  # the rest joins the leaf before
         assert uncovered(night(nodes), np.unique(group, return_inverse=True)[1])[0] == 0
 
 

@@ -44,7 +44,9 @@ def test_one_direction_is_the_default(golden):
 def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
     text = golden(f"streaming/mpich-5.0.2.queue-{queue_depth}.txt")
     assert list(parse(text, queue_depth).columns)[1::5] == [f"{mode}_us" for mode in COLUMNS]
-    with pytest.raises(OutputError, match=f"--queue-depth 0 was asked for, but .* it ran with '{queue_depth}'"):
+    with pytest.raises(
+        OutputError, match=f"--queue-depth 0 was asked for, but .* it ran with '{queue_depth}'"
+    ):
         parse(text)
     with pytest.raises(OutputError, match="--queue-depth 8 was asked for, but .* it ran with no such option"):
         parse(changed(text, "queue-depth", "depth"), 8)
@@ -52,13 +54,17 @@ def test_a_queue_depth_is_what_was_asked_for(golden, queue_depth):
 
 def test_the_other_direction_has_to_be_there_when_asked_for(golden):
     text = golden(GOLDEN)
-    with pytest.raises(OutputError, match="the table has 'no column' where 'bidirectional_ping_pong_us' was expected"):
+    with pytest.raises(
+        OutputError, match="the table has 'no column' where 'bidirectional_ping_pong_us' was expected"
+    ):
         parse(one_way(text))
     with pytest.raises(
         OutputError, match="--directions both was asked for, but the program says that it ran with 'one'"
     ):
         parse(changed(text, "directions both", "directions one"))
-    with pytest.raises(OutputError, match="the table has 'bidirectional_ping_pong_us' where 'no column' was expected"):
+    with pytest.raises(
+        OutputError, match="the table has 'bidirectional_ping_pong_us' where 'no column' was expected"
+    ):
         streaming.parse(text, SIZES)
 
 
@@ -67,6 +73,7 @@ def test_the_switch_of_a_real_library_is_found(golden, mode):
     """MPICH's shared memory sends messages of less than 8 KiB at once and copies longer ones after a handshake."""
     output = parse(golden(GOLDEN))
     strongest = max(
-        curves.protocol_switches(output.times_us(mode), output.intervals_us(mode)), key=lambda found: found.jump
+        curves.protocol_switches(output.times_us(mode), output.intervals_us(mode)),
+        key=lambda found: found.jump,
     )
     assert (strongest.below_B, strongest.above_B) == (6144, 8192)

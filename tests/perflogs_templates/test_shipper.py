@@ -55,7 +55,8 @@ def test_nothing_is_lost_by_outages_kills_and_rotated_files(store, shipper):
     records += (more := run(1))
     write(path, more)
     wait_for(
-        lambda: "Error writing to outputs" in shipper.log.read_text(), "the shipper does not see that the store is down"
+        lambda: "Error writing to outputs" in shipper.log.read_text(),
+        "the shipper does not see that the store is down",
     )
     shipper.kill()  # with lines that it has read and could not send
     shipper.start()

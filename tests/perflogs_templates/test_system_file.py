@@ -10,7 +10,9 @@ from tests.conftest import TESTS
 
 def types(config, system):
     config.select_subconfig(system)
-    return [handler["type"] for handler in config.get("logging/0/handlers_perflog")], config.get("storage/0/enable")
+    return [handler["type"] for handler in config.get("logging/0/handlers_perflog")], config.get(
+        "storage/0/enable"
+    )
 
 
 def test_handlers_and_storage_of_the_readme_hold_for_their_system_alone(tmp_path):
@@ -23,12 +25,15 @@ def test_handlers_and_storage_of_the_readme_hold_for_their_system_alone(tmp_path
     for name in ("settings.py", "library.py"):
         (config / name).write_text((TESTS.parent / "config" / name).read_text())
     lines = re.findall(
-        r"^    ((?:handlers_perflog|storage) = .*)", (TESTS.parent / "perflogs-templates/README.md").read_text(), re.M
+        r"^    ((?:handlers_perflog|storage) = .*)",
+        (TESTS.parent / "perflogs-templates/README.md").read_text(),
+        re.M,
     )
     assert len(lines) == 2
     (config / "systems/yours.py").write_text(
         "systems = [{'name': 'yours', 'hostnames': ['yours'], 'partitions': [{'name': 'p', 'scheduler': 'local',\n"
-        "            'launcher': 'local', 'environs': [], 'extras': {'nodes': 1, 'cores': 1}}]}]\n" + "\n".join(lines)
+        "            'launcher': 'local', 'environs': [], 'extras': {'nodes': 1, 'cores': 1}}]}]\n"
+        + "\n".join(lines)
     )
     made = load_config("<builtin>", str(config / "settings.py"))
     made.validate()

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from prometheus_client.openmetrics import parser
 
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.nightly.wall import gauges as made
 from lab.wall import SYSTEM, TEMPLATES, Simulated, command, exporter, news, shown, wall
 from tests.conftest import TESTS
@@ -49,9 +49,7 @@ def gauges(folder):
 
 
 #: What a night of one machine does not have: other units, excesses of latency, vets.
-ELSEWHERE = (
-    r"fabric_checks_((value|reference)_(ratio|bytes|per_second|atom_steps_per_second)|finding_excess_seconds|vet_nodes)"
-)
+ELSEWHERE = r"fabric_checks_((value|reference)_(ratio|bytes|per_second|atom_steps_per_second)|finding_excess_seconds|vet_nodes)"
 
 
 def test_rules_and_dashboard_ask_for_gauges_that_there_are(spent):
@@ -79,10 +77,15 @@ def test_the_dashboard_has_its_panels_side_by_side_and_no_name_of_a_site():
 def test_promtool_takes_the_rules_and_finds_nothing_to_say_of_the_gauges(spent):
     require("promtool")
     path, _ = gauges(spent)
-    for line in (["check", "rules", RULES], ["test", "rules", TESTS / "perflogs_templates/prometheus-rules-test.yml"]):
+    for line in (
+        ["check", "rules", RULES],
+        ["test", "rules", TESTS / "perflogs_templates/prometheus-rules-test.yml"],
+    ):
         done = subprocess.run(["promtool", *map(str, line)], capture_output=True, text=True)
         assert done.returncode == 0 and "SUCCESS" in done.stdout + done.stderr, done.stdout + done.stderr
-    done = subprocess.run(["promtool", "check", "metrics"], input=path.read_text(), capture_output=True, text=True)
+    done = subprocess.run(
+        ["promtool", "check", "metrics"], input=path.read_text(), capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -93,7 +96,9 @@ def test_promtool_takes_the_queries_of_the_dashboard(tmp_path):
         for number, query in enumerate(QUERIES.values())
     ]
     (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
-    done = subprocess.run(["promtool", "check", "rules", tmp_path / "rules.yml"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["promtool", "check", "rules", tmp_path / "rules.yml"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -110,14 +115,23 @@ def test_a_slow_node_reaches_alert_and_command_within_its_night_and_a_healthy_on
             assert [each["part"] for each in alerts] == (["node n17"] if slow else []), alerts
         assert len(news(heard)) == 2
         # Every panel that one machine without vets can fill has something to show.
-        empty = [name for name, query in QUERIES.items() if not prometheus.ask(query.replace("$system", ".*"))]
-        assert sorted(empty) == ["Nodes by verdict of vets A", "Open findings A", "Open findings B", "Open findings C"]
+        empty = [
+            name for name, query in QUERIES.items() if not prometheus.ask(query.replace("$system", ".*"))
+        ]
+        assert sorted(empty) == [
+            "Nodes by verdict of vets A",
+            "Open findings A",
+            "Open findings B",
+            "Open findings C",
+        ]
 
 
 def test_hostile_names_pass_through_the_exporter_as_text(tmp_path):
     require("prometheus-node-exporter")
     name = 'n1" } 1\nfabric_checks_vet_nodes{x="\\'
-    made.write(tmp_path, "vet", "sys", made.of_vet("sys:p", "20260101T000000Z-0001", Verdicts({name: Word.SLOW})))
+    made.write(
+        tmp_path, "vet", "sys", made.of_vet("sys:p", "20260101T000000Z-0001", Verdicts({name: Word.SLOW}))
+    )
 
     def read():
         try:

@@ -45,7 +45,10 @@ def github(path):
     """Return the steps that are scripts, as `job / step`."""
     jobs = yaml.load(path.read_text(), Workflow)["jobs"]
     return {
-        f"{name} / {step['name']}": step["run"] for name, job in jobs.items() for step in job["steps"] if "run" in step
+        f"{name} / {step['name']}": step["run"]
+        for name, job in jobs.items()
+        for step in job["steps"]
+        if "run" in step
     }
 
 

@@ -22,7 +22,9 @@ from tests.pipelines import steps
 BIN = Path(sys.executable).parent
 #: Its wheel is for x86_64 only.
 SHELLCHECK = shutil.which("shellcheck", path=f"{BIN}:{os.environ['PATH']}")
-needs_shellcheck = pytest.mark.skipif(SHELLCHECK is None, reason="shellcheck is not here: apt-get install shellcheck")
+needs_shellcheck = pytest.mark.skipif(
+    SHELLCHECK is None, reason="shellcheck is not here: apt-get install shellcheck"
+)
 #: In rough order of how much the unit may do; systemd calls up to 5 medium. What is left of it is named in the unit.
 EXPOSURE = 2.5
 
@@ -86,7 +88,9 @@ def test_the_scripts_they_call_pass_shellcheck(script):
 
 def test_units_by_systemd(tmp_path):
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("the units are checked by systemd-analyze, which is not here (Debian: apt install systemd)")
+        pytest.skip(
+            "the units are checked by systemd-analyze, which is not here (Debian: apt install systemd)"
+        )
     units = [tmp_path / path.name for path in (steps.SERVICE, steps.TIMER)]
     for unit in units:  # as an operator copies them, with a clone that exists
         unit.write_text((steps.PIPELINES / unit.name).read_text().replace(steps.CLONE, str(TESTS.parent)))
@@ -102,7 +106,11 @@ def test_units_by_systemd(tmp_path):
 def test_the_service_is_of_no_root():
     unit = steps.Unit(steps.SERVICE)["Service"]
     assert unit["User"] not in ("", "root", "0")
-    assert (unit["NoNewPrivileges"], unit["ProtectSystem"], unit["CapabilityBoundingSet"]) == ("true", "strict", "")
+    assert (unit["NoNewPrivileges"], unit["ProtectSystem"], unit["CapabilityBoundingSet"]) == (
+        "true",
+        "strict",
+        "",
+    )
 
 
 def test_crontab_by_cron(tmp_path):

@@ -36,7 +36,9 @@ def test_cron(runner):
     set_here |= {"FABRIC_RESULTS": str(runner.results)}
     # Cron gives these and no others.
     runner.keep_only(ALWAYS)
-    done = runner([variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here)
+    done = runner(
+        [variables["SHELL"], "-c", command.replace(steps.CLONE, str(runner.clone))], **variables | set_here
+    )
     require_a_quiet_night(runner, done)
 
 
@@ -65,7 +67,9 @@ def groovy(runner, **variables):
     home = os.environ.get("JAVA_HOME") or (java and str(Path(java).resolve().parents[1]))
     if shutil.which("groovy") is None or home is None:
         pytest.skip("the Jenkinsfile is run by Groovy, which is not here (Debian: apt install groovy)")
-    return runner(["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS], JAVA_HOME=home, **variables)
+    return runner(
+        ["groovy", TESTS / "pipelines" / "jenkins.groovy", steps.JENKINS], JAVA_HOME=home, **variables
+    )
 
 
 @pytest.mark.parametrize("ends", [0, 1, 3, 4])
@@ -102,7 +106,9 @@ class TestHowANightEnds:
 
 def test_options_reach_the_night_as_words(stand_in, tmp_path):
     """None is expanded by the shell, whatever is in the folder."""
-    stand_in.gitlab("ci/pipelines/night", NIGHT_ENDS="0", FABRIC_NIGHTLY_OPTIONS="-n ^Rotate --exec-policy=* $(id)")
+    stand_in.gitlab(
+        "ci/pipelines/night", NIGHT_ENDS="0", FABRIC_NIGHTLY_OPTIONS="-n ^Rotate --exec-policy=* $(id)"
+    )
     assert (tmp_path / "arguments").read_text().split("\n")[:-1] == [
         "--level", "nightly", "--system", "minicluster", "--", "-n", "^Rotate", "--exec-policy=*", "$(id)",
     ]  # fmt: skip
@@ -128,4 +134,8 @@ def test_the_night_before_is_not_taken_for_tonights(stand_in):
 def test_a_night_called_wrongly_or_whose_results_would_be_deleted(stand_in, home, arguments, says):
     homes = {} if home is None else {"FABRIC_HOME": home and str(stand_in.clone / home)}
     done = stand_in.gitlab(f"ci/pipelines/night {arguments}", **homes)
-    assert done.returncode == 2 and done.stderr.startswith(f"error: {says}") and len(done.stderr.splitlines()) == 1
+    assert (
+        done.returncode == 2
+        and done.stderr.startswith(f"error: {says}")
+        and len(done.stderr.splitlines()) == 1
+    )

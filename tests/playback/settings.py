@@ -19,7 +19,9 @@ for environment in site_configuration["environments"]:
         environment["extras"]["programs"]["osu"] = dict(own.description)
         environment["features"] += own.features
     for program in environment["extras"]["programs"].values():
-        program["command"] = os.environ.get("PLAYBACK_COMMAND", f"sh {HERE}/play.sh {os.environ.get('PLAYBACK')}")
+        program["command"] = os.environ.get(
+            "PLAYBACK_COMMAND", f"sh {HERE}/play.sh {os.environ.get('PLAYBACK')}"
+        )
         program["stack"] = "playback"
 for system in site_configuration["systems"]:
     for partition in system["partitions"]:

@@ -5,7 +5,7 @@ GPU 0 is at 0000:1b:00.0, as in the log of :mod:`tests.parsers.nccl`, GPU 1 at 0
 NUMA nodes.
 """
 
-from fabric_checks.ports.changes import of_node
+from fabric_checks.ports.counter_growth import of_node
 from fabric_checks.ports.snapshots import parse
 
 GPUS = 8
@@ -56,7 +56,9 @@ def rows(gpus, adapters, *, lanes=None, sent_B=None):
     for link, path in links.items():
         found[link] = "/sys/devices/" + "/".join(path)
         for end in range(2, len(path) + 1):
-            found[f"/sys/devices/{'/'.join(path[:end])}/current_link_width"] = str((lanes or {}).get(path[end - 1], 16))
+            found[f"/sys/devices/{'/'.join(path[:end])}/current_link_width"] = str(
+                (lanes or {}).get(path[end - 1], 16)
+            )
     return found
 
 

@@ -3,11 +3,18 @@
 
 from dataclasses import replace
 
-from fabric_checks.ports.changes import NodeChange, PortChange
+from fabric_checks.ports.counter_growth import NodeChange, PortChange
 from fabric_checks.ports.snapshots import Host, Port
 
 MB = 1_000_000
-QUIET = {"OutSegs": 100_000, "InSegs": 20_000, "RetransSegs": 0, "TCPOFOQueue": 0, "TCPDSACKRecv": 0, "InCsumErrors": 0}
+QUIET = {
+    "OutSegs": 100_000,
+    "InSegs": 20_000,
+    "RetransSegs": 0,
+    "TCPOFOQueue": 0,
+    "TCPDSACKRecv": 0,
+    "InCsumErrors": 0,
+}
 
 
 def port(name="eth0", *, sent_MB=100.0, received_MB=100.0, grown=None, why="", kind="interface", **about):

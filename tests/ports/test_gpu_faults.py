@@ -10,7 +10,7 @@ from fabric_checks.parsers import nccl_debug
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import gpu_paths
 from fabric_checks.ports import pcie as judged
-from fabric_checks.ports.changes import of_node
+from fabric_checks.ports.counter_growth import of_node
 from fabric_checks.ports.evaluation import evaluate
 from fabric_checks.ports.snapshots import parse
 from tests.parsers import nccl
@@ -56,7 +56,8 @@ FAULTS = {
 def file_text(host, generator, *, slow=None, share=None, **how):
     """Return the file of a node whose rails carried the same within 3 %, but for what differs."""
     sent_B = {
-        f"mlx5_{rail}": int(10e9 * generator.uniform(0.97, 1.03) * (share or {}).get(rail, 1)) for rail in range(8)
+        f"mlx5_{rail}": int(10e9 * generator.uniform(0.97, 1.03) * (share or {}).get(rail, 1))
+        for rail in range(8)
     }
     after = pcie.host(**how, sent_B=sent_B)
     before = pcie.host(**how)
@@ -74,7 +75,9 @@ def healthy(host, seed):
 def said(log, nodes):
     """Return all findings of a case, and the reason that it fails."""
     ranks = nccl_debug.parse(log)
-    places = [RankPlace(at, host, host, str(at % 8), frozenset()) for at, host in enumerate(sorted(HOSTS * 8))]
+    places = [
+        RankPlace(at, host, host, str(at % 8), frozenset()) for at, host in enumerate(sorted(HOSTS * 8))
+    ]
     ports = evaluate(nodes, {}, fabric=IB, ranks=places)
     gpus = {rank: of.address for rank, of in ranks.items()}
     found = [*gpu_paths.findings(ranks), *ports.findings, *judged.far_ranks(nodes, places, IB, gpus)]
@@ -94,8 +97,13 @@ def test_a_fault_is_named_every_time_and_nobody_else(fault):
         blamed = {name for each in found if each.is_fault for name in each.hosts}
         texts = [each.text for each in found]
         # Ranks in order are far from GPUs in reverse, too.
-        assert blamed == {host} and any(text.format(gpu=gpu, other=gpu ^ 1) in each for each in texts), (seed, texts)
-        assert (disproof or "").startswith("NCCL went over TCP (Socket) on node " + host) == (fault == "sockets")
+        assert blamed == {host} and any(text.format(gpu=gpu, other=gpu ^ 1) in each for each in texts), (
+            seed,
+            texts,
+        )
+        assert (disproof or "").startswith("NCCL went over TCP (Socket) on node " + host) == (
+            fault == "sockets"
+        )
 
 
 def test_a_healthy_machine_is_quiet_every_time():

@@ -36,7 +36,12 @@ def test_one_adapter_for_all_gpus_of_all_nodes_is_no_finding():
     ("how", "value", "usual", "text"),
     [
         ("adapter", 3, lambda gpu: gpu, "sends through mlx5_3, on most nodes it sends through mlx5_{gpu}"),
-        ("direct", False, lambda _: True, "goes through the host's memory, on most nodes it goes by GPUDirect RDMA"),
+        (
+            "direct",
+            False,
+            lambda _: True,
+            "goes through the host's memory, on most nodes it goes by GPUDirect RDMA",
+        ),
         ("network", "Socket", lambda _: "IB", "uses Socket, on most nodes it uses IB"),
         ("bus", 9, lambda gpu: gpu, "is at bus ab000, on most nodes it is at bus "),
     ],

@@ -78,7 +78,10 @@ def judged_node(made):
             {"adapters": [0, 1, 2, 3, 4, 5, 7], "rails": ()},
             "mlx5_6:1 (0000:7a:00.0) is missing, on most nodes it is there",
         ),
-        ({"at": lambda rail: 7 - rail}, "GPU 0 is nearest to mlx5_7:1, on most nodes to mlx5_0:1 (8 GPUs of 8 differ)"),
+        (
+            {"at": lambda rail: 7 - rail},
+            "GPU 0 is nearest to mlx5_7:1, on most nodes to mlx5_0:1 (8 GPUs of 8 differ)",
+        ),
         (
             {"lanes": {"0000:6b:00.0": 8}},
             "the PCIe link of GPU 5 has 8 lanes at 0000:6b:00.0, on most nodes 16; look at",
@@ -95,7 +98,10 @@ def judged_node(made):
             {"share": {5: 0.5}},
             "mlx5_5:1, the rail of GPU 5, carried 50 % of what each rail of the other GPUs did; on most",
         ),
-        ({"share": {5: 0}}, "mlx5_5:1, the rail of GPU 5, is idle: it carried 0 % of what the 8 rails of a node moved"),
+        (
+            {"share": {5: 0}},
+            "mlx5_5:1, the rail of GPU 5, is idle: it carried 0 % of what the 8 rails of a node moved",
+        ),
     ],
 )
 def test_a_host_unlike_the_others_is_named(how, text):
@@ -114,7 +120,9 @@ def test_two_gpus_that_share_an_adapter_on_one_host_are_named():
     """The other adapter of the two is at another root of their NUMA node."""
     lone = pcie.rows([(pcie.gpu_path(5), 1)], {"mlx5_5": (pcie.adapter_path(5, 5), 1)})
     path = (*pcie.switch(4), "0000:59:02.0", "0000:6b:00.0")
-    moved = {file: value for file, value in pcie.host().items() if file not in lone} | pcie.rows([(path, 1)], {})
+    moved = {file: value for file, value in pcie.host().items() if file not in lone} | pcie.rows(
+        [(path, 1)], {}
+    )
     moved |= pcie.rows([], {"mlx5_5": (("pci0000:f0", "0000:f1:00.0"), 1)})
     nodes = [*pcie.job(7), replace(judged_node(moved), node="n8")]
     (text,) = [each for each in texts(judged.findings(nodes, IB)) if "share" in each]
@@ -128,7 +136,9 @@ def test_fewer_gpus_at_other_addresses_are_counted_without_names():
 
 
 def test_a_snapshot_that_was_cut_says_nothing_of_what_is_missing():
-    cut = pcie.text("n3", pcie.host(), pcie.host(gpus=[0])).replace("# rows", "# cut: more than 1 MiB\n# rows")
+    cut = pcie.text("n3", pcie.host(), pcie.host(gpus=[0])).replace(
+        "# rows", "# cut: more than 1 MiB\n# rows"
+    )
     assert judged.findings([*pcie.job(4), pcie.of_node(pcie.parse(cut))], IB) == []
 
 
@@ -162,9 +172,13 @@ def test_ranks_far_from_their_gpus_on_one_host_are_named():
     places = ranks(cpu=lambda host, number: 7 - number if host == "n6" else number)
     gpus = {rank.rank: pcie.gpu_path(rank.rank % 8)[-1] for rank in places}
     (text,) = texts(judged.far_ranks(pcie.job(), places, IB, gpus))
-    assert text.startswith("node n6: rank 40 runs at NUMA node 1, its GPU 0000:1b:00.0 is at NUMA node 0; near on most")
+    assert text.startswith(
+        "node n6: rank 40 runs at NUMA node 1, its GPU 0000:1b:00.0 is at NUMA node 0; near on most"
+    )
     (seen,) = judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, number: 7 - number), IB, gpus)
-    assert not seen.is_fault and seen.text.startswith("on all nodes ranks run far from their GPUs: on n1 rank 0 ")
+    assert not seen.is_fault and seen.text.startswith(
+        "on all nodes ranks run far from their GPUs: on n1 rank 0 "
+    )
     assert judged.far_ranks(pcie.job(), ranks(cpu=lambda _host, _number: "0-15"), IB, gpus) == []
 
 
@@ -193,4 +207,7 @@ def test_paths_and_numbers_that_are_none_are_left_out(value):
     assert list(node.ports) == [f"mlx5_{rail}:1" for rail in range(8)]
     assert (node.host.gpus, node.host.lanes, node.host.numa_cpus) == ({}, {}, {})
     text = texts(judged.findings([*pcie.job(4), replace(node, node="n5")], IB))[0]
-    assert text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),") and "and 4 more is missing" in text
+    assert (
+        text.startswith("node n5: GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0),")
+        and "and 4 more is missing" in text
+    )

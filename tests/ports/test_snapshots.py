@@ -36,7 +36,11 @@ def test_infiniband():
 
 def test_a_host():
     before, after = both("infiniband")
-    assert before.host.settings == {"governor": "performance", "huge_pages": "always", "max_frequency_kHz": "3500000"}
+    assert before.host.settings == {
+        "governor": "performance",
+        "huge_pages": "always",
+        "max_frequency_kHz": "3500000",
+    }
     assert before.host.load == 0.12
     assert before.host.tcp["OutSegs"] == 100
     assert (after.host.tcp["RetransSegs"], after.host.tcp["TCPOFOQueue"]) == (3, 4)
@@ -80,9 +84,7 @@ def namespace(address):
         "ioctl/eth0/ifindex\t4", "ioctl/eth0/address\t02:00:00:00:00:01", "ioctl/eth0/running\t1",
     ]  # fmt: skip
     body = "".join(f"{row}\n" for row in rows)
-    return (
-        f"# fabric-checks ports 1\n# node: n1\n# before\n# uptime_s: 1.0\n# took_ms: 1.0\n{body}# rows: {len(rows)}\n"
-    )
+    return f"# fabric-checks ports 1\n# node: n1\n# before\n# uptime_s: 1.0\n# took_ms: 1.0\n{body}# rows: {len(rows)}\n"
 
 
 def test_an_interface_of_another_namespace_is_not_believed():
@@ -102,7 +104,8 @@ def test_a_program_that_did_not_come_to_its_end():
 def test_a_snapshot_that_was_cut():
     head = "# fabric-checks ports 1\n# node: n1\n"
     node = parse(
-        head + "# before\n# cut: took more than 2000 ms\n# after\n# cut: took more than 2000 ms\n# ended: exit 0\n"
+        head
+        + "# before\n# cut: took more than 2000 ms\n# after\n# cut: took more than 2000 ms\n# ended: exit 0\n"
     )
     assert node.before.cut == node.after.cut == "took more than 2000 ms" and node.before.uptime_s is None
 
@@ -130,7 +133,9 @@ def test_a_file_that_was_cut_is_refused(length):
 def test_what_is_damaged_is_read_or_refused(name, data):
     text = GOLDEN[name]
     at = data.draw(st.integers(0, len(text) - 1))
-    junk = data.draw(st.text(max_size=20) | st.sampled_from(["\t", "\n", "# after\n", "9" * 5000, "\x00", "é", "-1"]))
+    junk = data.draw(
+        st.text(max_size=20) | st.sampled_from(["\t", "\n", "# after\n", "9" * 5000, "\x00", "é", "-1"])
+    )
     try:
         parse(text[:at] + junk + text[at + data.draw(st.integers(0, 3)) :])
     except OutputError as error:

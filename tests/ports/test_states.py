@@ -7,7 +7,14 @@ from fabric_checks.ports.snapshots import Host
 from fabric_checks.ports.states import host_outliers, port_outliers, slow_links
 from tests.ports.samples import node, nodes, port, texts
 
-HDR = {"kind": "verbs", "rate_MBps": 25000.0, "width": "4X", "firmware": "20.31", "driver": "mlx5_core", "mtu": 4096}
+HDR = {
+    "kind": "verbs",
+    "rate_MBps": 25000.0,
+    "width": "4X",
+    "firmware": "20.31",
+    "driver": "mlx5_core",
+    "mtu": 4096,
+}
 
 
 def verbs(**about):
@@ -40,7 +47,9 @@ def test_values_without_a_majority_blame_nobody():
     (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500)), node("n3", verbs(mtu=9000))])
     assert found.text == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096; n3: 9000"
     (found,) = port_outliers([node("n1", verbs()), node("n2", verbs(mtu=1500))])
-    assert found.text == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found.is_fault
+    assert (
+        found.text == "MTU of mlx5_0:1 differs between the nodes: n2: 1500; n1: 4096" and not found.is_fault
+    )
 
 
 def test_ports_that_carry_nothing_of_their_own_are_left_out():

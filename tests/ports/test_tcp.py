@@ -23,10 +23,28 @@ def test_healthy_nodes_are_quiet():
 
 def test_segments_that_a_busy_machine_sends_again_are_not_lost():
     """As counted during eight busy loops on four cores, without a fault: packets of 45 segments out of order."""
-    quiet = {"RetransSegs": 1, "TCPDSACKRecv": 1, "TCPDSACKRecvSegs": 1, "TCPLossProbes": 1, "OutSegs": 110_000}
-    late = {"RetransSegs": 293, "TCPDSACKRecv": 7, "TCPDSACKRecvSegs": 271, "TCPOFOQueue": 9, "TCPSackRecovery": 6}
+    quiet = {
+        "RetransSegs": 1,
+        "TCPDSACKRecv": 1,
+        "TCPDSACKRecvSegs": 1,
+        "TCPLossProbes": 1,
+        "OutSegs": 110_000,
+    }
+    late = {
+        "RetransSegs": 293,
+        "TCPDSACKRecv": 7,
+        "TCPDSACKRecvSegs": 271,
+        "TCPOFOQueue": 9,
+        "TCPSackRecovery": 6,
+    }
     late |= {"OutSegs": 163_895, "TCPLossProbes": 4}
-    near = {"RetransSegs": 136, "TCPDSACKRecv": 4, "TCPDSACKRecvSegs": 136, "TCPSackRecovery": 3, "OutSegs": 108_896}
+    near = {
+        "RetransSegs": 136,
+        "TCPDSACKRecv": 4,
+        "TCPDSACKRecvSegs": 136,
+        "TCPSackRecovery": 3,
+        "OutSegs": 108_896,
+    }
     other = quiet | {"TCPOFOQueue": 13}
     assert lost_segments(nodes(n1=near, n2=late, n3=quiet, n4=other)) == []
     # A kernel that counts answers only: each stands for what was sent again at a time.
@@ -35,11 +53,15 @@ def test_segments_that_a_busy_machine_sends_again_are_not_lost():
     # Segments that are not taken back are lost, but 12 packets of 45 segments are 12 events, and 2 are 2.
     lost = late | {"TCPDSACKRecvSegs": 22}
     assert lost_segments(nodes(n1=near, n2=lost, n3=quiet, n4=other)) == []
-    assert only(n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555}).hosts
+    assert only(
+        n2=lost | {"RetransSegs": 562, "TCPSackRecovery": 12, "TCPLossProbes": 0, "OutSegs": 53_555}
+    ).hosts
 
 
 def test_a_finding_of_lost_segments_names_the_host_and_its_counters():
-    found = only(n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330})
+    found = only(
+        n3={"RetransSegs": 1000}, n1={"TCPOFOQueue": 300}, n2={"TCPOFOQueue": 280}, n4={"TCPOFOQueue": 330}
+    )
     assert found.hosts == ("n3",) and found.is_fault
     assert found.text == (
         "node n3: segments that it sends were lost: up to 1 % of the TCP segments of a node; 1000 were retransmitted, "
@@ -58,7 +80,10 @@ LOSSY, OTHER = {"RetransSegs": 900, "TCPOFOQueue": 310}, {"RetransSegs": 300, "T
             {"n1": {"RetransSegs": 1704}, "n2": {"RetransSegs": 1640}, "n3": {"TCPOFOQueue": 936}},
             "node n3: segments that it receives were lost",
         ),
-        (dict.fromkeys(("n1", "n2", "n4"), OTHER) | {"n3": LOSSY}, "node n3: segments that it sends and receives were"),
+        (
+            dict.fromkeys(("n1", "n2", "n4"), OTHER) | {"n3": LOSSY},
+            "node n3: segments that it sends and receives were",
+        ),
         (
             {**{f"n{i}": {"RetransSegs": 40} for i in (1, 2, 4)}, "n3": {"InCsumErrors": 120}},
             "node n3: segments that it receives arrived with a wrong checksum",

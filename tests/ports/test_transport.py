@@ -4,7 +4,15 @@
 import pytest
 
 from fabric_checks.ports.snapshots import Port
-from fabric_checks.ports.transport import disproof, idle_rails, is_of, rail_values, rails, sent_by_port, uncounted
+from fabric_checks.ports.transport import (
+    disproof,
+    idle_rails,
+    is_of,
+    rail_values,
+    rails,
+    sent_by_port,
+    uncounted,
+)
 from tests.ports.samples import MB, node, port, texts
 
 
@@ -52,7 +60,9 @@ def test_nothing_is_disproven(nodes, fabric, moved_B):
     ],
 )  # fmt: skip
 def test_another_network_than_the_named_one_is_a_disproof(nodes, moved_B, text):
-    assert disproof(nodes, ["mlx5_*"], moved_B, "bandwidth 118 MB/s").startswith(f"bandwidth 118 MB/s: {text}")
+    assert disproof(nodes, ["mlx5_*"], moved_B, "bandwidth 118 MB/s").startswith(
+        f"bandwidth 118 MB/s: {text}"
+    )
 
 
 def test_uncounted_bytes_prove_nothing_and_are_reported():
@@ -77,7 +87,9 @@ def test_a_rail_that_idles(missing):
     shares = rails([node("n1", *both), node("n2", *both), node("n3", *one)], ["eth*"])
     assert shares["n1"] == {"eth0": 0.5, "eth1": 0.5} and shares["n3"] == {"eth0": 1.0, "eth1": 0.0}
     (found,) = idle_rails(shares)
-    assert found.text == ("node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %")
+    assert found.text == (
+        "node n3: eth1 is idle: it carried 0 % of what the 2 rails of a node moved, eth0 100 %"
+    )
     assert (found.hosts, found.kind, found.data["port"]) == (("n3",), "rail", "eth1")
     (found,) = idle_rails(
         rails([node(f"n{i}", port(), port("eth1", sent_MB=0, received_MB=0)) for i in "123"], ["eth*"])

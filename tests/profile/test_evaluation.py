@@ -21,7 +21,11 @@ PROFILE = Profile(
             10.0,
             2.0,
             0,
-            (calls("Send", 4, 30, 300, 0.5), calls("Send_init", 10, 1, 0, 0.1), calls("Allreduce", 4, 10, 80, 1.4)),
+            (
+                calls("Send", 4, 30, 300, 0.5),
+                calls("Send_init", 10, 1, 0, 0.1),
+                calls("Allreduce", 4, 10, 80, 1.4),
+            ),
             {1: (30, 300)},
         ),
         Rank(
@@ -30,7 +34,11 @@ PROFILE = Profile(
             10.0,
             6.0,
             7,
-            (calls("Isend", 11, 2, 3000, 1.0), calls("Waitall", 0, 5, 0, 2.0), calls("Allreduce", 4, 10, 80, 3.0)),
+            (
+                calls("Isend", 11, 2, 3000, 1.0),
+                calls("Waitall", 0, 5, 0, 2.0),
+                calls("Allreduce", 4, 10, 80, 3.0),
+            ),
             {},
         ),
     ),
@@ -80,7 +88,8 @@ def test_missing_calls_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("weights", "median"), [({}, 0), ({4: 0}, 0), ({4: 1}, 4), ({1: 2, 2: 1}, 1), ({1: 1, 2: 2}, 2), ({1: 1, 2: 1}, 1)]
+    ("weights", "median"),
+    [({}, 0), ({4: 0}, 0), ({4: 1}, 4), ({1: 2, 2: 1}, 1), ({1: 1, 2: 2}, 2), ({1: 1, 2: 1}, 1)],
 )
 def test_the_median_by_weight(weights, median):
     assert analysis.weighted_median(weights) == median

@@ -22,7 +22,9 @@ def test_a_real_profile(golden):
     sends = [calls for calls in found.ranks[0].calls if calls.call == "Send"]
     assert {calls.kind for calls in sends} == {"send"} and {calls.comm_size for calls in sends} == {4}
     assert all(
-        calls.size_B * calls.count <= calls.bytes < 2 * calls.size_B * calls.count for calls in sends if calls.power
+        calls.size_B * calls.count <= calls.bytes < 2 * calls.size_B * calls.count
+        for calls in sends
+        if calls.power
     )
     assert set(found.ranks[0].partners) == {1, 2}
 

@@ -24,11 +24,16 @@ def test_the_screen(found):
     assert "4 ranks on 1 host" in text and "32K to 64K" in text and "Allreduce" in text
     assert all(len(line) <= 160 for line in text.splitlines())
     assert "calls are missing" not in text
-    assert "7 calls are missing: there were more kinds of them than a profile has room for" in report.as_lines(PROFILE)
+    assert (
+        "7 calls are missing: there were more kinds of them than a profile has room for"
+        in report.as_lines(PROFILE)
+    )
 
 
 def test_without_messages():
-    silent = replace(PROFILE, ranks=tuple(replace(rank, calls=(), mpi_s=0.0, partners={}) for rank in PROFILE.ranks))
+    silent = replace(
+        PROFILE, ranks=tuple(replace(rank, calls=(), mpi_s=0.0, partners={}) for rank in PROFILE.ranks)
+    )
     lines = report.as_lines(silent)
     assert "  no messages" in lines and "  no collectives" in lines
     assert not any("a rank sends" in line for line in lines)
@@ -49,7 +54,8 @@ def test_json_has_every_row(found):
     assert len(data["ranks"]) == 4 and set(data["figures"]) == set(data["units"])
     assert [len(rank["calls"]) for rank in data["ranks"]] == [len(rank.calls) for rank in found.ranks]
     assert data["ranks"][0]["sent_to"] == {
-        str(to): {"messages": messages, "bytes": sent_B} for to, (messages, sent_B) in found.ranks[0].partners.items()
+        str(to): {"messages": messages, "bytes": sent_B}
+        for to, (messages, sent_B) in found.ranks[0].partners.items()
     }
     assert data["ranks"][0]["sent_to"].keys() == {"1", "2"}
 
@@ -59,7 +65,15 @@ def test_the_picture(found, tmp_path, which):
     name = picture.draw(found if which == "real" else PROFILE, tmp_path / "a.svg", "lj $x$ <&>")
     assert name == "a.svg"
     texts = {
-        "".join(each.itertext()) for each in ElementTree.parse(tmp_path / name).iter("{http://www.w3.org/2000/svg}text")
+        "".join(each.itertext())
+        for each in ElementTree.parse(tmp_path / name).iter("{http://www.w3.org/2000/svg}text")
     }
-    assert {"messages by size", "of their bytes", "time by rank", "outside of MPI", "collective", "lj $x$ <&>"} <= texts
+    assert {
+        "messages by size",
+        "of their bytes",
+        "time by rank",
+        "outside of MPI",
+        "collective",
+        "lj $x$ <&>",
+    } <= texts
     assert any(text.startswith("traffic between ranks, MB") for text in texts)

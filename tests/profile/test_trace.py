@@ -52,7 +52,11 @@ def test_a_whole_trace():
         ("irecv          0", "irecv         -2", "line 6: a receive from any source did not complete"),
         ("# complete: 7 actions\n", "", "line 11: the trace is cut off: its last line is missing"),
         ("7 actions", "8 actions", "line 12: the trace ends with '8 actions', but there are 7"),
-        ("# complete: 7 actions", "# cut: the limit", "the trace was cut off: 'the limit'; trace fewer steps, or set"),
+        (
+            "# complete: 7 actions",
+            "# cut: the limit",
+            "the trace was cut off: 'the limit'; trace fewer steps, or set",
+        ),
         ("# complete: 7 actions", "# stopped: MPI_Put", "the trace was stopped: 'MPI_Put'"),
         ("# complete: 7 actions", "# x\x1b[2J", r"line 12: '# x\x1b[2J' is not a line of a trace"),
         ("7 actions\n", "7 actions\n1 init\n", "line 13: there is something after the end"),

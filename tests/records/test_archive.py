@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import archive, archiving, reading, sources
+from fabric_checks.records import archive, archive_writer, reader, sources
 from fabric_checks.records.table import COLUMNS, record_of
 from tests.builders import failed, load, record, text_of, write
 
@@ -32,14 +32,16 @@ def names(folder):
 
 
 def add(results, folder):
-    outcome = archiving.add(results, folder)
+    outcome = archive_writer.add(results, folder)
     return outcome.added, outcome.known
 
 
 #: Records with something in every field that a table could lose.
 NESTED_VALUES = {
     "compared": {"metric": "m", "quantity": "m", "unit": "us", "values": {"1x1": 1.5, "2x1": 2}},
-    "findings": [{"kind": "a", "text": 'quote " \\ é \u2028', "hosts": ["n1"], "severity": "fault", "size": 0.25}],
+    "findings": [
+        {"kind": "a", "text": 'quote " \\ é \u2028', "hosts": ["n1"], "severity": "fault", "size": 0.25}
+    ],
     "headline": {"title": "t", "quantity": "q", "section": "s", "order": 3},
     "node_faults": {"n1": "down"},
     "parameters": {"size": 1, "kind": "x"},
@@ -53,7 +55,7 @@ def test_an_archive_returns_the_records_it_was_given(tmp_path):
         record(4, fail_reason='a\x1b[31m "b" \n \U0001f600', mpi="", **NESTED_VALUES),
     ]
     path = write(tmp_path / "a.jsonl", sorted(records, key=lambda entry: entry["time"]))
-    outcome = archiving.add(path, tmp_path / "archive")
+    outcome = archive_writer.add(path, tmp_path / "archive")
     assert (outcome.added, outcome.known, outcome.faults) == (5, 0, ())
     assert sorted(str(file.relative_to(tmp_path / "archive")) for file in outcome.files) == [
         "system=other/month=2026-03/records-1.parquet",
@@ -66,7 +68,7 @@ def test_an_archive_returns_the_records_it_was_given(tmp_path):
 
 def test_times_are_in_utc_and_numbers_of_the_type_of_their_field(tmp_path):
     path = write(tmp_path / "a.jsonl", [record(time="2026-02-01T01:30:00.25+05:30", value=2)])
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     expected = record(time="2026-01-31T20:00:00.250000+00:00", value=2.0)
     assert canonical(exported(tmp_path / "archive")) == canonical([expected])
 
@@ -75,10 +77,10 @@ def test_times_are_in_utc_and_numbers_of_the_type_of_their_field(tmp_path):
 def test_a_broken_file_of_one_system_does_not_hide_anothers(tmp_path, wanted):
     other = "b" if wanted == "a" else "a"
     kept = tmp_path / "archive"
-    archiving.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), kept)
+    archive_writer.add(write(tmp_path / "a.jsonl", [record(n, system="ab"[n]) for n in range(2)]), kept)
     (broken,) = (kept / f"system={other}").rglob("*.parquet")
     broken.write_bytes(b"broken")
-    loaded = reading.load([sources.Source("a", kept, where={"system": wanted})])
+    loaded = reader.load([sources.Source("a", kept, where={"system": wanted})])
     assert loaded.frame["system"].to_list() == [wanted] and loaded.faults == ()
     loaded = load(kept)
     assert loaded.frame["system"].to_list() == [wanted]
@@ -90,10 +92,10 @@ def test_again_is_as_once(tmp_path):
     path = write(tmp_path / "a.jsonl", [record(n) for n in range(5)])
     assert add(path, tmp_path / "archive") == (5, 0)
     before = files(tmp_path / "archive")
-    outcome = archiving.add(path, tmp_path / "archive")
+    outcome = archive_writer.add(path, tmp_path / "archive")
     assert (outcome.added, outcome.known, outcome.files) == (0, 5, ())
     assert files(tmp_path / "archive") == before
-    archiving.add(path, tmp_path / "other")
+    archive_writer.add(path, tmp_path / "other")
     assert [*files(tmp_path / "other").values()] == [*before.values()]
 
 
@@ -106,7 +108,7 @@ def test_a_record_is_known_however_its_line_was_parsed(tmp_path):
 
 def test_an_archive_and_perflogs_in_one_folder_count_once(tmp_path):
     path = write(tmp_path / "both/a.jsonl", [record(n) for n in range(3)])
-    archiving.add(path, tmp_path / "both")
+    archive_writer.add(path, tmp_path / "both")
     write(path, [record(n) for n in range(1, 4)])
     loaded = load(tmp_path / "both")
     assert loaded.frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5] and loaded.faults == ()
@@ -114,16 +116,16 @@ def test_an_archive_and_perflogs_in_one_folder_count_once(tmp_path):
 
 def test_archives_can_be_merged(tmp_path):
     for n, name in enumerate("ab"):
-        archiving.add(write(tmp_path / f"{name}.jsonl", [record(n)]), tmp_path / name)
+        archive_writer.add(write(tmp_path / f"{name}.jsonl", [record(n)]), tmp_path / name)
     assert add(tmp_path / "a", tmp_path / "b") == (1, 0) and len(exported(tmp_path / "b")) == 2
 
 
 def test_small_batches_come_to_the_same(tmp_path, monkeypatch):
     path = write(tmp_path / "a.jsonl", [record(n % 50, metric=f"m{n}") for n in range(200)])
-    archiving.add(path, tmp_path / "large")
-    monkeypatch.setattr(reading, "_ROWS", 10)
-    monkeypatch.setattr(archiving, "BATCH_B", 10_000)
-    outcome = archiving.add(path, tmp_path / "small")
+    archive_writer.add(path, tmp_path / "large")
+    monkeypatch.setattr(reader, "_ROWS", 10)
+    monkeypatch.setattr(archive_writer, "BATCH_B", 10_000)
+    outcome = archive_writer.add(path, tmp_path / "small")
     assert canonical(exported(tmp_path / "small")) == canonical(exported(tmp_path / "large"))
     assert sorted(outcome.files) == sorted(files(tmp_path / "small"))
     assert "records-1.parquet" not in names(tmp_path / "small")[1:]
@@ -133,22 +135,22 @@ def test_bad_lines_are_named_each_time_until_they_are_mended(tmp_path):
     half = text_of(record(3))[:-1]
     path = write(tmp_path / "a.jsonl", [record(0), b"x\n", record(1, unit="furlong"), record(2), half[:50]])
     for counts in ((2, 0), (0, 2)):
-        outcome = archiving.add(path, tmp_path / "archive")
+        outcome = archive_writer.add(path, tmp_path / "archive")
         assert (outcome.added, outcome.known) == counts
         assert [fault.split(": ")[0] for fault in outcome.faults] == [f"{path}:{n}" for n in (3, 5, 8)]
     write(path, [record(0), record(2), record(1), half])
     assert add(path, tmp_path / "archive") == (2, 2)
     with pytest.raises(RecordError, match=r"b.jsonl: no sound record; the first fault: .*b.jsonl:1"):
-        archiving.add(write(tmp_path / "b.jsonl", [b"x\n"]), tmp_path / "archive")
+        archive_writer.add(write(tmp_path / "b.jsonl", [b"x\n"]), tmp_path / "archive")
 
 
 def test_a_broken_parquet_is_named_and_the_rest_is_archived(tmp_path):
     source = tmp_path / "all"
-    archiving.add(write(tmp_path / "b.jsonl", [record(1)]), source)
+    archive_writer.add(write(tmp_path / "b.jsonl", [record(1)]), source)
     write(source / "a.jsonl", [record(0)])
     (broken,) = source.rglob("*.parquet")
     broken.write_bytes(b"broken")
-    outcome = archiving.add(source, tmp_path / "archive")
+    outcome = archive_writer.add(source, tmp_path / "archive")
     assert outcome.added == 1
     assert [fault.split(": ")[0] for fault in outcome.faults] == [str(broken)]
 
@@ -156,7 +158,7 @@ def test_a_broken_parquet_is_named_and_the_rest_is_archived(tmp_path):
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc", "a/b", "a=b", "\x1b[2J", "*", "", "ü", "x" * 80])
 def test_no_name_leads_out_of_the_folder(name, tmp_path):
     path = write(tmp_path / "a.jsonl", [record(system=name)])
-    (file,) = archiving.add(path, tmp_path / "in/archive").files
+    (file,) = archive_writer.add(path, tmp_path / "in/archive").files
     assert file.resolve().parent.parent.parent == (tmp_path / "in/archive").resolve()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.jsonl", "in"]
     assert exported(tmp_path / "in/archive") == [record(system=name)]
@@ -165,9 +167,10 @@ def test_no_name_leads_out_of_the_folder(name, tmp_path):
 def test_any_program_can_read_it(tmp_path):
     """Hive partitions and plain types, as a tool of somebody else's sees them."""
     path = write(
-        tmp_path / "a.jsonl", [record(0), record(0, metric="m"), record(0, value=2.5), record(30, system="ü=")]
+        tmp_path / "a.jsonl",
+        [record(0), record(0, metric="m"), record(0, value=2.5), record(30, system="ü=")],
     )
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     rows = pl.scan_parquet(tmp_path / "archive/*/*/*.parquet", hive_partitioning=True)
     frame = rows.filter(pl.col("metric") == "latency_8B").sort("time", "value").collect()
     assert frame.schema == {**COLUMNS, "month": pl.String()}
@@ -182,20 +185,20 @@ def test_any_program_can_read_it(tmp_path):
 
 def test_two_at_once_is_an_error(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     with (tmp_path / "archive/.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(RecordError, match="another process is writing this archive; try again"):
-            archiving.add(path, tmp_path / "archive")
-    archiving.add(path, tmp_path / "archive")
+            archive_writer.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
 
 
 def test_a_broken_file_is_not_overwritten(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
-    (file,) = archiving.add(path, tmp_path / "archive").files
+    (file,) = archive_writer.add(path, tmp_path / "archive").files
     file.write_bytes(b"broken")
     with pytest.raises(RecordError, match=r"records-1.parquet: cannot be read"):
-        archiving.add(path, tmp_path / "archive")
+        archive_writer.add(path, tmp_path / "archive")
     assert file.read_bytes() == b"broken"
 
 
@@ -203,7 +206,7 @@ def test_a_broken_file_is_not_overwritten(tmp_path):
 def two(tmp_path):
     """Return an archive to which a month's records were added twice, and the file of the first addition."""
     folder = tmp_path / "archive"
-    (first,) = archiving.add(write(tmp_path / "a.jsonl", [record(), record(metric="m")]), folder).files
+    (first,) = archive_writer.add(write(tmp_path / "a.jsonl", [record(), record(metric="m")]), folder).files
     content = first.read_bytes()
     assert add(write(tmp_path / "b.jsonl", [record(), record(metric="n")]), folder) == (1, 1)
     return folder, first, content
@@ -228,9 +231,11 @@ def test_files_that_were_replaced_are_neither_read_nor_left(two, tmp_path):
 @pytest.mark.parametrize("name", ["records-1.parquet", "records-99.parquet", "copied.parquet"])
 def test_no_record_of_a_file_that_somebody_copied_is_deleted(two, tmp_path, name):
     folder, first, _ = two
-    (other,) = archiving.add(write(tmp_path / "x.jsonl", [record(metric="other")]), tmp_path / "other").files
+    (other,) = archive_writer.add(
+        write(tmp_path / "x.jsonl", [record(metric="other")]), tmp_path / "other"
+    ).files
     other.rename(first.with_name(name))
-    archiving.add(tmp_path / "a.jsonl", folder)
+    archive_writer.add(tmp_path / "a.jsonl", folder)
     assert len(names(folder)) == 1 and load(folder).frame.height == 4
 
 
@@ -241,10 +246,10 @@ def test_names_of_files_show_which_are_superseded():
 
 def test_a_file_that_a_writer_deletes_meanwhile_is_named(two, tmp_path, monkeypatch):
     folder, _, _ = two
-    archiving.add(write(tmp_path / "other.jsonl", [record(system="other")]), folder)
+    archive_writer.add(write(tmp_path / "other.jsonl", [record(system="other")]), folder)
     found = sources.files_of(folder, sources.Faults())
     found.parquet[0].unlink()
-    monkeypatch.setattr(reading, "files_of", lambda *_: found)
+    monkeypatch.setattr(reader, "files_of", lambda *_: found)
     for faults in (load(folder).faults, noted := []):
-        list(reading.load_aggregated([sources.Source("a", folder)], ("metric", "value", "time"), noted))
+        list(reader.load_aggregated([sources.Source("a", folder)], ("metric", "value", "time"), noted))
         assert "the archive is being written; try again" in faults[0] and len(faults) == 1

@@ -10,7 +10,7 @@ import time
 
 import polars as pl
 
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 from tests import programs
 from tests.builders import load, record, write
 from tests.records.test_archive import canonical, exported, files
@@ -51,7 +51,7 @@ def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
             assert loaded.faults == () and loaded.frame.height >= least
             least = loaded.frame.height
     assert least > 0
-    archiving.add(results, folder)
+    archive_writer.add(results, folder)
     assert canonical(exported(folder)) == canonical(records)
     assert [path for path in folder.rglob(".records*")] == []
 
@@ -70,14 +70,14 @@ def test_leftovers_of_a_killed_writer_are_not_read_with_the_archive(tmp_path):
     (left,) = (tmp_path / "archive").rglob(".records*")
     assert left.suffix == ".part"
     assert files(tmp_path / "archive") == {}
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     assert load(tmp_path / "archive").frame.height == 1
     assert not left.exists()
 
 
 def test_a_full_disk_leaves_the_old_archive(tmp_path):
     path = write(tmp_path / "a.jsonl", [record()])
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     before = files(tmp_path / "archive")
     assert before
     write(path, [record(n, metric=f"m{n}", mpi=os.urandom(2000).hex()) for n in range(20)])
@@ -87,6 +87,9 @@ def test_a_full_disk_leaves_the_old_archive(tmp_path):
         "archiving.add(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     done = programs.run([sys.executable, "-c", code, str(path), str(tmp_path / "archive")])
-    assert "records-2.parquet: File too large; the archive is unchanged: fix that and run it again" in done.stderr
+    assert (
+        "records-2.parquet: File too large; the archive is unchanged: fix that and run it again"
+        in done.stderr
+    )
     assert files(tmp_path / "archive") == before
     assert sorted(path.name for path in (tmp_path / "archive").rglob(".*")) == [".lock"]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import archiving, jsonlines
+from fabric_checks.records import archive_writer, jsonlines
 from tests.builders import failed, load, record, text_of, write
 from tests.records.bad_lines import LINES
 
@@ -84,7 +84,14 @@ def test_records_that_were_written_twice(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"jobid": "7"}, {"value": 9.0}, {"metric": "m"}, {"environ": "x"}, {"case_result": "fail"}, {"session": "y"}],
+    [
+        {"jobid": "7"},
+        {"value": 9.0},
+        {"metric": "m"},
+        {"environ": "x"},
+        {"case_result": "fail"},
+        {"session": "y"},
+    ],
 )
 def test_records_that_differ_in_one_field_are_no_duplicates(change, tmp_path):
     loaded = load(write(tmp_path / "a.jsonl", [record(), record(**change)]))
@@ -152,7 +159,9 @@ def test_links_to_nothing_and_pipes_are_named(tmp_path):
 def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="there is no such file or folder"):
         load(tmp_path / "nowhere")
-    with pytest.raises(RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"):
+    with pytest.raises(
+        RecordError, match=r"no results here: no file \*.jsonl or \*.parquet in it or below it; start"
+    ):
         load(tmp_path)
     (tmp_path / "a.log").write_text("x\n")
     with pytest.raises(RecordError, match="its .log files are ReFrame's own perflogs, which are not read"):
@@ -161,7 +170,9 @@ def test_nothing_there(tmp_path):
     with pytest.raises(RecordError, match="no sound record; name other records, or start"):
         load(tmp_path)
     write(tmp_path / "a.jsonl", [b"x\n", b"y\n"])
-    with pytest.raises(RecordError, match=r"no sound record; 2 faults, the first: .*a.jsonl:1: not a JSON object"):
+    with pytest.raises(
+        RecordError, match=r"no sound record; 2 faults, the first: .*a.jsonl:1: not a JSON object"
+    ):
         load(tmp_path)
 
 
@@ -169,7 +180,7 @@ def test_nothing_there(tmp_path):
 def archive(tmp_path):
     """Return an archive of two months."""
     path = write(tmp_path / "a.jsonl", [record(0), record(30)])
-    archiving.add(path, tmp_path / "archive")
+    archive_writer.add(path, tmp_path / "archive")
     return tmp_path / "archive"
 
 
@@ -201,7 +212,9 @@ def test_parquet_files_of_other_columns_are_named(archive):
     more, other = parquet_of(archive)
     pl.read_parquet(more).with_columns(vendor=1).write_parquet(more)
     pl.DataFrame({"x": [1]}).write_parquet(other)
-    with pytest.raises(RecordError, match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of"):
+    with pytest.raises(
+        RecordError, match="no sound record; 2 faults, the first: .*its column 'vendor' is not one of"
+    ):
         load(archive)
     more.unlink()
     with pytest.raises(RecordError, match="its column 'format' is not one of an archive's; it is left out"):

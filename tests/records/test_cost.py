@@ -24,15 +24,22 @@ def ran(run=0, **fields):
 @pytest.fixture
 def loaded(tmp_path):
     def of(*cases):
-        return load(write(tmp_path / "a.jsonl", [each for records in cases for each in records]), cost.COLUMNS).frame
+        return load(
+            write(tmp_path / "a.jsonl", [each for records in cases for each in records]), cost.COLUMNS
+        ).frame
 
     return of
 
 
 def test_a_case_takes_the_median_of_its_latest_runs(loaded):
-    frame = loaded(*(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])), ran(5, environ="f"))
+    frame = loaded(
+        *(ran(run, elapsed_s=time) for run, time in enumerate([9.0, 10.0, 99.0])), ran(5, environ="f")
+    )
     assert cost.durations(frame) == {NAME: 10.0, "A %layout=4x2 @s:p+f": 10.0}
-    assert cost.durations(loaded(*(ran(run, elapsed_s=10.0 if run < 20 else 30.0) for run in range(29))))[NAME] == 30
+    assert (
+        cost.durations(loaded(*(ran(run, elapsed_s=10.0 if run < 20 else 30.0) for run in range(29))))[NAME]
+        == 30
+    )
 
 
 def test_a_case_without_values_or_time_tells_no_duration(loaded):
@@ -52,7 +59,13 @@ def estimated(past, *cases, passes=1):
 def test_an_estimate_is_by_durations_or_else_by_those_in_other_layouts():
     wider = PlannedCase("s", "p", "e", "A %layout=8x2", nodes=8)
     found, text = estimated(PAST, CASE, wider, passes=5)
-    assert (found.jobs, found.nodes, found.timed_jobs, found.similar_jobs, found.unknown_jobs) == (10, 8, 5, 5, 0)
+    assert (found.jobs, found.nodes, found.timed_jobs, found.similar_jobs, found.unknown_jobs) == (
+        10,
+        8,
+        5,
+        5,
+        0,
+    )
     assert found.node_minutes == pytest.approx(5 * (40 + 8 * 12) / 60, abs=1e-3)
     assert found.job_minutes == pytest.approx(5 * (10 + 12) / 60, abs=1e-3)
     assert "node-minutes: about 11.33" in text and "10 jobs in 5 passes" in text

@@ -67,7 +67,9 @@ def test_a_record_names_the_folder_that_has_the_files(result, folder):
 
 def test_a_case_without_values_leaves_one_record_that_says_why():
     values = {"s:p:t": [None, 0, None, None, "us", None]}
-    (record,) = perflog.records_of(attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken"))
+    (record,) = perflog.records_of(
+        attributes(check_perfvalues=values, check_result="fail", check_fail_reason="broken")
+    )
     assert (record["metric"], record["case_result"], record["fail_reason"]) == (None, "fail", "broken")
     # Nobody took its time: it is that of the log.
     assert record["time"] == "2001-09-09T01:46:40+00:00"
@@ -96,7 +98,9 @@ def test_a_failed_write_is_an_error_that_names_file_and_cause(tmp_path):
 
 def test_an_infinite_value_is_an_error_that_names_the_file(tmp_path):
     values = {"s:p:t": [float("inf"), 1.0, None, 0.9, "us", "pass"]}
-    with pytest.raises(RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "):
+    with pytest.raises(
+        RecordError, match=r"s/p/A.jsonl: Out of range float .*: 1 record is not in the perflog of A "
+    ):
         perflog.JsonLinesHandler(tmp_path).emit(logging.makeLogRecord(attributes(check_perfvalues=values)))
     assert not list(tmp_path.rglob("*.jsonl"))
 
@@ -128,7 +132,9 @@ def test_sixteen_writers_at_once_lose_and_mix_nothing(tmp_path):
     records = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(records) == 16 * 50 * 2
     for writer in range(16):
-        assert [r["number"] for r in records if r["writer"] == writer] == [n for n in range(50) for _ in range(2)]
+        assert [r["number"] for r in records if r["writer"] == writer] == [
+            n for n in range(50) for _ in range(2)
+        ]
 
 
 def test_who_may_read_it_cannot_stop_its_writers(tmp_path):
@@ -209,8 +215,12 @@ def test_a_kill_in_the_middle_of_a_write_leaves_every_earlier_line(share, tmp_pa
     assert writer.exitcode == -signal.SIGKILL
     loaded = load(path)
     whole = path.read_bytes().count(b"\n")
-    assert loaded.frame.height == 2 + max(0, whole - 5)  # of a record before, and of the case, is a line as well
-    assert len(loaded.faults) == 1 and f"{path}:{whole + 1}: half-written, as after a crash" in loaded.faults[0]
+    assert loaded.frame.height == 2 + max(
+        0, whole - 5
+    )  # of a record before, and of the case, is a line as well
+    assert (
+        len(loaded.faults) == 1 and f"{path}:{whole + 1}: half-written, as after a crash" in loaded.faults[0]
+    )
     # The next writer's lines are whole, and the cut one is still the only that is lost.
     perflog.append(path, list(writing.lines_of([record(3)])))
     after = load(path)

@@ -60,7 +60,9 @@ def test_a_good_session_is_a_success_with_its_own_records(results):
 
 
 def test_a_skipped_case_is_no_failure_and_has_its_reason(results):
-    session = results(case(), case("B", "skip", skip_reason="not in /apps/osu", perfvalues={}), records=[bare()])
+    session = results(
+        case(), case("B", "skip", skip_reason="not in /apps/osu", perfvalues={}), records=[bare()]
+    )
     assert runs.verdict(session) == [] and runs.failed(session) == []
     assert [each.reason for each in session.cases] == [None, "not in /apps/osu"]
 
@@ -70,7 +72,9 @@ def test_bad_lines_are_named_and_the_good_ones_used(results):
     session = results(case(), records=[bare(), *bad, bare(metric="u", jobid="2")])
     assert [record["metric"] for record in session.records] == ["t", "u"]
     assert runs.verdict(session) == []  # nothing of this session is lost
-    assert [line.split("/")[-1].split(": ")[0] for line in session.unreadable] == [f"A.jsonl:{n}" for n in (3, 4, 5, 6)]
+    assert [line.split("/")[-1].split(": ")[0] for line in session.unreadable] == [
+        f"A.jsonl:{n}" for n in (3, 4, 5, 6)
+    ]
     assert "missing required field `format`" in session.unreadable[2]
 
 
@@ -196,7 +200,10 @@ def test_a_killed_session_has_its_records_and_is_named(results, tmp_path):
     session = runs.load_session(tmp_path, LATER)
     assert (session.cases, len(session.records)) == ((), 1)
     (fault,) = runs.verdict(session)
-    assert fault.startswith("ReFrame ended before it could write its report") and "those of 1 cases that had" in fault
+    assert (
+        fault.startswith("ReFrame ended before it could write its report")
+        and "those of 1 cases that had" in fault
+    )
 
 
 def test_a_broken_report_of_another_session_does_not_matter(results, tmp_path):
@@ -223,7 +230,14 @@ def test_the_latest_run_is_that_of_the_newest_report(tmp_path):
         runs.read_report(tmp_path / "reports")
 
 
-@pytest.mark.parametrize(("before", "after", "ppn", "disturbed"), [(3, 3, 2, False), (4, 4, 2, True), (9, 3, 2, False)])
+@pytest.mark.parametrize(
+    ("before", "after", "ppn", "disturbed"), [(3, 3, 2, False), (4, 4, 2, True), (9, 3, 2, False)]
+)
 def test_a_case_is_disturbed_if_its_ranks_and_others_lack_cores(before, after, ppn, disturbed):
-    found = {"runnable_processes_before": before, "runnable_processes_after": after, "ppn": ppn, "host_cores": 4}
+    found = {
+        "runnable_processes_before": before,
+        "runnable_processes_after": after,
+        "ppn": ppn,
+        "host_cores": 4,
+    }
     assert was_disturbed(found) == disturbed

@@ -34,7 +34,9 @@ def records():
 
 
 def values_by_hand(records):
-    measured = sorted((row for row in records.to_dicts() if row["metric"] is not None), key=lambda row: row["time"])
+    measured = sorted(
+        (row for row in records.to_dicts() if row["metric"] is not None), key=lambda row: row["time"]
+    )
     return {key: [row["value"] for row in of] for key, of in together(measured, *SERIES).items()}
 
 
@@ -51,12 +53,18 @@ def test_a_series_has_its_values_in_the_order_of_time(records):
         assert row["jobid"] == [str(100 + int(value)) for value in row["values"]]
     assert found["layout"].null_count() == 1
     (row,) = series.series(records.filter(pl.col("layout").is_null())).to_dicts()
-    assert (row["quantity"], row["better"], row["program"], row["evidence"]) == ("latency", "smaller", "x", None)
+    assert (row["quantity"], row["better"], row["program"], row["evidence"]) == (
+        "latency",
+        "smaller",
+        "x",
+        None,
+    )
 
 
 def test_records_by_series_are_the_same_series(records):
     found = {
-        tuple(map(str, key.values())): [row["value"] for row in rows] for key, rows in series.records_by_series(records)
+        tuple(map(str, key.values())): [row["value"] for row in rows]
+        for key, rows in series.records_by_series(records)
     }
     assert found == values_by_hand(records)
 
@@ -80,13 +88,23 @@ def mixed():
     draw = random.Random(3)
     records = []
     for number in range(900):
-        case = {"check": draw.choice("xy"), "layout": draw.choice(["1x2", None]), "partition": draw.choice("pq")}
-        point = {"metric": draw.choice("mn"), "unit": draw.choice(["us"] * 9 + ["s"]), "size_B": draw.choice([8, 16])}
+        case = {
+            "check": draw.choice("xy"),
+            "layout": draw.choice(["1x2", None]),
+            "partition": draw.choice("pq"),
+        }
+        point = {
+            "metric": draw.choice("mn"),
+            "unit": draw.choice(["us"] * 9 + ["s"]),
+            "size_B": draw.choice([8, 16]),
+        }
         kind = {"program_version": draw.choice(["1", None]), "evidence": draw.choice([None] * 5 + ["fitted"])}
         value = draw.gauss(0, 1)
         what = point if draw.random() < 0.9 else NOTHING | {"fail_reason": draw.choice(["full", "cut", None])}
         time = FIRST + timedelta(days=number // 30)
-        records += runs(draw.choice("AB"), [value if what is point else None], time=time, **case, **kind, **what)
+        records += runs(
+            draw.choice("AB"), [value if what is point else None], time=time, **case, **kind, **what
+        )
     return frame(records)
 
 
@@ -137,16 +155,18 @@ def test_parts_give_the_series_of_all_records(size):
     found = series.gather(pieces)
     assert as_gathered(found) == gathered_by_hand(records)
     whole = series.gather(sorted(parts(records.to_dicts()), key=lambda part: part[0]))
-    assert found.series.drop("values").equals(whole.series.drop("values")) and found.failed.equals(whole.failed)
+    assert found.series.drop("values").equals(whole.series.drop("values")) and found.failed.equals(
+        whole.failed
+    )
     assert found.machines.equals(whole.machines) and found.machines.height == 4
 
 
 def test_parts_in_any_order_of_time_give_the_same():
     days = [parts(runs("A", [1.0 + n], size_B=n, time=FIRST + timedelta(days=n)))[0] for n in range(30)]
     in_order, found = series.gather(days), series.gather(days[::-1])
-    assert found.series.drop("values").equals(in_order.series.drop("values")) and found.series["size_B"].to_list() == [
-        29
-    ]
+    assert found.series.drop("values").equals(in_order.series.drop("values")) and found.series[
+        "size_B"
+    ].to_list() == [29]
 
 
 def test_failures_alone_are_in_no_series():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.core.errors import RecordError
-from fabric_checks.records import reading, sources
+from fabric_checks.records import reader, sources
 from tests.builders import record, write
 
 
@@ -51,7 +51,11 @@ def at(*date):
 def test_the_form(text, wanted):
     found = sources.parse(text)
     label, path, *rest = wanted
-    assert (found.label, str(found.path), found.since, found.until, found.where) == (label or text, path, *rest)
+    assert (found.label, str(found.path), found.since, found.until, found.where) == (
+        label or text,
+        path,
+        *rest,
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,6 +111,6 @@ def test_a_wrong_source_is_an_error_on_one_line(text, message):
 @pytest.mark.parametrize(("where", "kept"), [("can_be_zero=true", 1), ("can_be_zero=false", 2), ("ppn=2", 3)])
 def test_fields_that_are_no_text_have_their_values(where, kept):
     write(Path("results/a.jsonl"), [record(n, can_be_zero=n == 1) for n in range(3)])
-    assert reading.load([sources.parse(f"results,{where}")], ("can_be_zero",)).frame.height == kept
+    assert reader.load([sources.parse(f"results,{where}")], ("can_be_zero",)).frame.height == kept
     with pytest.raises(RecordError, match="no sound record that fits nodes=x"):
-        reading.load([sources.parse("results,nodes=x")], ("can_be_zero",))
+        reader.load([sources.parse("results,nodes=x")], ("can_be_zero",))

@@ -13,7 +13,13 @@ READERS_NEED = ("msgspec", "polars", "numpy", "scipy", "click", "rich")
 @pytest.mark.parametrize(
     "module",
     [
-        *("records.perflog", "records.sessions", "core.extras", "references.reference_file", "references.line_rate"),
+        *(
+            "records.perflog",
+            "records.sessions",
+            "core.extras",
+            "references.reference_file",
+            "references.line_rate",
+        ),
         *("reframe_ext.handlers", "reframe_ext.own_settings", "reframe_ext.mixins"),
     ],
 )

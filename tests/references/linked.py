@@ -8,7 +8,13 @@ import os
 
 from tests.checks.rich import OSU, site
 
-EXTRAS = {"nodes": 2, "cores": 2, "link_MBps": 1000.0, "nics": 2, "references": os.environ["LINKED_REFERENCES"]}
+EXTRAS = {
+    "nodes": 2,
+    "cores": 2,
+    "link_MBps": 1000.0,
+    "nics": 2,
+    "references": os.environ["LINKED_REFERENCES"],
+}
 site_configuration = site(
     "linked",
     [{"name": "compute", "extras": EXTRAS}],

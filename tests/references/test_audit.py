@@ -16,7 +16,13 @@ BANDWIDTH = tuple(Metric(f"bandwidth_{size}B", "MB/s", "larger") for size in (8,
 
 
 def case(check, metrics, layout="2x1", **attributes):
-    own = {"$partition": "yours:compute", "$environ": "mpich-cray", "$system": "yours", "layout": layout, **attributes}
+    own = {
+        "$partition": "yours:compute",
+        "$environ": "mpich-cray",
+        "$system": "yours",
+        "layout": layout,
+        **attributes,
+    }
     extras = Extras(link_MBps=1000.0)
     return Case(check, "yours:compute", "mpich-cray", layout, "yours", extras, own, metrics)
 
@@ -76,11 +82,23 @@ def test_a_published_value_may_be_a_bad_one(tmp_path):
             2,
             "orphan entry 'OsuLatensy': no check class has that name; fix or delete it",
         ),
-        (("OsuBandwidth:", "Rotate:"), 12, "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it"),
-        (("yours:compute:", "yours:comput:"), 6, "there is no such partition here (there is yours:compute); fix"),
+        (
+            ("OsuBandwidth:", "Rotate:"),
+            12,
+            "orphan: Rotate: bw: 2x.*: no case of this check runs here; delete it",
+        ),
+        (
+            ("yours:compute:", "yours:comput:"),
+            6,
+            "there is no such partition here (there is yours:compute); fix",
+        ),
         (("mpich-cray", "mpich"), 6, "there is no such environ here (there is mpich-cray)"),
         (("      2x1:", "      4x1:"), 6, "there is no such layout here (there is 2x1, 1x2)"),
-        (("latency_8B", "latency_9B"), 8, "latency_9B: the check declares no such metric there; fix or delete it"),
+        (
+            ("latency_8B", "latency_9B"),
+            8,
+            "latency_9B: the check declares no such metric there; fix or delete it",
+        ),
         (
             ("null, 0.1, us]\n  ", "null, 0.1, s]\n  "),
             7,
@@ -91,9 +109,21 @@ def test_a_published_value_may_be_a_bad_one(tmp_path):
             7,
             "bounds only too good values (smaller is better); give the other bound too",
         ),
-        (("[950,", "[2500,"), 12, "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and"),
-        (("[benchmark,", "[bemchmark,"), 9, "OsuBandwidth: $index names 'bemchmark', which the check does not have"),
-        (("layout: 1x2", "layout: 1x4"), 14, "no_reference: 'check OsuLatency layout 1x4' covers no metric; fix the"),
+        (
+            ("[950,", "[2500,"),
+            12,
+            "unreachable: 2375 MB/s is beyond the line rate of 2x1, 2000 MB/s by link_MBps and",
+        ),
+        (
+            ("[benchmark,", "[bemchmark,"),
+            9,
+            "OsuBandwidth: $index names 'bemchmark', which the check does not have",
+        ),
+        (
+            ("layout: 1x2", "layout: 1x4"),
+            14,
+            "no_reference: 'check OsuLatency layout 1x4' covers no metric; fix the",
+        ),
         (
             ("layout: 1x2", "metric: latency_8B"),
             None,
@@ -105,7 +135,10 @@ def test_a_published_value_may_be_a_bad_one(tmp_path):
             "2x1 (bw): missing: bandwidth_8B: neither a reference nor",
         ),
         (
-            ("no_reference:", "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}\nno_reference:"),
+            (
+                "no_reference:",
+                "derived:\n- {metric: bandwidth_9B, share_of_line_rate: 0.5, lower: 0}\nno_reference:",
+            ),
             14,
             "derived: 'metric bandwidth_9B' covers no metric",
         ),
@@ -121,7 +154,8 @@ def test_each_fault_is_named(write, change, line, message):
 
 def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
     file = write(
-        "no_reference:", "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.9, lower: 0}]\nno_reference:"
+        "no_reference:",
+        "derived: [{metric: bandwidth_1024B, share_of_line_rate: 0.9, lower: 0}]\nno_reference:",
     )
     cases = [*CASES[:2], replace(CASES[2], extras=Extras())]
     faults = audit.of_file(file, CHECKS, cases)
@@ -132,7 +166,9 @@ def test_a_rule_for_a_partition_that_does_not_say_its_link_is_named(write):
 @pytest.mark.parametrize(("layout", "unreachable"), [("2x1", True), ("2x2", False), ("1x2", False)])
 def test_only_between_single_processes_on_nodes_the_line_rate_is_a_ceiling(write, layout, unreachable):
     file = write("2x.*: {bandwidth_1024B: [950,", "'.*': {bandwidth_1024B: [2500,")
-    faults = audit.of_file(file, CHECKS, [*CASES[:2], case("OsuBandwidth", BANDWIDTH, layout, benchmark="bw")])
+    faults = audit.of_file(
+        file, CHECKS, [*CASES[:2], case("OsuBandwidth", BANDWIDTH, layout, benchmark="bw")]
+    )
     assert ["unreachable" in fault for fault in faults] == [True] * unreachable
 
 
@@ -147,5 +183,6 @@ def test_equal_gaps_of_several_cases_are_one_fault(write):
     file = write("- {check: OsuLatency, layout: 1x2, why: within a node}\n", "")
     (gaps,) = [fault for fault in audit.of_file(file, CHECKS, [*CASES, *cases[1:]]) if "missing" in fault]
     assert (
-        f"{file.path}: OsuLatency on yours:compute with mpich-cray, 1x2 and 2 more cases: missing: latency_0B" in gaps
+        f"{file.path}: OsuLatency on yours:compute with mpich-cray, 1x2 and 2 more cases: missing: latency_0B"
+        in gaps
     )

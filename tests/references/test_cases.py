@@ -35,7 +35,9 @@ def test_the_cases_are_read(process):
     process(0, json.dumps(content))
     found = cases.of_system("s", [])
     assert found.checks == ("A", "B")
-    assert found.cases == (cases.Case(**CASE | {"extras": Extras(nics=2)}, metrics=(Metric("m", "us", "smaller"),)),)
+    assert found.cases == (
+        cases.Case(**CASE | {"extras": Extras(nics=2)}, metrics=(Metric("m", "us", "smaller"),)),
+    )
 
 
 @pytest.mark.parametrize(("asked", "all_of_them"), [(None, "all"), ("mpich", "all"), ("none", "none")])

@@ -41,7 +41,9 @@ def test_of_negative_values_the_bound_is_on_the_same_side():
     assert found.upper == 0.2 and limit(found.value, found.upper) == -8.0
 
 
-@pytest.mark.parametrize("values", [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]])
+@pytest.mark.parametrize(
+    "values", [[0.0, 0.0, 1.0], [1.0, 1.0, 9.0, 1e-3, 5e-4, 2.0], [], [1.0, float("nan")]]
+)
 def test_what_gives_no_reference(values):
     with pytest.raises(ReferenceError):
         derive(values, "larger")
@@ -55,7 +57,9 @@ def test_the_last_bit_counts():
     assert found.upper == 0.026
     # -2 * (1 - 0.7) is just below -0.6.
     found = derive([-2.0, -2.0, -0.6], "smaller")
-    assert found.upper == 0.701 and sn.evaluate(sn.assert_reference(-0.6, found.value, found.lower, found.upper))
+    assert found.upper == 0.701 and sn.evaluate(
+        sn.assert_reference(-0.6, found.value, found.lower, found.upper)
+    )
 
 
 finite = st.floats(1e-3, 1e7)

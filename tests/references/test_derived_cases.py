@@ -27,7 +27,9 @@ def cases(tmp_path_factory):
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         patch.setenv("LINKED_REFERENCES", str(folder / "linked"))
         patch.setattr(loading, "SETTINGS", Path(__file__).with_name("linked.py"))
-        found = [case.check for case in loading.cases("linked") if type(case.check).__name__ == "OsuBandwidth"]
+        found = [
+            case.check for case in loading.cases("linked") if type(case.check).__name__ == "OsuBandwidth"
+        ]
     return {(check.benchmark, check.layout): check for check in found}
 
 
@@ -49,7 +51,14 @@ def test_between_nodes_the_rule_counts_where_there_is_no_entry(cases):
 def test_the_record_says_that_it_is_derived(cases):
     check = cases["bw", "2x1"]
     values = {"x:bandwidth_4194304B": (1700.0, 1800.0, -0.05, None, "MB/s", "fail")}
-    names = ("check_system", "check_partition", "check_environ", "check_display_name", "check_result", "check_jobid")
+    names = (
+        "check_system",
+        "check_partition",
+        "check_environ",
+        "check_display_name",
+        "check_result",
+        "check_jobid",
+    )
     attributes = dict.fromkeys((*names, "version", "check_fail_reason", "check_job_nodelist"))
     (record,) = records_of(attributes | {"check_facts": check.facts_as_data, "check_perfvalues": values})
     assert (record["reference"], record["reference_source"], record["evidence"]) == (1800.0, SOURCE, None)

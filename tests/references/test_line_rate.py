@@ -59,7 +59,9 @@ def test_a_line_rate_that_nobody_gave_is_an_error(load):
 
 
 def test_what_is_no_bandwidth_is_an_error(load):
-    with pytest.raises(ReferenceError, match="bandwidth_4194304B is in us, but a share of a line rate is in MB/s"):
+    with pytest.raises(
+        ReferenceError, match="bandwidth_4194304B is in us, but a share of a line rate is in MB/s"
+    ):
         found(load(ITEM), {"link_MBps": 1.0}, [Metric("bandwidth_4194304B", "us", "smaller")])
 
 
@@ -68,11 +70,20 @@ def test_what_is_no_bandwidth_is_an_error(load):
     [
         ("{share_of_line_rate: 0.9, lower: -0.05}", "'metric' is missing: a regular expression"),
         ("{metric: b, lower: -0.05}", "'share_of_line_rate' is missing: a number above 0 up to 2"),
-        ("{metric: b, share_of_line_rate: 3, lower: -0.05}", "share_of_line_rate is 3; give a number above 0"),
+        (
+            "{metric: b, share_of_line_rate: 3, lower: -0.05}",
+            "share_of_line_rate is 3; give a number above 0",
+        ),
         ("{metric: b, share_of_line_rate: 0.9}", "has no bound"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: 0.05}", "lower is 0.05; give a number above -1 up to 0"),
+        (
+            "{metric: b, share_of_line_rate: 0.9, lower: 0.05}",
+            "lower is 0.05; give a number above -1 up to 0",
+        ),
         ("{metric: b, share_of_line_rate: 0.9, lower: -1}", "lower is -1; give a number above -1"),
-        ("{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}", "share: unknown; known: check, partition"),
+        (
+            "{metric: b, share_of_line_rate: 0.9, lower: 0, share: 1}",
+            "share: unknown; known: check, partition",
+        ),
         ("{metric: '(', share_of_line_rate: 0.9, lower: 0}", "metric is '\\('; give a regular expression"),
         ("3", "derived: 0 is 3; give a mapping"),
     ],

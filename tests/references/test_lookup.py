@@ -70,7 +70,10 @@ def test_references_come_by_their_keys():
         ({"$environ": ["mpich-spack"], "layout": ["2x1"]}, None),
         ({"layout": ["2x1"]}, None),  # of environments nothing is known
         ({"$environ": ["openmpi"]}, "there is no such environ here (there is openmpi); fix or delete it"),
-        ({"$environ": ["mpich"], "layout": ["1x2"]}, "there is no such layout here (there is 1x2); fix or delete it"),
+        (
+            {"$environ": ["mpich"], "layout": ["1x2"]},
+            "there is no such layout here (there is 1x2); fix or delete it",
+        ),
     ],
 )
 def test_a_key_that_is_no_value_of_its_attribute_is_an_orphan(known, why):
@@ -80,4 +83,7 @@ def test_a_key_that_is_no_value_of_its_attribute_is_an_orphan(known, why):
 
 def test_an_entry_of_no_check_is_an_orphan():
     assert lookup.why_no_check("A", {"A"}) is None
-    assert lookup.why_no_check("A\n", {"A"}) == r"orphan entry 'A\n': no check class has that name; fix or delete it"
+    assert (
+        lookup.why_no_check("A\n", {"A"})
+        == r"orphan entry 'A\n': no check class has that name; fix or delete it"
+    )

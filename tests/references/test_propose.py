@@ -51,7 +51,9 @@ def test_too_few_runs_are_refused_however_many_records_they_left(proposal):
 
 def passes(count, value=1.3, **changes):
     """Return the records of one run that goes through its cases several times."""
-    return [record(0, value, time=f"2026-11-01T03:{number:02}:00+00:00", **changes) for number in range(count)]
+    return [
+        record(0, value, time=f"2026-11-01T03:{number:02}:00+00:00", **changes) for number in range(count)
+    ]
 
 
 def test_each_pass_of_a_run_counts_and_a_record_of_two_sources_counts_once(proposal):
@@ -65,7 +67,8 @@ def test_passes_of_few_runs_make_nothing_stricter(proposal):
 
 
 @pytest.mark.parametrize(
-    ("value", "nics", "action"), [(900.0, 1, "new"), (300.0, 1, "refused"), (300.0, 4, "new"), (300.0, None, "refused")]
+    ("value", "nics", "action"),
+    [(900.0, 1, "new"), (300.0, 1, "refused"), (300.0, 4, "new"), (300.0, None, "refused")],
 )
 def test_what_the_links_cannot_carry_is_not_proposed(tmp_path, value, nics, action):
     """The records know the rate of a link (1000 and 125 MB/s), and the system's file the number of adapters."""
@@ -74,7 +77,9 @@ def test_what_the_links_cannot_carry_is_not_proposed(tmp_path, value, nics, acti
     extras = {"link_MBps": link_MBps} | ({"nics": nics} if nics else {})
     (found,) = within_line_rate(found, lambda: {"yours:compute": Extras(**extras)})
     assert found.action == action
-    assert action == "new" or found.why.startswith("unreachable: 294 MB/s is beyond the line rate of 2x1, 250 MB/s")
+    assert action == "new" or found.why.startswith(
+        "unreachable: 294 MB/s is beyond the line rate of 2x1, 250 MB/s"
+    )
 
 
 def test_what_failed_before_it_had_values_is_not_used_and_what_missed_a_reference_is(proposal):
@@ -113,7 +118,9 @@ def test_a_bound_of_the_other_side_stays(proposal):
 
 
 def test_simulations_are_refused(proposal):
-    with pytest.raises(ReferenceError, match="yours is simulated: its references come from published documents"):
+    with pytest.raises(
+        ReferenceError, match="yours is simulated: its references come from published documents"
+    ):
         proposal(runs(5, evidence="fitted"))
 
 

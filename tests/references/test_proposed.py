@@ -64,12 +64,20 @@ def test_the_other_values_and_what_stands_outside_of_changed_entries_stay(path):
     text = proposed.path_of(path).read_text()
     before, after = (yaml.safe_load(each) for each in (FILE, text))
     assert after.pop("OsuBandwidth")
-    assert after["OsuLatency"]["yours:compute"]["mpich-cray"]["2x1"].pop("latency_8B") == [1.5, None, 0.02, "us"]
+    assert after["OsuLatency"]["yours:compute"]["mpich-cray"]["2x1"].pop("latency_8B") == [
+        1.5,
+        None,
+        0.02,
+        "us",
+    ]
     assert before["OsuLatency"]["yours:compute"]["mpich-cray"]["2x1"].pop("latency_8B")
     assert after == before
-    assert text.startswith("# Head of the file.\n\nOsuLatency:\n  $index: [$partition, $environ, layout]  # three of")
+    assert text.startswith(
+        "# Head of the file.\n\nOsuLatency:\n  $index: [$partition, $environ, layout]  # three of"
+    )
     assert (
-        FILE[FILE.index("# What has none.") :] in text and "latency_0B: [1.3, null, 0.1, us]  # it's accepted" in text
+        FILE[FILE.index("# What has none.") :] in text
+        and "latency_0B: [1.3, null, 0.1, us]  # it's accepted" in text
     )
 
 
@@ -79,7 +87,10 @@ def test_the_comment_says_what_a_reference_is_from_and_replaces_an_earlier_one(p
         "+          bandwidth_8B: [900.0, -0.02, null, MB/s]  # from 5 passes in 5 runs 2026-11-01 to 2026-11-05, "
         "bound by minimum (sigma 0 %), 2 nodes n1 n2, osu 7.5.2, MPICH 4.2.3, gcc 12.2.0, hash abcdef1\n"
     ) in first
-    assert f"latency_8B: [1.5, null, 0.02, us]  # {FROM}" in first and "LOOSENED: was [1.3, null, 0.02, us]" in first
+    assert (
+        f"latency_8B: [1.5, null, 0.02, us]  # {FROM}" in first
+        and "LOOSENED: was [1.3, null, 0.02, us]" in first
+    )
     proposed.path_of(path).rename(path)
     again = write(path, *[1.7] * 5)
     (line,) = [line for line in again.splitlines() if line.startswith("+ ")]
@@ -95,7 +106,10 @@ def test_a_second_time_nothing_is_proposed(path):
 def test_a_system_without_a_file_gets_one(tmp_path):
     difference = write(tmp_path / "yours.yaml")
     assert difference.startswith("--- /dev/null\n") and "+# References of the system `yours`.\n" in difference
-    assert set(reference_file.load(tmp_path / "yours.proposed.yaml").entries) == {"OsuLatency", "OsuBandwidth"}
+    assert set(reference_file.load(tmp_path / "yours.proposed.yaml").entries) == {
+        "OsuLatency",
+        "OsuBandwidth",
+    }
 
 
 def test_a_comment_of_the_user_stays_in_front(path):
@@ -125,10 +139,14 @@ Streaming: *a
 
 
 def test_what_an_alias_shares_is_not_changed_in_silence(path):
-    path.write_text(SHARED.replace("1x2: {latency_8B: [1.3, null, 0.02, us]}", "1x2: {t: &t [1, null, 0.1, us]}"))
+    path.write_text(
+        SHARED.replace("1x2: {latency_8B: [1.3, null, 0.02, us]}", "1x2: {t: &t [1, null, 0.1, us]}")
+    )
     with pytest.raises(ReferenceError, match="what is proposed would not load: .*undefined alias"):
         write(path)
-    inner = SHARED.replace("2x1: {", "2x1: &b {").replace("1x2: {latency_8B: [1.3, null, 0.02, us]}", "1x2: *b")
+    inner = SHARED.replace("2x1: {", "2x1: &b {").replace(
+        "1x2: {latency_8B: [1.3, null, 0.02, us]}", "1x2: *b"
+    )
     path.write_text(inner.replace(" &a", "").partition("Streaming")[0])
     write(path)
     own = yaml.safe_load(proposed.path_of(path).read_text())["OsuLatency"]

@@ -55,7 +55,9 @@ def test_malformed_files(load, text, message):
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(ReferenceError, match="No such file or directory; every system needs a reference file"):
+    with pytest.raises(
+        ReferenceError, match="No such file or directory; every system needs a reference file"
+    ):
         reference_file.load(tmp_path / "nowhere.yaml")
 
 
@@ -94,12 +96,17 @@ def test_gaps_and_orphans(load, found, message):
     ("text", "message"),
     [
         ("B: {$index: [layout], 1x2: {t: [1, null, 1, us]}}", "orphan entry 'B'"),
-        ("A: {$index: [$partition], 's:q': {t: [1, null, 1, us]}}", "orphan: A: s:q: there is no such partition here"),
+        (
+            "A: {$index: [$partition], 's:q': {t: [1, null, 1, us]}}",
+            "orphan: A: s:q: there is no such partition here",
+        ),
     ],
 )
 def test_entries_of_what_does_not_exist_are_refused(load, text, message):
     known = {"$partition": ["s:p"], "$environ": ["e"], "layout": ["1x2", "2x1"]}
-    reference_file.require_known(load("A: {$index: [$partition], 's:.*': {t: [1, null, 1, us]}}"), ["A"], known)
+    reference_file.require_known(
+        load("A: {$index: [$partition], 's:.*': {t: [1, null, 1, us]}}"), ["A"], known
+    )
     with pytest.raises(ReferenceError, match=message):
         reference_file.require_known(load(text), ["A"], known)
 

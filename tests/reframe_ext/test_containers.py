@@ -19,7 +19,7 @@ from fabric_checks.reframe_ext import internals
 from fabric_checks.reframe_ext.mixins import ContainerMixin, RecordMixin
 from fabric_checks.reframe_ext.mixins.container import FOUND, inside
 from fabric_checks.software.containers import Container
-from fabric_offers import recomputing
+from fabric_offers import recomputation_run
 from fabric_offers.scripts import differences
 from tests import loading, programs
 from tests.reframe_ext.test_ports import MUCH, Check
@@ -87,10 +87,13 @@ def test_another_mpi_inside_fails_the_case_and_explains_a_wrong_placement(tmp_pa
     monkeypatch.setattr(Check, "verify_placement", lambda _: None)
     Inside(tmp_path, TOGETHER).verify_placement()
     other = Inside(tmp_path, TOGETHER, mpi="Open MPI v5.0.8")
-    with pytest.raises(SanityError, match=r"^MPI: Open MPI v5\.0\.8 runs inside osu:7\.4 \(Podman\), but `mpi`"):
+    with pytest.raises(
+        SanityError, match=r"^MPI: Open MPI v5\.0\.8 runs inside osu:7\.4 \(Podman\), but `mpi`"
+    ):
         other.verify_placement()
     assert re.match(
-        r"MPI: Open MPI.*; inside osu:7\.4 \(Podman\): placement: 1 rank$", other.of_image("placement: 1 rank")
+        r"MPI: Open MPI.*; inside osu:7\.4 \(Podman\): placement: 1 rank$",
+        other.of_image("placement: 1 rank"),
     )
 
 
@@ -143,7 +146,10 @@ site_configuration["environments"] = [
 PODMAN = "--network=host --pid=host --ipc=host --uts=host --pull=never"
 #: By platform its image and options, and what enters it: of a command, with {stage} and {own}, the mounted folders.
 ENTERED = {
-    "Apptainer": ('apptainer exec -B"{stage}:{stage}" -B"{own}:{own}" --pwd {stage} --nv /i/osu.sif', ["--nv"]),
+    "Apptainer": (
+        'apptainer exec -B"{stage}:{stage}" -B"{own}:{own}" --pwd {stage} --nv /i/osu.sif',
+        ["--nv"],
+    ),
     "Sarus": (
         'sarus run --mount=type=bind,source="{stage}",destination="{stage}" '
         '--mount=type=bind,source="{own}",destination="{own}" -w {stage} --mpi /i/osu.sif',
@@ -186,7 +192,9 @@ def dry_run(folder, inside):
 def scripts(tmp_path_factory):
     """Return the scripts of the case and of its build by platform, and their folders."""
     folder = tmp_path_factory.mktemp("dry")
-    inside = {name: {"platform": name, "image": "/i/osu.sif", "options": own} for name, (_, own) in ENTERED.items()}
+    inside = {
+        name: {"platform": name, "image": "/i/osu.sif", "options": own} for name, (_, own) in ENTERED.items()
+    }
     done = dry_run(folder, inside)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     found = {}
@@ -238,19 +246,27 @@ def test_an_offer_from_inside_an_image_has_the_job_scripts_of_its_description(sc
     """`offers check` makes them again on another machine, of the description alone."""
     stages = {platform: folders["stage"] for platform, (_, _, folders) in scripts.items()}
     results = next(iter(stages.values())).parents[4]
-    command = [sys.executable, "-m", "fabric_checks.reframe_ext.describing", "here", tmp_path / "system.json"]
-    programs.run(command, env=environment(results) | {"RFM_CONFIG_FILES": str(results / "settings.py")}, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "fabric_checks.reframe_ext.system_description",
+        "here",
+        tmp_path / "system.json",
+    ]
+    programs.run(
+        command, env=environment(results) | {"RFM_CONFIG_FILES": str(results / "settings.py")}, check=True
+    )
     data = json.loads((tmp_path / "system.json").read_text())
     monkeypatch.setenv("FABRIC_RESULTS", str(tmp_path))
     loading.forget_checks()
-    recomputing.take_system(data, tmp_path, tmp_path)
+    recomputation_run.take_system(data, tmp_path, tmp_path)
     made = {}
     with loading.once_a_process():
         for case in internals.load_cases(ROOT / "checks")[0]:
             if case.check.is_fixture() or case.check.display_name == CASE:
                 internals.set_up(case)
             if case.check.display_name == CASE:
-                made[case.environ.name] = recomputing.script(case, data)
+                made[case.environ.name] = recomputation_run.script(case, data)
     fields = ("session", "system", "partition", "environ")
     runs = [
         SimpleNamespace(

@@ -75,7 +75,12 @@ def test_classes_share_validators_but_not_values(monkeypatch):
     assert Base._rfm_var_space["words"].field is Derived._rfm_var_space["words"].field
     base, derived = Base(), Derived()
     derived.words.append("c")
-    assert (base.words, base.other, Derived().words, derived.other) == (["a"], ["a"], ["a", "b"], ["a", "b", "c"])
+    assert (base.words, base.other, Derived().words, derived.other) == (
+        ["a"],
+        ["a"],
+        ["a", "b"],
+        ["a", "b", "c"],
+    )
     assert not hasattr(base, "missing")
     with pytest.raises(TypeError):
         derived.words = 1
@@ -159,7 +164,9 @@ def test_reframe_cancels_nothing_for_its_reason_to_wait(fake):
     job = fake.submitted()
     for _ in range(11):  # it would ask at each tenth poll
         poll_as_reframe(fake.scheduler, job)
-    assert job.exception is None and not [call for call in fake.calls if call.split()[0] in ("squeue", "scancel")]
+    assert job.exception is None and not [
+        call for call in fake.calls if call.split()[0] in ("squeue", "scancel")
+    ]
     assert fake.scheduler.reasons_to_cancel == {"ReqNodeNotAvail"}
 
 
@@ -173,7 +180,10 @@ def test_a_reframe_that_was_tried(monkeypatch, version):
     ("version", "why"),
     [
         ("4.10.2", r"4\.10\.3 or later is needed: `\. \S+/ci/env\.sh` provides a newer one"),
-        ("4.11.0-dev1", r"tried on 4\.10\.3 to the last before 4\.11: .*, or try it with FABRIC_ANY_REFRAME=1$"),
+        (
+            "4.11.0-dev1",
+            r"tried on 4\.10\.3 to the last before 4\.11: .*, or try it with FABRIC_ANY_REFRAME=1$",
+        ),
         ("5.0.0", "the last before"),
     ],
 )
@@ -280,7 +290,9 @@ def select(folder, *options):
     return programs.run(command, env=env, cwd=folder).stdout
 
 
-@pytest.mark.parametrize(("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")])
+@pytest.mark.parametrize(
+    ("option", "line"), [("--reruns=2", "handed over: 3 A B"), ("-n=B", "handed over: 1 B")]
+)
 def test_cases_are_handed_over_instead_of_run(tmp_path, option, line):
     printed = select(tmp_path, option)
     assert line in printed.splitlines(), printed
@@ -304,5 +316,9 @@ def test_a_job_script_is_that_of_the_dry_run_and_expands_nothing(tmp_path):
     check = Listed()
     check.setup(partition, partition.environs[0])
     directives, commands = internals.job_script(check)
-    assert directives[0].startswith("#SBATCH") and commands[:2] == ["one", "two"] and commands[-1].endswith("date")
+    assert (
+        directives[0].startswith("#SBATCH")
+        and commands[:2] == ["one", "two"]
+        and commands[-1].endswith("date")
+    )
     assert not (tmp_path / "ran").exists() and not list(tmp_path.rglob("rfm_job.sh"))

@@ -53,17 +53,24 @@ def test_the_holder_of_the_host_is_named_and_the_lock_is_left_to_the_job(tmp_pat
         texts.append(text)
         holder.release()
 
-    monkeypatch.setattr("fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: SimpleNamespace(info=info))
+    monkeypatch.setattr(
+        "fabric_checks.reframe_ext.mixins.layout.getlogger", lambda: SimpleNamespace(info=info)
+    )
     LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "lock")))
     (text,) = texts
-    assert text.startswith(f"a check waits for another session's job on this host: process {holder.process.pid} of ")
+    assert text.startswith(
+        f"a check waits for another session's job on this host: process {holder.process.pid} of "
+    )
     with locks.exclusive(tmp_path / "lock", 0):  # raises if it is still held
         pass
 
 
 def test_the_wait_for_the_host_has_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "HOST_WAIT_S", 0)
-    with locks.exclusive(tmp_path / "lock", 0), pytest.raises(locks.LockedError, match="lock: locked by process"):
+    with (
+        locks.exclusive(tmp_path / "lock", 0),
+        pytest.raises(locks.LockedError, match="lock: locked by process"),
+    ):
         LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "lock")))
 
 
@@ -74,7 +81,11 @@ def test_a_case_goes_on_with_a_warning_without_a_folder_for_the_lock(tmp_path, m
     (tmp_path / "taken").symlink_to("/")
     LayoutMixin.wait_for_host(case(host_lock=str(tmp_path / "taken" / "lock")))
     ((text, is_once),) = warnings
-    assert is_once and text.startswith(f"{tmp_path}/taken belongs to ") and text.endswith("values: have it removed")
+    assert (
+        is_once
+        and text.startswith(f"{tmp_path}/taken belongs to ")
+        and text.endswith("values: have it removed")
+    )
 
 
 def test_without_a_lock_or_in_a_dry_run_there_is_no_wait(tmp_path):

@@ -50,12 +50,16 @@ def test_nothing_is_said_of_schedulers_and_references_that_are_there(notes, tmp_
 
 def test_a_references_file_that_is_named_and_missing_is_said_beforehand(notes, tmp_path):
     (line,) = notes(partition("a", "local", references="x"), partition("b", "local", references="x"))
-    assert line.startswith(f"no references: there is no {tmp_path}/x.yaml: extras['references'] of ada:a names it, and")
+    assert line.startswith(
+        f"no references: there is no {tmp_path}/x.yaml: extras['references'] of ada:a names it, and"
+    )
 
 
 @pytest.mark.parametrize("option", ["--ntasks={procs}", "--ntasks={}", "{"])
 def test_launch_options_with_other_names_are_refused(option):
-    with pytest.raises(FabricError, match="ada:a: extras\\['launch_options'\\] is .*: it names something else than"):
+    with pytest.raises(
+        FabricError, match="ada:a: extras\\['launch_options'\\] is .*: it names something else than"
+    ):
         launch_options(partition("a", "local", launch_options=[option]), nodes=1, tasks=1, ppn=1)
     one = partition("a", "local", launch_options=["-N{nodes}"])
     assert launch_options(one, nodes=2, tasks=4, ppn=2) == ["-N2"]
@@ -90,7 +94,9 @@ NONE = "the system sys has no environment"
 def test_a_system_without_environments_is_refused_with_the_cause(monkeypatch, listed, variables, said):
     settings = {"systems/0/partitions": [{"environs": listed}], "general/0/valid_env_names": ["nosuchenv"]}
     system = SimpleNamespace(name="sys", partitions=[SimpleNamespace(environs=[])])
-    monkeypatch.setattr(own_settings, "runtime", lambda: SimpleNamespace(system=system, site_config=Settings(settings)))
+    monkeypatch.setattr(
+        own_settings, "runtime", lambda: SimpleNamespace(system=system, site_config=Settings(settings))
+    )
     monkeypatch.setattr(own_settings.layout, "partitions", list)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

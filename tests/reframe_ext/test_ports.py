@@ -117,7 +117,8 @@ def test_another_network_carried_it(stage):
     check = Check(stage, fabric=["mlx5_1"], moved=1_900_000)
     check.values = {"bandwidth_8B": 118.0, "latency_8B": 500.0}
     with pytest.raises(
-        SanityError, match=r"^bandwidth 118 MB/s: 2 MB went over mlx5_0:1, 360 B went over eno1, none over mlx5_1"
+        SanityError,
+        match=r"^bandwidth 118 MB/s: 2 MB went over mlx5_0:1, 360 B went over eno1, none over mlx5_1",
     ):
         check.hold_to_ports("")
     assert check.facts.ports and check.facts.findings

@@ -114,8 +114,15 @@ def test_a_failure_is_explained_by_the_files_of_its_job(tmp_path):
 )
 def test_a_metric_carries_the_headline_that_fits_it(benchmark, layout, title):
     headline = Headline("peak", "bandwidth", "Pairs", 1, least_tasks=2, parameters={"benchmark": "bw"})
-    own = {"headlines": (headline,), "own_parameters": {"benchmark": benchmark}, "current_layout": Layout.of(layout)}
-    metrics = [Metric("bandwidth_8B", "MB/s", "larger", "bandwidth", 8, one_way=True), Metric("rate", "1/s", "larger")]
+    own = {
+        "headlines": (headline,),
+        "own_parameters": {"benchmark": benchmark},
+        "current_layout": Layout.of(layout),
+    }
+    metrics = [
+        Metric("bandwidth_8B", "MB/s", "larger", "bandwidth", 8, one_way=True),
+        Metric("rate", "1/s", "larger"),
+    ]
     found = RecordMixin._facts_of(case(**own), metrics)
     assert (found["bandwidth_8B"].headline or {}).get("title") == title and found["bandwidth_8B"].one_way
     assert found["rate"].headline is None and not found["rate"].one_way

@@ -63,7 +63,10 @@ def held(check):
 def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
     check = read(REFERENCE.format(value=1e9))
     check.require_references()
-    assert held(check)["latency_0B"] == (1e9, None, 0.1, "us") and held(check)["latency_1B"][1:3] == (None, None)
+    assert held(check)["latency_0B"] == (1e9, None, 0.1, "us") and held(check)["latency_1B"][1:3] == (
+        None,
+        None,
+    )
     assert check.facts.metrics["latency_0B"].no_reference is None
     assert check.facts.metrics["latency_1B"].no_reference == "only the zero-byte latency is judged"
 
@@ -71,8 +74,14 @@ def test_a_sound_file_judges_one_metric_and_says_why_not_the_others(read):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("latency_0B", "latency_0"), "orphan: latency_0: the check declares no such metric there; fix or delete it"),
-        (("OsuLatency", "OsuLatensy"), "orphan entry 'OsuLatensy': no check class has that name; fix or delete it"),
+        (
+            ("latency_0B", "latency_0"),
+            "orphan: latency_0: the check declares no such metric there; fix or delete it",
+        ),
+        (
+            ("OsuLatency", "OsuLatensy"),
+            "orphan entry 'OsuLatensy': no check class has that name; fix or delete it",
+        ),
         (
             ("local:node", "local:nod"),
             "OsuLatency: local:nod: mpich: 1x2: there is no such partition here (there is local:node)",

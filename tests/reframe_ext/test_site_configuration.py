@@ -21,7 +21,9 @@ def room(monkeypatch):
     """Return a function that lets a disk have so many MiB free, for a command."""
 
     def of(free_MiB, command):
-        monkeypatch.setattr(site_configuration.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20))
+        monkeypatch.setattr(
+            site_configuration.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_MiB * 2**20)
+        )
         monkeypatch.setattr(site_configuration.sys, "argv", command)
 
     return of
@@ -29,9 +31,7 @@ def room(monkeypatch):
 
 def test_a_run_on_a_full_disk_is_refused_with_the_room_it_needs(tmp_path, room):
     room(63, RUN)
-    cause = (
-        rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of your own"
-    )
+    cause = rf"results cannot be written to {tmp_path} \(63 MiB are free, and a run needs 64\): name a folder of your own"
     with pytest.raises(ConfigError, match=cause):
         site_configuration.can_write(tmp_path / "logs")
     room(64, RUN)
@@ -99,7 +99,14 @@ def test_a_program_that_lengthens_its_own_arguments_may_want_any_system(monkeypa
     ],
 )
 def test_reframe_names_the_systems_that_there_are_and_leaves_no_log(tmp_path, system, fault):
-    command = ["reframe", "-C", str(ROOT / "config/settings.py"), "--system", system, "--show-config=systems/0/name"]
+    command = [
+        "reframe",
+        "-C",
+        str(ROOT / "config/settings.py"),
+        "--system",
+        system,
+        "--show-config=systems/0/name",
+    ]
     done = programs.run(command, env=os.environ | {"TMPDIR": str(tmp_path)})
     assert bool(done.returncode) == bool(fault) and fault in done.stdout + done.stderr
     assert list(tmp_path.iterdir()) == []

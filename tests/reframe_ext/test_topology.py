@@ -40,7 +40,11 @@ def test_a_job_on_slurm_asks_it_unless_a_file_says_more(tmp_path):
     check = Check(tmp_path)
     check.ask_for_topology()
     assert check.prerun_cmds == ["timeout 20 scontrol show topology > topology.txt 2> /dev/null || :"]
-    for quiet in (Check(tmp_path, topology=["a"]), Check(tmp_path, layout="1x2"), Check(tmp_path, scheduler="local")):
+    for quiet in (
+        Check(tmp_path, topology=["a"]),
+        Check(tmp_path, layout="1x2"),
+        Check(tmp_path, scheduler="local"),
+    ):
         quiet.ask_for_topology()
         assert quiet.prerun_cmds == []
 
@@ -52,7 +56,9 @@ def test_what_slurm_says_is_used(tmp_path):
     assert "within a switch" in str(report.all_findings()) or "between switches" in str(report.all_findings())
 
 
-@pytest.mark.parametrize("answer", [None, "", "No topology information available\n", "slurm_load_topo: failed\n"])
+@pytest.mark.parametrize(
+    "answer", [None, "", "No topology information available\n", "slurm_load_topo: failed\n"]
+)
 def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
     assert Check(tmp_path, answer=answer).known_fabric(HOSTS) == (None, [])
 
@@ -61,7 +67,10 @@ def test_without_an_answer_nothing_is_known_and_nothing_noted(tmp_path, answer):
     ("answer", "text"),
     [
         (SLURM.replace("n[", "other["), "lacks 32 of the job's 32 nodes: n0, n1, n2, n3, ...; update it"),
-        (SLURM.replace("n[0-15]", "n[0-15"), "topology.txt: line 1: not a list of 1 to 200000 nodes: 'n[0-15'"),
+        (
+            SLURM.replace("n[0-15]", "n[0-15"),
+            "topology.txt: line 1: not a list of 1 to 200000 nodes: 'n[0-15'",
+        ),
         (SLURM + "\x1b[31mSwitchName=\n", "topology.txt: line 4: not a line of Slurm's topology"),
         (SLURM.replace("n[0-15]", "n[0-16]"), "topology.txt: line 2: 'n16' is listed twice"),
     ],
@@ -90,7 +99,9 @@ def test_a_slow_node_is_named_by_a_topology_that_lacks_one(slow):
     simulated = fabric.Fabric(wiring, ways, NOISES["3 %"], 1, senders={rank: 0.8})
     output = replace(program.run(simulated), hosts=HOSTS)
     report = evaluation.of_run(output, known=known)
-    assert [(each.part, each.side) for each in report.findings if each.is_fault] == [(f"node {slow}", "sending")]
+    assert [(each.part, each.side) for each in report.findings if each.is_fault] == [
+        (f"node {slow}", "sending")
+    ]
     assert any("not in the topology" in line and "'n13'" in line for line in report.missed)
 
 
@@ -101,7 +112,9 @@ def test_the_files_of_the_partition_name_cables(tmp_path):
         ("lfts", printed.dump_lfts(wiring, routes(wiring, fabric.routing("d-mod-k")))),
     ):
         (tmp_path / name).write_text(text)
-    check = Check(tmp_path, topology=[str(tmp_path / "net"), str(tmp_path / "lfts")], scheduler="pbs", routing="static")
+    check = Check(
+        tmp_path, topology=[str(tmp_path / "net"), str(tmp_path / "lfts")], scheduler="pbs", routing="static"
+    )
     found, (note,) = check.known_fabric(wiring.hosts)
     assert found.has_routes and note["text"] == "the topology (net) was written on the day of the run"
     assert len(found.cables) == len(known.cables)
@@ -129,6 +142,8 @@ def test_the_program_learns_the_switches_unless_routing_is_static(tmp_path):
     (tmp_path / "topology.conf").write_text(SLURM)
     named = {"topology": [str(tmp_path / "topology.conf")], "scheduler": "pbs"}
     assert Check(tmp_path, **named).group_options() == ["--groups", "groups.txt"]
-    assert (tmp_path / "groups.txt").read_text().splitlines() == [f"n{rank} {rank // 16}" for rank in range(32)]
+    assert (tmp_path / "groups.txt").read_text().splitlines() == [
+        f"n{rank} {rank // 16}" for rank in range(32)
+    ]
     assert Check(tmp_path, **named, routing="static").group_options() == []
     assert Check(tmp_path, topology=["missing"]).group_options() == [], "known_fabric says why"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric_checks.report import page
-from fabric_checks.report.collecting import collect
+from fabric_checks.report.collection import collect
 from fabric_checks.report.provenance import Provenance
 from tests.report import records
 
@@ -33,7 +33,9 @@ def twins():
 @pytest.fixture(scope="session")
 def full_page():
     """A machine on which everything was measured, and a simulated one of which little is known."""
-    return html_of([*records.everything(), *(row for row in twins() if row["partition"] == "cbc")], ["a.jsonl:3: half"])
+    return html_of(
+        [*records.everything(), *(row for row in twins() if row["partition"] == "cbc")], ["a.jsonl:3: half"]
+    )
 
 
 @pytest.fixture(scope="session")

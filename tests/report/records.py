@@ -43,7 +43,9 @@ def failure(**fields):
 
 def curve(quantity, values, **fields):
     """Return the records of a curve over :data:`SIZES_B`."""
-    return [record(f"{quantity}_{size}B", value, **fields) for size, value in zip(SIZES_B, values, strict=True)]
+    return [
+        record(f"{quantity}_{size}B", value, **fields) for size, value in zip(SIZES_B, values, strict=True)
+    ]
 
 
 def frame(records):
@@ -79,9 +81,17 @@ def streaming(layout="2x1", factor=1.0, **fields):
 
 def imb(check, benchmark, layout, **fields):
     """Return a benchmark of IMB: times, and bandwidths."""
-    common = {"check": check, "layout": layout, "parameters": {"benchmark": benchmark}, "program": "IMB-MPI1"} | fields
+    common = {
+        "check": check,
+        "layout": layout,
+        "parameters": {"benchmark": benchmark},
+        "program": "IMB-MPI1",
+    } | fields
     rates = (0.0, 1.0, 7.0, 60.0, 800.0, 1300.0, 1490.0)
-    return [*curve("time", TIMES_US, **common), *curve("bandwidth", rates, unit="MB/s", better="larger", **common)]
+    return [
+        *curve("time", TIMES_US, **common),
+        *curve("bandwidth", rates, unit="MB/s", better="larger", **common),
+    ]
 
 
 def everything(**fields):
@@ -101,36 +111,50 @@ def everything(**fields):
         records += curve(f"{transfer}_overhead", TIMES_US, **at)
         records += curve(f"{transfer}_availability", shares, **(at | percent))
     for name in ("iallreduce", "ialltoall", "ibcast"):
-        records += curve(f"{name}_availability", shares, check="CollectiveOverlap", layout="4x1", **percent, **fields)
+        records += curve(
+            f"{name}_availability", shares, check="CollectiveOverlap", layout="4x1", **percent, **fields
+        )
     for problem in ("lj", "rhodo"):
         for nodes in (1, 2, 4):
             of = {"problem": problem, "scaling": "fixed"}
             at = {"check": "LammpsPpnSeries", "parameters": of, "unit": "s"} | fields
-            records += [record(f"loop_time_{nodes}x{ppn}", 8.0 / nodes / ppn, layout="4x2", **at) for ppn in (1, 2)]
+            records += [
+                record(f"loop_time_{nodes}x{ppn}", 8.0 / nodes / ppn, layout="4x2", **at) for ppn in (1, 2)
+            ]
     records.append(record("efficiency_4x2", 88.0, layout="4x2", **(at | percent)))
     for operation in ("send", "send_receive"):
         at = {"check": "HotSpot", "layout": "4x1"} | fields
         records.append(record(f"{operation}_growth", 1.5, **at, unit="1"))
         records += [record(f"{operation}_time_to_{n}_8B", 2.0 + n, **at) for n in (1, 2, 3)]
     at = {"check": "BufferReuse"} | fields
-    records += [record(f"fresh_buffer_{name}_ratio", 1.2, unit="1", **at) for name in ("latency", "bandwidth")]
+    records += [
+        record(f"fresh_buffer_{name}_ratio", 1.2, unit="1", **at) for name in ("latency", "bandwidth")
+    ]
     for percentage in (0, 100):
         records += curve(f"latency_reuse_{percentage}", TIMES_US, **at)
-        records += curve(f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"}))
+        records += curve(
+            f"bandwidth_reuse_{percentage}", shares, **(at | {"unit": "MB/s", "better": "larger"})
+        )
     both = {"metric": "latency_8B", "quantity": "latency", "unit": "us", "values": {"2x1": 2.0, "1x2": 1.0}}
     at = {"check": "OsuLatencyPpnRatio", "layout": "1x2", "unit": "1", "family": PAIRS} | fields
     records.append(record("latency_ratio_8B", 0.5, compared=both, **at))
     at = {"check": "Rotate", "parameters": {"pattern": "rotate"}, "layout": "4x1"} | fields
     at |= {"unit": "MB/s", "better": "larger"}
     blamed = [
-        {"kind": "receiver", "severity": "fault", "text": "node oak02 receives at 0.41 of the median from everybody"}
+        {
+            "kind": "receiver",
+            "severity": "fault",
+            "text": "node oak02 receives at 0.41 of the median from everybody",
+        }
     ]
     records += [record("median_bandwidth", 998.7, findings=blamed, **at)]
     records += [record("slowest_to_median", 40.1, findings=blamed, **(at | {"unit": "%"}))]
     judged = {"check": "OsuLatency", "no_reference": None, "reference": 1.0, "upper": 0.1}
     judged |= {"reference_source": "the offer"}
     records.append(record("latency_8B", 1.05, **judged, **fields))
-    records.append(record("latency_64B", 1.5, **judged, **({"result": "fail", "case_result": "fail"} | fields)))
+    records.append(
+        record("latency_64B", 1.5, **judged, **({"result": "fail", "case_result": "fail"} | fields))
+    )
     records.append(failure(check="HotSpot", layout="8x1", not_offered={"npb": "no wheel has it"}, **fields))
     return records
 

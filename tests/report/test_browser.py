@@ -32,7 +32,9 @@ def chromium():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, full_page, twins_page):
     folder = tmp_path_factory.mktemp("pages")
-    over_time = html_of([row for day in range(8) for row in records.later(records.streaming(), day)], over=True)
+    over_time = html_of(
+        [row for day in range(8) for row in records.later(records.streaming(), day)], over=True
+    )
     for name, text in (("full", full_page), ("twins", twins_page), ("time", over_time)):
         (folder / f"{name}.html").write_text(text)
     return folder
@@ -50,7 +52,10 @@ def opened(chromium, files):
         path = files / name if isinstance(name, str) else name
         page.on("console", lambda message: complaints.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on("request", lambda request: request.url == path.as_uri() or complaints.append(f"request: {request.url}"))
+        page.on(
+            "request",
+            lambda request: request.url == path.as_uri() or complaints.append(f"request: {request.url}"),
+        )
         page.goto(path.as_uri())
         return page
 
@@ -146,7 +151,15 @@ def test_pointing_at_a_line_tells_where_the_nearest_point_comes_from(opened):
     page = opened("full.html")
     page.mouse.move(*point(page, at=4))
     text = popover(page).inner_text()
-    for word in ("4K B", "ping_pong_time", "5 us", "MPICH 5.0.2", "oak00, oak01", "2x1", "20261101T120000Z-0001"):
+    for word in (
+        "4K B",
+        "ping_pong_time",
+        "5 us",
+        "MPICH 5.0.2",
+        "oak00, oak01",
+        "2x1",
+        "20261101T120000Z-0001",
+    ):
         assert word in text, word
     assert page.locator("circle.ring").count() == 1
     page.mouse.move(1, 1)
@@ -304,7 +317,9 @@ def test_axe_finds_nothing(opened, name, viewport, scheme):
 
 def test_no_record_runs_a_script_or_asks_for_anything(opened, tmp_path):
     path = tmp_path / "hostile.html"
-    path.write_text(html_of([row for text in HOSTILE[:7] for row in hostile_rows(text)][:400], HOSTILE), "utf-8")
+    path.write_text(
+        html_of([row for text in HOSTILE[:7] for row in hostile_rows(text)][:400], HOSTILE), "utf-8"
+    )
     page = opened(path)
     for index in range(0, page.locator(".value").count(), 40):
         button = page.locator(".value").nth(index)

@@ -53,7 +53,9 @@ def test_a_curve_with_two_verdicts_is_two_rows_the_worse_first():
 
 
 def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
-    ((_, _, _, metric, one, two, _, change, _),) = rows(compared(curve("A", sizes=(8,)), curve("B", 1.1, sizes=(8,))))
+    ((_, _, _, metric, one, two, _, change, _),) = rows(
+        compared(curve("A", sizes=(8,)), curve("B", 1.1, sizes=(8,)))
+    )
     assert metric == "latency_8B"
     assert one.startswith("8 (") and two.startswith("8.8 (") and change.startswith("+10 % (")
 
@@ -62,7 +64,9 @@ def test_a_single_value_goes_by_the_name_of_its_metric_and_has_intervals():
 def test_a_difference_is_in_points_or_in_the_unit(unit, written):
     own = {"metric": "host_availability", "quantity": "availability", "size_B": None, "unit": unit}
     values = [0.0, 20.0, 20.2, 19.8, 20.1, 19.9, 20.0]
-    ((*_, change, _),) = rows(compared(runs("A", values, **own), runs("B", [10 + each for each in values], **own)))
+    ((*_, change, _),) = rows(
+        compared(runs("A", values, **own), runs("B", [10 + each for each in values], **own))
+    )
     assert change.startswith(written)
 
 
@@ -71,7 +75,10 @@ def test_places_that_rows_do_not_share_stand_in_the_rows():
     comparison = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)))
     (only,) = page_of(comparison).tables
     assert only.title == "B against A"
-    assert {row[1] for row in only.rows} == {"OsuLatency (cluster:compute+mpich)", "OsuLatency (cluster:compute+impi)"}
+    assert {row[1] for row in only.rows} == {
+        "OsuLatency (cluster:compute+mpich)",
+        "OsuLatency (cluster:compute+impi)",
+    }
     peak = runs("A", TIGHT, metric="peak", quantity="peak", unit="1/s", **there)
     more = compared(*(curve(side, **own) for side in "AB" for own in (there, elsewhere)), peak)
     missing = next(row for row in rows(more, folded=False) if row[0] == "missing")
@@ -91,7 +98,10 @@ def test_what_is_missing_is_told_once_for_a_case():
 def test_tests_that_a_side_never_ran_are_one_line_and_failed_ones_are_rows():
     both = [*runs("A", TIGHT), *runs("B", TIGHT)]
     alone = [row for name in "bcdef" for row in runs("B", TIGHT, test=f"{name} %size=8", check=name)]
-    lost = [*runs("A", TIGHT, test="L", check="L"), failed(side="B", **OSU_LATENCY | {"test": "L", "check": "L"})]
+    lost = [
+        *runs("A", TIGHT, test="L", check="L"),
+        failed(side="B", **OSU_LATENCY | {"test": "L", "check": "L"}),
+    ]
     found = page_of(compared([*both, *alone, *lost]))
     assert [row[0] for row in found.tables[0].rows] == ["no difference", "missing"]
     assert found.tables[0].rows[1][-1] == "its case failed in B: no"
@@ -119,7 +129,10 @@ def test_only_some_verdicts_and_the_counts_of_all():
     page = page_of(comparison, ["worse"])
     assert [row[0] for row in page.tables[0].rows] == ["worse"]
     assert page.counts[0] == "B against A: 5 metrics: 2 worse, 3 no difference"
-    assert "5 were judged by intervals at 95 %: if nothing had changed, less than 1 would differ" in page.counts[1]
+    assert (
+        "5 were judged by intervals at 95 %: if nothing had changed, less than 1 would differ"
+        in page.counts[1]
+    )
 
 
 def test_few_runs_name_the_remedy():
@@ -150,7 +163,14 @@ HOSTILE = (
 
 
 def hostile():
-    own = {"test": HOSTILE, "check": HOSTILE, "metric": HOSTILE, "quantity": HOSTILE, "size_B": None, "system": HOSTILE}
+    own = {
+        "test": HOSTILE,
+        "check": HOSTILE,
+        "metric": HOSTILE,
+        "quantity": HOSTILE,
+        "size_B": None,
+        "system": HOSTILE,
+    }
     return compared(
         runs(HOSTILE, TIGHT, **own),
         runs("B", TIGHT, **own),
@@ -170,7 +190,9 @@ def shown(page):
 def test_nothing_in_a_record_becomes_html():
     text = forms.as_html(page_of(hostile()), HOSTILE)
     harmless = forms.as_html(page_of(compared(runs("A", TIGHT), runs("B", TIGHT))), "t")
-    tags, clean = ({(tag.tag, *tag.attrib) for tag in lxml.html.fromstring(page).iter()} for page in (text, harmless))
+    tags, clean = (
+        {(tag.tag, *tag.attrib) for tag in lxml.html.fromstring(page).iter()} for page in (text, harmless)
+    )
     assert tags == clean and not {tag for tag, *_ in tags} & {"script", "img", "a", "link"}
     assert "{{7*7}}" in text and "\x1b" not in text
 
@@ -180,7 +202,9 @@ def test_json_has_everything():
     content = json.loads(forms.as_json(comparison, comparison.frame, ["no"], ["bad"]))
     assert content["counts"]["worse"] == 5 and content["counts"]["missing"] == 1
     assert (
-        content["objections"] == ["no"] and content["faults"] == ["bad"] and content["by_chance"] == pytest.approx(0.25)
+        content["objections"] == ["no"]
+        and content["faults"] == ["bad"]
+        and content["by_chance"] == pytest.approx(0.25)
     )
     assert len(content["rows"]) == 6 and tuple(content["rows"][0]) == COLUMNS
 
@@ -188,4 +212,6 @@ def test_json_has_everything():
 def test_folding_keeps_every_value():
     comparison = compared(curve("A"), curve("B", 1, (1, 2, 4)), curve("B", 1.2, (8, 16)))
     folded = aggregate(select(comparison.frame))
-    assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(comparison.frame["metric"])
+    assert sorted(metric for metrics in folded["metrics"] for metric in metrics) == sorted(
+        comparison.frame["metric"]
+    )

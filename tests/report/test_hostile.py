@@ -31,9 +31,40 @@ HOSTILE = (
 )
 #: Fields that hold any text.
 FIELDS = (
-    *("system", "partition", "environ", "check", "test", "family", "layout", "metric", "quantity", "unit", "session"),
-    *("fail_reason", "no_reference", "evidence", "reference_source", "program", "program_version", "stack", "mpi"),
-    *("compiler", "binding", "collection", "reframe", "result", "case_result", "better", "spec_hash", "jobid"),
+    *(
+        "system",
+        "partition",
+        "environ",
+        "check",
+        "test",
+        "family",
+        "layout",
+        "metric",
+        "quantity",
+        "unit",
+        "session",
+    ),
+    *(
+        "fail_reason",
+        "no_reference",
+        "evidence",
+        "reference_source",
+        "program",
+        "program_version",
+        "stack",
+        "mpi",
+    ),
+    *(
+        "compiler",
+        "binding",
+        "collection",
+        "reframe",
+        "result",
+        "case_result",
+        "better",
+        "spec_hash",
+        "jobid",
+    ),
 )
 
 
@@ -49,12 +80,19 @@ def hostile_rows(text):
     rows += [record(headline=asdict(Headline(encodable, encodable, encodable, 1, short=encodable)))]
     rows += [
         record(
-            findings=[{"kind": encodable, "severity": "fault", "text": encodable}], not_offered={encodable: encodable}
+            findings=[{"kind": encodable, "severity": "fault", "text": encodable}],
+            not_offered={encodable: encodable},
         )
     ]
-    series = {"check": "LammpsPpnSeries", "parameters": {"problem": encodable, "scaling": "fixed"}, "unit": "s"}
+    series = {
+        "check": "LammpsPpnSeries",
+        "parameters": {"problem": encodable, "scaling": "fixed"},
+        "unit": "s",
+    }
     rows += [record("loop_time_2x1", **series)]
-    rows += [record(reference=1.0, no_reference=None, result="fail", reference_source=encodable, system="elm")]
+    rows += [
+        record(reference=1.0, no_reference=None, result="fail", reference_source=encodable, system="elm")
+    ]
     return [*rows, records.failure(fail_reason=encodable, layout="4x1")]
 
 
@@ -66,7 +104,10 @@ def plain():
 def kinds(tree):
     """Return the tags of a page, and the attributes of each."""
     return {
-        (element.tag, name) for element in tree.iter() if isinstance(element.tag, str) for name in ("", *element.attrib)
+        (element.tag, name)
+        for element in tree.iter()
+        if isinstance(element.tag, str)
+        for name in ("", *element.attrib)
     }
 
 
@@ -97,7 +138,9 @@ def test_text_is_shown_as_it_is():
 
 
 def test_the_policy_allows_the_script_of_the_page_only(full_page):
-    (policy,) = lxml.html.fromstring(full_page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
+    (policy,) = lxml.html.fromstring(full_page).xpath(
+        "//meta[@http-equiv='Content-Security-Policy']/@content"
+    )
     assert policy.startswith("default-src 'none'")
     script = next(part for part in policy.split("; ") if part.startswith("script-src"))
     assert re.fullmatch(r"script-src 'sha256-[A-Za-z0-9+/]{43}='", script)

@@ -6,7 +6,7 @@ import pytest
 
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section
 from fabric_checks.diagnosis.latency_map import evaluation as latency_map
-from fabric_checks.report.collecting import collect
+from fabric_checks.report.collection import collect
 from fabric_checks.report.sections import pairs
 from tests.diagnosis.latency_map.model import latencies, text_of
 from tests.report import records

@@ -11,7 +11,10 @@ PUBLISHED = yaml.safe_load((Path(__file__).resolve().parent / "published.yaml").
 #: How near a twin has to come, in percent; the references of the twins allow as much.
 TOLERANCE_PERCENT = 1
 NOT_REPRODUCED = {
-    ("red-squall", 6): "SimGrid has one rate for a bus, whichever way it is used; turning it round costs Red Squall 2 %"
+    (
+        "red-squall",
+        6,
+    ): "SimGrid has one rate for a bus, whichever way it is used; turning it round costs Red Squall 2 %"
 }
 
 

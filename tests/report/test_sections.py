@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fabric_checks.core import families as families_of
-from fabric_checks.report import drawing, page
-from fabric_checks.report.collecting import collect
+from fabric_checks.report import page, svg_panels
+from fabric_checks.report.collection import collect
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import families
 from fabric_checks.report.sections.over_time import change_points
@@ -85,7 +85,9 @@ def test_the_verdict_is_the_first_thing_said(everything):
     met = {"no_reference": None, "reference": 1.0, "upper": 0.1}
     assert everything["summary"].verdict[0] == "findings"
     assert verdict([record(**met)]) == ("passed", "1 case, none of them failed; 1 of 1 reference met.")
-    assert verdict([record(check="A", **met), record(check="B", **met)])[1].startswith("2 cases, none of them failed")
+    assert verdict([record(check="A", **met), record(check="B", **met)])[1].startswith(
+        "2 cases, none of them failed"
+    )
     assert verdict([record()])[0] == "passed"
     assert verdict([record(**load)])[0] == "busy"
     assert verdict([record(**load)])[1].startswith(
@@ -111,7 +113,10 @@ def test_the_first_screen_has_identity_and_changes_and_no_empty_list():
 
 
 def test_a_change_is_from_the_reference_where_there_is_one():
-    rows = [row | {"no_reference": None, "reference": row["value"] / 2, "upper": 0.1} for row in records.streaming()]
+    rows = [
+        row | {"no_reference": None, "reference": row["value"] / 2, "upper": 0.1}
+        for row in records.streaming()
+    ]
     glance = sections(rows)["summary"].blocks[0]
     assert {"+100 % of the reference"} == {cells[1].mark.split(", ")[-1] for _, cells in glance.rows}
 
@@ -161,7 +166,9 @@ def test_what_is_slow_comes_first(everything):
 
 def test_the_provenance_of_a_figure():
     runs = [
-        row for day in range(6) for row in records.later([record(no_reference=None, reference=1.0, upper=0.1)], day)
+        row
+        for day in range(6)
+        for row in records.later([record(no_reference=None, reference=1.0, upper=0.1)], day)
     ]
     provenance = Provenance()
     (value,) = collect(records.frame(runs)).values
@@ -195,8 +202,12 @@ def test_a_change_is_told_and_marked():
     changes = change_points(records.frame(rows))
     found = sections(rows, changes=changes)
     shown = dict(blocks(found, "over-time")["changes"].groups)["oak"]
-    assert any("2026-11-11" in line and "worse by" in line and "MPICH 5.0.2 -> MPICH 5.1" in line for line in shown)
-    assert any("worse" in line and "2026-11-11" in line for line in dict(found["summary"].blocks[0].groups)["oak"])
+    assert any(
+        "2026-11-11" in line and "worse by" in line and "MPICH 5.0.2 -> MPICH 5.1" in line for line in shown
+    )
+    assert any(
+        "worse" in line and "2026-11-11" in line for line in dict(found["summary"].blocks[0].groups)["oak"]
+    )
     assert 'class="change"' in blocks(found, "over-time")["time-0"].svgs[0]
     steady = sections(rows[: len(rows) // 2], changes=change_points(records.frame(rows[: len(rows) // 2])))
     assert not blocks(steady, "over-time")["changes"].groups
@@ -206,19 +217,29 @@ def test_what_chance_explains_is_no_headline():
     """Of many series of pure noise some seem to change: they are listed, with how many would, and none is news."""
     draw = np.random.default_rng(3)
     rows = [
-        record(f"m{number}", float(value), time=NOON + timedelta(days=day), session=f"202611{1 + day:02}T120000Z-0001")
+        record(
+            f"m{number}",
+            float(value),
+            time=NOON + timedelta(days=day),
+            session=f"202611{1 + day:02}T120000Z-0001",
+        )
         for number in range(300)
         for day, value in enumerate(100 * np.exp(0.05 * draw.standard_normal(20)))
     ]
     changes = change_points(records.frame(rows))
     assert changes and not any(each.is_news for each in changes)
     found = sections(rows, changes=changes)
-    assert found["summary"].verdict[0] == "passed" and "look-at" not in {each.key for each in found["summary"].blocks}
+    assert found["summary"].verdict[0] == "passed" and "look-at" not in {
+        each.key for each in found["summary"].blocks
+    }
     assert "of 300 series changed; about 8 would by chance" in found["over-time"].intro[0]
 
 
 def test_failures_of_one_cause_are_one_line():
-    rows = [record(), *(failure(check=f"C{n}", fail_reason=f"/s/{n}/C{n}.err: no launcher") for n in range(7))]
+    rows = [
+        record(),
+        *(failure(check=f"C{n}", fail_reason=f"/s/{n}/C{n}.err: no launcher") for n in range(7)),
+    ]
     (look, *_) = sections(rows)["summary"].blocks
     (line,) = dict(look.groups)["oak"]
     assert "C0" in line and "4 more" in line and "no launcher" in line
@@ -227,7 +248,15 @@ def test_failures_of_one_cause_are_one_line():
 def test_every_family_of_which_something_was_measured_has_a_section(everything):
     keys = list(everything)
     assert keys[:2] == ["summary", "pairs-of-processes"] and keys[-1] == "not-measured"
-    assert set(keys) >= {STREAMING, "collectives", "overlap", STRESS, "applications", "cross-section", "tables"}
+    assert set(keys) >= {
+        STREAMING,
+        "collectives",
+        "overlap",
+        STRESS,
+        "applications",
+        "cross-section",
+        "tables",
+    }
     assert {"one-sided", "non-blocking-collectives", "others"}.isdisjoint(keys)
 
 
@@ -329,12 +358,14 @@ def test_points_stand_where_their_values_are():
 def test_many_lines_differ_in_more_than_colour():
     rows = [row for number in range(13) for row in records.streaming(system=f"machine{number:02}")]
     figure = blocks(sections(rows), STREAMING)[f"{STREAMING}-0"]
-    assert len({style for _, style in figure.legend}) == 13 and drawing.COLOURS * drawing.DASHES > 13
+    assert len({style for _, style in figure.legend}) == 13 and svg_panels.COLOURS * svg_panels.DASHES > 13
 
 
 def test_a_layout_that_is_none_does_no_harm():
     rows = records.imb("ImbCollective", "Bcast", "4x1")
-    found = sections([row | {"layout": "wide", "test": "ImbCollective %benchmark=Bcast %layout=wide"} for row in rows])
+    found = sections(
+        [row | {"layout": "wide", "test": "ImbCollective %benchmark=Bcast %layout=wide"} for row in rows]
+    )
     assert blocks(found, "collectives")["collectives-0"].svgs
 
 
@@ -348,12 +379,19 @@ def test_what_was_not_measured_is_one_list_with_what_would_measure_it():
 
 
 def test_a_family_of_a_strangers_check_is_a_section_of_its_own():
-    rows = [record(check="Waves", family=name) for name in ("Sea & shore", "Sea shore", families_of.STREAMING, None)]
+    rows = [
+        record(check="Waves", family=name)
+        for name in ("Sea & shore", "Sea shore", families_of.STREAMING, None)
+    ]
     found = sections([row | {"test": str(at)} for at, row in enumerate(rows)])
     titles = {key: section.title for key, section in found.items() if "Waves 2x1" not in key}
     order = [STREAMING, "sea-shore", "sea-shore-2", "others"]
     assert [key for key in titles if key in order] == order
-    assert (titles["sea-shore"], titles["sea-shore-2"], titles["others"]) == ("Sea & shore", "Sea shore", "Others")
+    assert (titles["sea-shore"], titles["sea-shore-2"], titles["others"]) == (
+        "Sea & shore",
+        "Sea shore",
+        "Others",
+    )
 
 
 def test_twenty_thousand_values_are_below_three_megabytes():

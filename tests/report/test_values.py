@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabric_checks.analysis.statistics import bootstrap
-from fabric_checks.report.collecting import collect, names_of_machines
+from fabric_checks.report.collection import collect, names_of_machines
 from tests.report import records
 from tests.report.records import record
 
@@ -26,7 +26,11 @@ def test_the_interval_of_the_median_is_that_of_a_comparison(runs):
 
 
 def test_runs_of_a_series_are_one_value_and_few_have_no_interval():
-    rows = [row for day, factor in enumerate((1.0, 3.0, 2.0, 8.0)) for row in records.later([record()], day, factor)]
+    rows = [
+        row
+        for day, factor in enumerate((1.0, 3.0, 2.0, 8.0))
+        for row in records.later([record()], day, factor)
+    ]
     (value,) = collected(rows).values
     assert (value.low, value.median, value.high) == (None, 2.5, None)
     assert [run[2] for run in value.runs] == [1.0, 3.0, 2.0, 8.0]
@@ -63,7 +67,10 @@ def test_the_last_run_is_judged():
     judged = {"reference": 1.0, "upper": 0.1, "no_reference": None}
     first, last = record(**judged, result="fail"), records.later([record(**judged)], 1)[0]
     assert collected([first, last]).values[0].verdict == "met"
-    assert collected([last | {"time": first["time"]}, first | {"time": last["time"]}]).values[0].verdict == "missed"
+    assert (
+        collected([last | {"time": first["time"]}, first | {"time": last["time"]}]).values[0].verdict
+        == "missed"
+    )
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,15 @@ class StandIn:
 
     def job(self, **attributes):
         """Return a job that is not yet submitted."""
-        self.scheduler = getscheduler(self.name)(**({"part_name": "pmi2"} if self.name == "fabric-slurm" else {}))
+        self.scheduler = getscheduler(self.name)(
+            **({"part_name": "pmi2"} if self.name == "fabric-slurm" else {})
+        )
         job = Job.create(
-            self.scheduler, getlauncher(self.launcher)(), name="a", workdir=str(self.folder), script_filename="a.sh"
+            self.scheduler,
+            getlauncher(self.launcher)(),
+            name="a",
+            workdir=str(self.folder),
+            script_filename="a.sh",
         )
         job.num_tasks, job.num_tasks_per_node, job.time_limit = 4, 2, 90
         Path("a.sh").write_text("#!/bin/bash\n")
@@ -128,7 +134,12 @@ class Flux(StandIn):
 
 
 class Pbs(StandIn):
-    name, system, commands, made = "fabric-pbs", "generic_pbs", ("qsub", "qstat", "qdel", "pbsnodes"), "7.head"
+    name, system, commands, made = (
+        "fabric-pbs",
+        "generic_pbs",
+        ("qsub", "qstat", "qdel", "pbsnodes"),
+        "7.head",
+    )
     printed = GOLDEN / "pbs" / "23.06.06"
     refused = ("qsub", (170, "", (printed / "no_queue.err").read_text()))
     refusal = "qsub: qsub: Unknown queue"
@@ -190,7 +201,10 @@ class Slurm(StandIn):
     def has_nodes(self, state):
         """Let the second of two nodes be in a state."""
         reason = "Partitions=compute  Reason=cable [me@now]"
-        self.say("scontrol-node", f"NodeName=n1 State=IDLE Partitions=compute \nNodeName=n2 State={state} {reason}\n")
+        self.say(
+            "scontrol-node",
+            f"NodeName=n1 State=IDLE Partitions=compute \nNodeName=n2 State={state} {reason}\n",
+        )
 
     def accounting(self, state, exit_code="0:0", nodes="n[1-2]"):
         self.say("sacct", f"JobID|State|ExitCode|End|NodeList\n7|{state}|{exit_code}|Unknown|{nodes}\n")

@@ -7,7 +7,7 @@ Job scripts are in tests/checks/test_job_scripts.py.
 import pytest
 from reframe.core.exceptions import JobSchedulerError
 
-from fabric_checks.schedulers import watching
+from fabric_checks.schedulers import watchdog
 from fabric_checks.schedulers.slurm import scheduler as slurm
 from tests.schedulers.stand_ins import ALL, WATCHED, Flux, Pbs, standing_clock
 
@@ -23,7 +23,7 @@ def tools(request, tmp_path, monkeypatch):
 
 @pytest.fixture
 def clock(monkeypatch):
-    return standing_clock(monkeypatch, watching, slurm)
+    return standing_clock(monkeypatch, watchdog, slurm)
 
 
 def polled_for(tools, job, clock, seconds):
@@ -95,7 +95,10 @@ def test_a_job_that_waits_for_too_long_is_cancelled_once(tools, clock):
     assert tools.count(tools.cancels) == 1
     tools.knows("cancelled")
     text = polled_for(tools, job, clock, 60)
-    assert f"job {tools.made} is still waiting after 11 s in the queue and was cancelled; {tools.waits_for}" in text
+    assert (
+        f"job {tools.made} is still waiting after 11 s in the queue and was cancelled; {tools.waits_for}"
+        in text
+    )
     assert job.state == "CANCELLED" and not job.nodelist
 
 
@@ -117,7 +120,7 @@ def test_too_few_nodes_in_service_end_the_wait_if_they_stay_so(tools, clock):
     tools.knows("waiting")
     clock.now = job.submit_time + 1
     tools.polled(job)
-    clock.now += watching.OUT_OF_SERVICE_S - 1
+    clock.now += watchdog.OUT_OF_SERVICE_S - 1
     tools.polled(job)
     assert not tools.count(tools.cancels), "a node that is back soon is waited for"
     clock.now += 60
@@ -134,7 +137,7 @@ def test_a_job_that_nothing_is_heard_of_is_given_up(tools, clock, case):
     tools.polled(job)
     tools.is_silent() if case == "silent" else tools.forgets()
     assert not tools.polled(job)[1]
-    bound = watching.SILENCE_S if case == "silent" else watching.UNKNOWN_S
+    bound = watchdog.SILENCE_S if case == "silent" else watchdog.UNKNOWN_S
     text = polled_for(tools, job, clock, round(bound) + 120)
     assert text.startswith(f"job {tools.made} was given up: {getattr(tools, case)}")
     assert tools.name == "fabric-slurm" or job.state == "FAILED"  # Slurm's goes by sacct

@@ -4,7 +4,7 @@
 import pytest
 from reframe.core.exceptions import JobSchedulerError
 
-from fabric_checks.schedulers import reservations, watching
+from fabric_checks.schedulers import reservations, watchdog
 from tests.schedulers.stand_ins import Flux, Pbs, standing_clock
 
 
@@ -52,19 +52,22 @@ def test_pbs_is_asked_for_a_chunk_on_each_node_that_is_named(pbs, monkeypatch, n
 
 
 def test_a_job_that_pbs_can_never_run_does_not_wait(pbs, monkeypatch):
-    monkeypatch.setattr(watching, "OUT_OF_SERVICE_S", 0)
+    monkeypatch.setattr(watchdog, "OUT_OF_SERVICE_S", 0)
     job = pbs.submitted()
     pbs.knows("never")
     pbs.polled(job)
-    assert "cannot start after 0 s in the queue" in job.scheduler.why_failed(job).text and pbs.count("qdel 7.head") == 1
+    assert (
+        "cannot start after 0 s in the queue" in job.scheduler.why_failed(job).text
+        and pbs.count("qdel 7.head") == 1
+    )
 
 
 def test_without_a_history_a_job_of_pbs_that_ran_has_ended(pbs, monkeypatch):
-    clock = standing_clock(monkeypatch, watching)
+    clock = standing_clock(monkeypatch, watchdog)
     job = pbs.submitted()
     pbs.knows("running")
     pbs.polled(job)
     pbs.say("qstat", (1, "", (pbs.printed / "unknown.err").read_text()))
     pbs.polled(job)
-    clock.now += watching.UNKNOWN_S
+    clock.now += watchdog.UNKNOWN_S
     assert pbs.polled(job) == ("COMPLETED", True) and job.scheduler.why_failed(job) is None

@@ -63,7 +63,12 @@ def test_a_partition_without_slurm_is_refused_with_its_name():
 
 def test_a_partition_is_confined_to_nodes(monkeypatch):
     monkeypatch.setenv(reservations.NODES, "n1,n2,,n5")
-    partition = {"scheduler": "fabric-slurm", "access": ["--exclusive"], "environs": ["x"], "extras": {"cores": 2}}
+    partition = {
+        "scheduler": "fabric-slurm",
+        "access": ["--exclusive"],
+        "environs": ["x"],
+        "extras": {"cores": 2},
+    }
     reservations.apply(partition)
     assert partition["access"] == ["--exclusive", "--nodelist=n1,n2,n5"]
     assert partition["extras"] == {"cores": 2, "nodes": 3} and partition["environs"] == ["x"]

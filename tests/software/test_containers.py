@@ -56,7 +56,9 @@ def test_the_digest_of_a_file_is_that_of_sha256sum_also_after_a_change(tmp_path,
     for content in (b"one", b"another"):
         image.write_bytes(content)
         for name in (str(image), "$IMAGES/x.sif"):
-            assert digest_here(Container("Apptainer", name)) == f"sha256:{hashlib.sha256(content).hexdigest()}"
+            assert (
+                digest_here(Container("Apptainer", name)) == f"sha256:{hashlib.sha256(content).hexdigest()}"
+            )
 
 
 def test_a_name_has_a_digest_only_if_it_says_so(tmp_path):
@@ -79,5 +81,7 @@ def test_another_mpi_than_the_declared_one_is_named_with_the_image():
     assert other_mpi(inside, "MPICH Version:\t4.3.1") == other_mpi(inside, None) == ""
     assert other_mpi(Container("Podman", "osu:7.4"), "MPICH Version: 4.0.2") == other_mpi(None, "MPICH") == ""
     text = other_mpi(inside, "MPICH Version: 4.0.2")
-    assert text.startswith("MPI: MPICH Version: 4.0.2 runs inside osu:7.4 (Podman), but `mpi` of its environment is ")
+    assert text.startswith(
+        "MPI: MPICH Version: 4.0.2 runs inside osu:7.4 (Podman), but `mpi` of its environment is "
+    )
     assert "Open MPI v5.0.8" in other_mpi(inside, "Open MPI v5.0.8, package")

@@ -43,7 +43,13 @@ _SUITES = [
     ("intel-mpi-benchmarks/2021.7", "imb", "2021.7"),
 ]  # fmt: skip
 _NEITHER = [
-    *("fftw2/openmpi/gcc/64/double/2.1.5", "hdf5-openmpi/1.12", "hmmer-mpi/3.3.2", "mpi4py/3.1", "intel/2023"),
+    *(
+        "fftw2/openmpi/gcc/64/double/2.1.5",
+        "hdf5-openmpi/1.12",
+        "hmmer-mpi/3.3.2",
+        "mpi4py/3.1",
+        "intel/2023",
+    ),
     *(
         "netcdf-fortran/4.6.1--hpcx-mpi--2.19--nvhpc--24.5",
         "gompi/2023a",
@@ -54,10 +60,16 @@ _NEITHER = [
 ]
 
 
-@pytest.mark.parametrize(("name", "software", "version"), [*_MPIS, *_SUITES, *((name, "", "") for name in _NEITHER)])
+@pytest.mark.parametrize(
+    ("name", "software", "version"), [*_MPIS, *_SUITES, *((name, "", "") for name in _NEITHER)]
+)
 def test_a_name_has_software_and_version(name, software, version):
     module = Module(name)
-    assert (module.software, module.version if software else "", module.is_variant) == (software, version, False)
+    assert (module.software, module.version if software else "", module.is_variant) == (
+        software,
+        version,
+        False,
+    )
 
 
 def test_a_toolchain_is_in_the_name():

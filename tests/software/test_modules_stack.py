@@ -37,7 +37,9 @@ def site(tmp_path):
     shutil.copytree(ROOT / "config", tmp_path / "config")
     text = (ROOT / "config/templates/modules.py").read_text()
     text = text.replace("/apps/mpich", str(MPICH)).replace("/apps/imb", str(IMPI))
-    text = text.replace('"lmod"', '"nomod"').replace('["openmpi-modules", "mpich-prefix"]', '["mpich-prefix"]')
+    text = text.replace('"lmod"', '"nomod"').replace(
+        '["openmpi-modules", "mpich-prefix"]', '["mpich-prefix"]'
+    )
     # This machine may have no NPB.
     text = re.sub(r"\n *npb\.installed\(.*\),", "", text)
     (tmp_path / "config/systems/yours.py").write_text(text)
@@ -87,9 +89,13 @@ def test_programs_by_module_run_the_same_checks(site):
     text = file.read_text().replace('"nomod"', '"envmod"').replace('["mpich-prefix"]', '["openmpi-modules"]')
     file.write_text(text)
     init = next(
-        path for path in (Path("/usr/share/modules/init/bash"), Path("/etc/profile.d/modules.sh")) if path.exists()
+        path
+        for path in (Path("/usr/share/modules/init/bash"), Path("/etc/profile.d/modules.sh"))
+        if path.exists()
     )
-    env = programs.run(["bash", "-c", f"source {init} && module use {site}/modules && env -0"], check=True).stdout
+    env = programs.run(
+        ["bash", "-c", f"source {init} && module use {site}/modules && env -0"], check=True
+    ).stdout
     variables = dict(line.split("=", 1) for line in env.split("\0") if "=" in line)
     variables = {name: value for name, value in variables.items() if os.environ.get(name) != value}
     done = run(site, "-n", "^ImbPointToPoint.*PingPong", "-r", checks=("imb",), **variables)
@@ -133,10 +139,21 @@ def test_a_cluster_with_slurm_and_modules_needs_two_copied_files(tmp_path):
     names = "|".join(f"^{case}" for case in [*cases, "Rotate%pattern=rotate%layout=16x1"])
     done = run(tmp_path, "-n", names, "--dry-run", MODULEPATH=str(tmp_path / "modules"))
     assert done.returncode == 0, done.stdout + done.stderr
-    scripts = {path.parent.name.split("_")[0]: path.read_text() for path in tmp_path.rglob("stage/**/rfm_job.sh")}
+    scripts = {
+        path.parent.name.split("_")[0]: path.read_text() for path in tmp_path.rglob("stage/**/rfm_job.sh")
+    }
     assert set(scripts) >= {"OsuLatency", "ImbBarrier", "LammpsBench", "Rotate"}
-    for option in ("--nodes=16", "--ntasks=1024", "--ntasks-per-node=64", "--exclusive", "--partition=compute"):
+    for option in (
+        "--nodes=16",
+        "--ntasks=1024",
+        "--ntasks-per-node=64",
+        "--exclusive",
+        "--partition=compute",
+    ):
         assert f"#SBATCH {option}\n" in scripts["ImbBarrier"]
     assert "SLURM_MPI_TYPE=pmix" in scripts["Rotate"]
-    assert "/apps/osu-micro-benchmarks/7.5/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency" in scripts["OsuLatency"]
+    assert (
+        "/apps/osu-micro-benchmarks/7.5/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"
+        in scripts["OsuLatency"]
+    )
     assert command == "nomod" or "module load openmpi" in scripts["LammpsBench"]

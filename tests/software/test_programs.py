@@ -20,7 +20,9 @@ def test_an_environment_has_its_suites_and_reasons_for_the_others():
     extras = made["extras"]
     assert extras["stack"] == "modules" and extras["blocking_wait"] == {"X": "1"}
     assert extras["programs"]["osu"]["stack"] == "modules"
-    others = [name for name, suite in SUITES.items() if not suite.only_of_sites and name not in ("osu", "imb")]
+    others = [
+        name for name, suite in SUITES.items() if not suite.only_of_sites and name not in ("osu", "imb")
+    ]
     assert {"lammps", "npb"} <= set(others)
     reasons = {"osu_7_4": "OSU 7.3 is older than 7.4", "imb": "no licence"}
     assert extras["without"] == reasons | dict.fromkeys(others, "the environment does not name it")

@@ -17,7 +17,11 @@ ENVIRONMENTS = [
 
 def test_the_variable_names_mpis(monkeypatch):
     assert stacks.selected_mpis() == ["mpich"]
-    for text, names in (("mpich,openmpi", ["mpich", "openmpi"]), ("impi,mpich", ["impi", "mpich"]), ("none", [])):
+    for text, names in (
+        ("mpich,openmpi", ["mpich", "openmpi"]),
+        ("impi,mpich", ["impi", "mpich"]),
+        ("none", []),
+    ):
         monkeypatch.setenv("FABRIC_MPI", text)
         assert stacks.selected_mpis() == names
     monkeypatch.setenv("FABRIC_MPI", "mpich,lam")

@@ -13,7 +13,9 @@ def test_features_of_osu_follow_from_its_release():
     command = new.description["command"].format(folder="pt2pt", benchmark="osu_latency")
     assert command == "/apps/osu/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"
     older = osu.installed("/apps/osu", "7.3")
-    assert older.features == ("osu", "osu_c", "osu_7_3") and older.without == {"osu_7_4": "OSU 7.3 is older than 7.4"}
+    assert older.features == ("osu", "osu_c", "osu_7_3") and older.without == {
+        "osu_7_4": "OSU 7.3 is older than 7.4"
+    }
     assert set(osu.installed("/apps/osu", "7.2").without) == {"osu_7_3", "osu_7_4"}
     assert osu.installed("/apps/osu", "5.9").description["smallest_message_B"] == 0
 
@@ -75,7 +77,8 @@ def test_lammps_of_spack_has_its_inputs_unless_the_user_names_them(monkeypatch):
 def test_a_missing_commercial_code_is_not_reported():
     named = environment({"name": "x", "cc": "mpicc"}, "modules", ls_dyna.installed("/dyna", "R13", "/deck.k"))
     assert (
-        named["features"] == ["mpi", "mpicc", "ls_dyna"] and named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
+        named["features"] == ["mpi", "mpicc", "ls_dyna"]
+        and named["extras"]["programs"]["ls_dyna"]["deck"] == "/deck.k"
     )
     assert "ls_dyna_pfile" in named["extras"]["without"]
     without = environment({"name": "x", "cc": "mpicc"}, "modules")["extras"]["without"]
@@ -84,4 +87,6 @@ def test_a_missing_commercial_code_is_not_reported():
     stated = environment({"name": "x", "cc": "mpicc"}, "spack", why_not=reasons)["extras"]["without"]
     assert stated["npb"] == "not here" and "ls_dyna" not in stated
     both = ls_dyna.installed("/dyna", "R13", "/deck.k", "/pfile", ("memory=200m",))
-    assert both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"
+    assert (
+        both.features == ("ls_dyna", "ls_dyna_pfile") and both.description["command"] == "/dyna memory=200m"
+    )

@@ -64,7 +64,9 @@ class Simulator:
     def output(self, *arguments):
         """Return the output of a run that has to end well."""
         done = self.run(*arguments)
-        assert smpirun.failure(done.stdout, done.stderr, done.returncode, r"# complete: \d+ row.*") is None, done.stderr
+        assert smpirun.failure(done.stdout, done.stderr, done.returncode, r"# complete: \d+ row.*") is None, (
+            done.stderr
+        )
         return done.stdout
 
 

@@ -36,4 +36,6 @@ def test_the_leaves_of_a_twin_are_its_groups():
 @pytest.mark.parametrize(("one", "other"), [(1, 33), (20, 100)])
 def test_swapped_hosts_of_a_twin_are_named(one, other):
     found = report(Fault("swap", ((f"n{one:03}",), (f"n{other:03}",)), 1.0, "here"))
-    assert [(each.kind, each.ranks, each.is_fault) for each in found.findings] == [("misplaced", (one, other), True)]
+    assert [(each.kind, each.ranks, each.is_fault) for each in found.findings] == [
+        ("misplaced", (one, other), True)
+    ]

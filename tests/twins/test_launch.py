@@ -40,7 +40,16 @@ int main(int argc, char **argv)
 
 
 def run(folder, *program, twin=TWINS / "cbc.yaml", nodes=2, ppn=1, **variables):
-    command = [sys.executable, "-m", "fabric_twins.launch", "--nodes", str(nodes), "--ppn", str(ppn), *program]
+    command = [
+        sys.executable,
+        "-m",
+        "fabric_twins.launch",
+        "--nodes",
+        str(nodes),
+        "--ppn",
+        str(ppn),
+        *program,
+    ]
     env = os.environ | {"FABRIC_TWIN": str(twin)} | variables
     return programs.run(command, cwd=folder, env=env)
 
@@ -81,7 +90,9 @@ def test_failures_with_status_0_of_simgrid_are_found(tmp_path, broken, how, caus
 
 
 def test_out_of_memory(tmp_path, broken):
-    script = f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
+    script = (
+        f"ulimit -v 3000000; exec {sys.executable} -m fabric_twins.launch --nodes 2 --ppn 1 {broken} memory"
+    )
     env = os.environ | {"FABRIC_TWIN": str(TWINS / "cbc.yaml")}
     done = programs.run(["bash", "-c", script], cwd=tmp_path, env=env)
     assert done.returncode == 1 and "ran out of memory, because all ranks are in one process" in done.stderr
@@ -118,7 +129,9 @@ def test_the_folder_of_the_job_has_the_files_of_the_simulation(tmp_path, monkeyp
 def test_a_limit_that_is_no_number_of_seconds(tmp_path, broken, text):
     done = run(tmp_path, broken, "well", FABRIC_TWIN_SECONDS=text)
     assert done.returncode == 1
-    assert done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; set it to a number of seconds, 1 or more\n"
+    assert (
+        done.stderr == f"error: FABRIC_TWIN_SECONDS is {text!r}; set it to a number of seconds, 1 or more\n"
+    )
 
 
 def test_a_simulation_that_takes_too_much_processor_time(tmp_path):

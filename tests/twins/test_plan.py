@@ -56,9 +56,15 @@ def test_another_kind_replaces_the_section_and_null_takes_a_key_away(load):
         ("alternatives: [7]\n", r"p\.yaml: alternatives: 0 is 7; give a mapping"),
         ("alternatives: [{faults: []}]\n", r"alternatives: 0: name is missing; give each alternative one"),
         ("alternatives: [{name: x}]\n", r"alternatives: 0: does not differ; write the keys"),
-        ("alternatives: [{name: as described, nodes: 4}]\n", r"alternatives: 0: name: 'as described' is there alread"),
+        (
+            "alternatives: [{name: as described, nodes: 4}]\n",
+            r"alternatives: 0: name: 'as described' is there alread",
+        ),
         ("alternatives: [{name: x, values: {}}]\n", r"alternatives: 0: values: cannot differ; remove it"),
-        ("alternatives: [{name: x, faults: null}]\n", r"alternatives: 0: faults: is removed here, but does not exist"),
+        (
+            "alternatives: [{name: x, faults: null}]\n",
+            r"alternatives: 0: faults: is removed here, but does not exist",
+        ),
         (
             "alternatives: [{name: x, topology: {oversubscription: 2}}]\n",
             r"p\.yaml: alternatives: 0 \(x\): topology: oversubscription: 2 does not divide 4 ports; write one",

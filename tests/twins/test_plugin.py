@@ -29,7 +29,11 @@ def test_the_entry_point_of_simgrid_is_exported(simulator):
     ("old", "new", "message"),
     [
         ("platform 1", "platform 2", "small.platform:1: this is no platform file of format 1; write it with"),
-        ("hop_latency 0", "hop_latency -1", "small.platform:3: the line cannot be read; write the file again"),
+        (
+            "hop_latency 0",
+            "hop_latency -1",
+            "small.platform:3: the line cannot be read; write the file again",
+        ),
         ("hop_latency 0", "hop_latency 0 0", "3: the line cannot be read"),
         ("hop_latency 0", "colour 0", "3: the line cannot be read"),
         ("table inter send 2 0", "table inter spend 2 0", "4: the line cannot be read"),
@@ -39,7 +43,11 @@ def test_the_entry_point_of_simgrid_is_exported(simulator):
         ("host n0 0 1 out", "host n0 99 1 out", ": the line cannot be read"),
         ("host n0 0 1 out", "host n0 0 1 through", ": the line cannot be read"),
         ("next 0 - - 0 2", "next 0 - - 0 9999", ": the line cannot be read"),
-        ("\nend ", "\n#", "small.platform: the last line `end` is missing: the file was cut off; write it again"),
+        (
+            "\nend ",
+            "\n#",
+            "small.platform: the last line `end` is missing: the file was cut off; write it again",
+        ),
         ("\nend ", "\nend 9", ": the line cannot be read"),
     ],
 )
@@ -99,7 +107,10 @@ def adapters(simulator, small):
     """Return a function that tells what messages take without adapters that are kept, and with such of 2 us."""
 
     def of(size, mode, added=""):
-        free, kept = small(added=added), small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2"), added=added)
+        free, kept = (
+            small(added=added),
+            small(("receive_us: 1", "receive_us: 1\n  adapter_us: 2"), added=added),
+        )
         return times_us(simulator, free, size, mode), times_us(simulator, kept, size, mode)
 
     return of
@@ -162,7 +173,9 @@ def test_the_share_of_time_left_for_work(simulator, calling, transfer, part, pol
     assert least <= found.values(f"{transfer}_availability_percent")[size] <= most
 
 
-@pytest.mark.parametrize("mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"])
+@pytest.mark.parametrize(
+    "mode", ["ping_pong", "streaming", "bidirectional_ping_pong", "bidirectional_streaming"]
+)
 @pytest.mark.parametrize("part", ["begin", "whole"])
 def test_waiting_within_calls_takes_no_longer(simulator, calling, part, mode):
     free, needing = (times_us(simulator, calling(each), LONG_B, mode) for each in (None, part))

@@ -22,7 +22,9 @@ def cases():
     for name in NAMES:
         for number, case in enumerate(shipped(name).cases):
             for published in case.values:
-                marks = [pytest.mark.xfail(reason=published.why_not, strict=True)] if published.why_not else []
+                marks = (
+                    [pytest.mark.xfail(reason=published.why_not, strict=True)] if published.why_not else []
+                )
                 case_id = f"{name}-{case.check}-{case.layout}-{number}-{published.metric}"
                 yield pytest.param(name, number, published, marks=marks, id=case_id)
 
@@ -82,4 +84,6 @@ def test_the_readme_has_the_values_of_the_twins(measured, report_table):
     report_table("Twins: seconds for all published values", lines)
     found = {name: each.found for name, each in measured.items()}
     text = published_table.text([shipped(name) for name in NAMES], found)
-    assert published_table.README.read_text() == text, "stale; write it anew with fabric-checks twin table --write"
+    assert published_table.README.read_text() == text, (
+        "stale; write it anew with fabric-checks twin table --write"
+    )

@@ -12,7 +12,9 @@ from tests.twins.simulation import shipped
 @pytest.mark.parametrize("twin", published_table.shipped(), ids=lambda twin: twin.name)
 def test_the_file_is_that_of_the_description(twin):
     path = reference_file.path(twin)
-    assert path.read_text() == reference_file.text(twin), "stale; write it anew with fabric-checks twin references"
+    assert path.read_text() == reference_file.text(twin), (
+        "stale; write it anew with fabric-checks twin references"
+    )
     held.load(path)
 
 

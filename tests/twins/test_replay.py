@@ -81,7 +81,9 @@ def test_a_replay_takes_as_long_as_the_program_itself(traces, simulator, what, n
     twin = shipped(name)
     layout = Layout(RANKS // ppn, ppn)
     platform = platform_file.platform(twin, flops=1e9)
-    done = simulator.run(twin, layout.nodes, ppn, PROGRAM, *arguments(what, traces[what].folder), platform=platform)
+    done = simulator.run(
+        twin, layout.nodes, ppn, PROGRAM, *arguments(what, traces[what].folder), platform=platform
+    )
     assert done.stdout.endswith("# complete: 1 row\n"), done.stderr
     truth = float(done.stdout.split()[0])
     found = replay.run_s(twin, layout, traces[what], 1.0, Bounds())
@@ -104,7 +106,13 @@ def test_microbenchmarks_describe_a_twin_as_it_is(simulator, small, tmp_path):
 @simgrid
 @pytest.mark.parametrize(
     ("key", "size", "to", "expected"),
-    [("", 50000, 1, 2), ("0", 50000, 1, 1), ("0", 50000, 2, 2), ("65536", 50000, 2, 1), ("65536", 65536, 2, 2)],
+    [
+        ("", 50000, 1, 2),
+        ("0", 50000, 1, 1),
+        ("0", 50000, 2, 2),
+        ("65536", 50000, 2, 1),
+        ("65536", 65536, 2, 2),
+    ],
 )
 def test_messages_leave_in_turn_or_share_the_link(small, tmp_path, key, size, to, expected):
     """The first of two takes its own time, or that of both; together they take the same."""
@@ -156,7 +164,9 @@ def test_processors_that_are_faster_and_alternatives(pair, small):
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert [each["name"] for each in found["twins"]] == ["small: as bought", "small: faster"]
-    assert [each["layouts"]["2x1"]["run_s"] for each in found["twins"]] == pytest.approx([1.01, 1.005], abs=1e-4)
+    assert [each["layouts"]["2x1"]["run_s"] for each in found["twins"]] == pytest.approx(
+        [1.01, 1.005], abs=1e-4
+    )
     assert found["kind"] == "predicted" and found["cpu_speed"] == 2
     assert all("sensitivity" not in each["layouts"]["2x1"] for each in found["twins"])
 
@@ -182,7 +192,9 @@ def test_every_action_is_one_that_simgrid_knows(small, tmp_path):
 def test_collectives_that_are_replaced_are_named(small):
     assert replay.replaced("own", small(added="collectives: ompi\n")) == []
     (line,) = replay.replaced("other", small(added="collectives: mpich\n"))
-    assert line.startswith("collectives of other: SimGrid's own") and "those of mpich, but for alltoall," in line
+    assert (
+        line.startswith("collectives of other: SimGrid's own") and "those of mpich, but for alltoall," in line
+    )
 
 
 def of_all(ranks, size):
@@ -204,9 +216,13 @@ def of_all(ranks, size):
 @pytest.mark.parametrize("ranks", [3, 4])
 @pytest.mark.parametrize("collectives", ["mpich", "mvapich2", "impi"])
 def test_a_replay_takes_the_collectives_that_it_survives(small, tmp_path, collectives, ranks):
-    folder = write(tmp_path / "t", *[[line for size in (1, 500, 50000) for line in of_all(ranks, size)]] * ranks)
+    folder = write(
+        tmp_path / "t", *[[line for size in (1, 500, 50000) for line in of_all(ranks, size)]] * ranks
+    )
     given = [small(added=f"collectives: {each}\n") for each in ("default", collectives)]
-    own, found = (replay.run_s(twin, Layout(ranks, 1), replay.load_trace(folder), 1, Bounds()) for twin in given)
+    own, found = (
+        replay.run_s(twin, Layout(ranks, 1), replay.load_trace(folder), 1, Bounds()) for twin in given
+    )
     assert (found == own) == (collectives == "impi") and found > 0
 
 
@@ -234,13 +250,21 @@ def edit(file, old, new):
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("# complete: 4 actions\n", "", "rank-0.trace: line 7: the trace is cut off: its last line is missing"),
+        (
+            "# complete: 4 actions\n",
+            "",
+            "rank-0.trace: line 7: the trace is cut off: its last line is missing",
+        ),
         (
             "# complete: 4 actions",
             "# cut: the limit of 9 bytes is reached",
             "the trace was cut off: 'the limit of 9 bytes",
         ),
-        ("# complete: 4 actions", "# stopped: MPI_Put cannot be replayed", "was stopped: 'MPI_Put cannot be replayed'"),
+        (
+            "# complete: 4 actions",
+            "# stopped: MPI_Put cannot be replayed",
+            "was stopped: 'MPI_Put cannot be replayed'",
+        ),
         ("0 send 1", "0 shout 1", "rank-0.trace: line 6: 'shout' is not an action that can be replayed"),
         ("# flops/s: 1", "# flops/s: 2", "rank-1.trace: belongs to a different trace than that of rank 0"),
         ("of 2", "of 1", "line 6: send: there is no rank 1"),
@@ -254,7 +278,9 @@ def test_a_trace_that_is_not_whole_gives_no_number(pair, small, old, new, cause)
 def test_a_lost_rank_and_one_too_many(pair, small):
     (pair / "rank-1.trace").rename(pair / "rank-2.trace")
     assert "rank-1.trace: is not there; is it a folder that" in refused(pair, small().file)
-    (pair / "rank-1.trace").write_bytes((pair / "rank-2.trace").read_bytes().replace(b"# rank: 2", b"# rank: 1"))
+    (pair / "rank-1.trace").write_bytes(
+        (pair / "rank-2.trace").read_bytes().replace(b"# rank: 2", b"# rank: 1")
+    )
     assert "has files from more ranks than 2; trace into an empty folder" in refused(pair, small().file)
     assert "rank-0.trace: is not there" in refused(pair / "none", small().file)
 
@@ -309,6 +335,8 @@ def test_traces_of_several_numbers_of_ranks_are_compared_by_layout(series, small
 
 def test_traces_that_cannot_be_told_apart_are_refused(series, small):
     file = small().file
-    assert refused(series, file, file, "--table").startswith("--table takes one twin, but 2 are given; leave out")
+    assert refused(series, file, file, "--table").startswith(
+        "--table takes one twin, but 2 are given; leave out"
+    )
     (series / "again").symlink_to(series / "n2")
     assert "n2: has 2 ranks, and so does " in refused(series, file)

@@ -28,7 +28,9 @@ def test_the_values_are_those_of_the_replay(replayed):
     _, session = replayed
     found = {each["metric"]: each for each in session.records}
     recorded = json.loads(section6.RUN_TIMES.read_text())["lj"]["1"]["escher"]
-    times = {name.removeprefix("loop_time_"): each["value"] for name, each in found.items() if "loop_time" in name}
+    times = {
+        name.removeprefix("loop_time_"): each["value"] for name, each in found.items() if "loop_time" in name
+    }
     assert times == pytest.approx(recorded, rel=1e-6)
     assert {each["check"] for each in found.values()} == {"LammpsReplay"}
     assert {each["evidence"] for each in found.values()} == {"simulated"}
@@ -43,5 +45,10 @@ def test_the_report_shows_them(replayed, tmp_path):
     done = calling.invoke("report", results, "-o", page)
     assert done.exit_code == 0, done.output
     text = page.read_text()
-    for what in ("LammpsReplay by number", "loop time, lj, 8x2", "communication share, lj, 8x2", "(simulated)"):
+    for what in (
+        "LammpsReplay by number",
+        "loop time, lj, 8x2",
+        "communication share, lj, 8x2",
+        "(simulated)",
+    ):
         assert what in text

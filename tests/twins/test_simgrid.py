@@ -21,7 +21,9 @@ def fake_smpirun(folder, text):
 def test_none_on_the_path(monkeypatch, tmp_path):
     monkeypatch.delenv("SIMGRID_ROOT", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TwinError, match=r"^there is no smpirun on PATH; install SimGrid 3\.32 to 4\.1 .*SIMGRID_ROOT"):
+    with pytest.raises(
+        TwinError, match=r"^there is no smpirun on PATH; install SimGrid 3\.32 to 4\.1 .*SIMGRID_ROOT"
+    ):
         sim.smpirun()
 
 
@@ -52,7 +54,10 @@ OTHER = r"bin/smpirun: SimGrid is {}, but the plugin of the twins is written for
     [
         ("SimGrid version 3.25", OTHER.format(r"3\.25")),  # Debian 11
         ("SimGrid version 4.2", OTHER.format(r"4\.2")),
-        ("bash: no", r"bin/smpirun: -version prints 'bash: no', which does not name a SimGrid; install SimGrid 3\.32"),
+        (
+            "bash: no",
+            r"bin/smpirun: -version prints 'bash: no', which does not name a SimGrid; install SimGrid 3\.32",
+        ),
     ],
 )
 def test_another_release(monkeypatch, tmp_path, version, message):
@@ -91,7 +96,9 @@ def test_a_plugin_that_cannot_be_compiled(monkeypatch, tmp_path):
         (source / name).write_bytes((sim.SOURCE / name).read_bytes())
     (source / "twin.cpp").write_text("#error broken\n")
     monkeypatch.setattr(sim, "SOURCE", source)
-    with pytest.raises(TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"):
+    with pytest.raises(
+        TwinError, match=r"^the plugin of the twins cannot be built: make says '.*broken.*g\+\+"
+    ):
         sim.plugin(tmp_path / "built")
     assert not list((tmp_path / "built").rglob("twin.so"))
 

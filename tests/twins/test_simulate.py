@@ -21,7 +21,9 @@ def test_a_program_that_cannot_be_compiled(tmp_path, monkeypatch):
     shutil.copytree(simulate.SOURCE, sources)
     (sources / "rotate.c").write_text("int main(void) { return 0 }\n")
     monkeypatch.setattr(simulate, "SOURCE", sources)
-    with pytest.raises(TwinError, match=r"rotate\.c cannot be compiled for the simulator: smpicc says .*error: expect"):
+    with pytest.raises(
+        TwinError, match=r"rotate\.c cannot be compiled for the simulator: smpicc says .*error: expect"
+    ):
         simulate.program("rotate", tmp_path / "out")
     assert not list((tmp_path / "out").rglob("rotate"))
 
@@ -29,7 +31,9 @@ def test_a_program_that_cannot_be_compiled(tmp_path, monkeypatch):
 @simgrid
 def test_the_output_of_a_program(small):
     text = simulate.output(small(), 4, "rotate", ROTATE, simulate.Bounds())
-    assert text.startswith("# fabric-checks rotate") and text.splitlines()[-1].startswith("# complete: 4 rows, crc32 ")
+    assert text.startswith("# fabric-checks rotate") and text.splitlines()[-1].startswith(
+        "# complete: 4 rows, crc32 "
+    )
 
 
 @simgrid
@@ -46,7 +50,11 @@ def test_a_simulation_that_takes_too_long_is_ended(small):
         TwinError, match=r"rotate on 8 nodes: the simulation is not done after 1 s; give it fewer nodes"
     ):
         simulate.output(
-            small(), 8, "rotate", [*ROTATE, "--tests", "10000", "--messages", "1000"], simulate.Bounds(seconds=1)
+            small(),
+            8,
+            "rotate",
+            [*ROTATE, "--tests", "10000", "--messages", "1000"],
+            simulate.Bounds(seconds=1),
         )
     assert time.monotonic() - begin < GUARD_S / 2
 

@@ -45,8 +45,12 @@ def source(tmp_path):
 def test_cxx_that_uses_malloc_is_compiled_for_the_simulator(source, tmp_path):
     assert compile_with("mpicxx", source, tmp_path / "program").returncode == 0
     # The simulator that loads the program brings MPI_Init with it; an MPI's own wrapper would have linked a library.
-    symbols = subprocess.run(["nm", "-D", tmp_path / "program"], capture_output=True, text=True, check=True).stdout
-    libraries = subprocess.run(["ldd", tmp_path / "program"], capture_output=True, text=True, check=False).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", tmp_path / "program"], capture_output=True, text=True, check=True
+    ).stdout
+    libraries = subprocess.run(
+        ["ldd", tmp_path / "program"], capture_output=True, text=True, check=False
+    ).stdout
     assert " MPI_Init" in symbols and "libmpi" not in libraries
 
 
@@ -77,5 +81,7 @@ def test_the_environment_offers_what_sends_messages(monkeypatch):
 
 def test_every_package_asks_for_simgrids_mpi():
     scopes = scopes_of(SCOPES, os.environ)["smpi"]
-    packages = [package for name, package in PACKAGES.items() if scopes.requirement(name)]  # not those for GPUs
+    packages = [
+        package for name, package in PACKAGES.items() if scopes.requirement(name)
+    ]  # not those for GPUs
     assert {scopes.asked(package).mpi for package in packages} == {"smpi@3.32"}

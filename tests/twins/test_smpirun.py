@@ -55,7 +55,9 @@ def test_flags_that_only_some_twins_need(small, cost, word):
 def test_hosts_are_filled_one_after_the_other():
     assert smpirun.hostfile(shipped("cbc"), 2, 2) == "n00\nn00\nn01\nn01\n"
     for nodes, ppn in ((17, 1), (2, 3), (0, 1)):
-        with pytest.raises(TwinError, match=rf"cbc has 16 nodes of 2 processors, so {nodes} x {ppn} do not fit"):
+        with pytest.raises(
+            TwinError, match=rf"cbc has 16 nodes of 2 processors, so {nodes} x {ppn} do not fit"
+        ):
             smpirun.hostfile(shipped("cbc"), nodes, ppn)
 
 

@@ -56,7 +56,9 @@ def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
     return low + (half - bandwidths_MBps[low]) / slope
 
 
-def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]) -> dict[str, float]:
+def streaming_values(
+    ping_pong_us: Mapping[int, float], streaming_us: Mapping[int, float]
+) -> dict[str, float]:
     """Return the values of Tables 2 to 5 of the SAND report (SAND2005-5199).
 
     :param ping_pong_us: half the round trip, in microseconds, by message size in bytes; needs sizes 0 and 8.
@@ -65,7 +67,9 @@ def streaming_values(ping_pong_us: Mapping[int, float], streaming_us: Mapping[in
         (10^6 messages/s), peak bandwidths (MB/s), N1/2 (B) and, as the report prints its increase, ping-pong's N1/2
         over streaming's (%).
     """
-    half_ping_pong, half_streaming = (half_peak_size_B(bandwidth_MBps(each)) for each in (ping_pong_us, streaming_us))
+    half_ping_pong, half_streaming = (
+        half_peak_size_B(bandwidth_MBps(each)) for each in (ping_pong_us, streaming_us)
+    )
     return {
         "zero_byte_latency_ping_pong": ping_pong_us[0],
         "zero_byte_latency_streaming": streaming_us[0],
@@ -152,7 +156,9 @@ def protocol_switches(
     points = []
     for size in sizes:
         low, high = (intervals_us or {}).get(size, (0.0, 0.0))
-        points.append((float(size), times_us[size], max(relative * times_us[size], (high - low) / (2 * 1.96))))
+        points.append(
+            (float(size), times_us[size], max(relative * times_us[size], (high - low) / (2 * 1.96)))
+        )
     found = []
     for left, right in pairwise(_straight_pieces(points)):
         below, above = sizes[right.first - 1], sizes[right.first]

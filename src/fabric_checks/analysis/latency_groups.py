@@ -58,7 +58,11 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
 
     Average linkage, cut at the border: a single slow pair does not split a group.
     """
-    if border_us is None or len(latency_us) < 3 or np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any():
+    if (
+        border_us is None
+        or len(latency_us) < 3
+        or np.isnan(latency_us[np.triu_indices(len(latency_us), 1)]).any()
+    ):
         return np.zeros(len(latency_us), dtype=np.int64)
     distances = latency_us.copy()
     np.fill_diagonal(distances, 0.0)
@@ -94,13 +98,19 @@ def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
         switch, ranks are taken to follow the switches, if nearly all do.
     """
     if (switch >= 0).any():
-        home = {number: _most_frequent(group[switch == number]) for number in np.unique(switch[switch >= 0]).tolist()}
+        home = {
+            number: _most_frequent(group[switch == number])
+            for number in np.unique(switch[switch >= 0]).tolist()
+        }
         # Several switches may look like one, where a hop does not show; a group then is the home of all of them.
-        elsewhere = [rank for rank in np.flatnonzero(switch >= 0).tolist() if group[rank] != home[switch[rank]]]
+        elsewhere = [
+            rank for rank in np.flatnonzero(switch >= 0).tolist() if group[rank] != home[switch[rank]]
+        ]
         return {
             rank: home[switch[rank]]
             for rank in elsewhere
-            if group[rank] in home.values() and (group[switch == switch[rank]] == home[switch[rank]]).sum() > 1
+            if group[rank] in home.values()
+            and (group[switch == switch[rank]] == home[switch[rank]]).sum() > 1
         }
     ranks = np.arange(len(group))
     apart = np.abs(np.subtract.outer(ranks, ranks))

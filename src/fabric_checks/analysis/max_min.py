@@ -35,7 +35,9 @@ def max_min(
         done = (full[through] & (share[through] <= least[:, None] * (1 + _SAME))).any(axis=1)
         done |= least >= limit[waiting] * (1 - _SAME)
         rate[waiting[done]] = least[done]
-        used = np.bincount(through[done].ravel(), np.repeat(least[done], through.shape[1]), minlength=len(left))
+        used = np.bincount(
+            through[done].ravel(), np.repeat(least[done], through.shape[1]), minlength=len(left)
+        )
         # A flow without any limit takes nothing from a finite resource.
         left = np.where(np.isfinite(left), np.maximum(left - np.nan_to_num(used, posinf=0.0), 0.0), left)
         waiting = waiting[~done]

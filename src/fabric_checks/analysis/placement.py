@@ -24,8 +24,18 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
     """
     by_node = _by_node(ranks)
     counts = [
-        (f"{count_text(len(ranks), 'rank')} ran", len(ranks), layout.tasks, "whether the launcher is that of this MPI"),
-        (f"the ranks are on {count_text(len(by_node), 'node')}", len(by_node), layout.nodes, "the launcher's options"),
+        (
+            f"{count_text(len(ranks), 'rank')} ran",
+            len(ranks),
+            layout.tasks,
+            "whether the launcher is that of this MPI",
+        ),
+        (
+            f"the ranks are on {count_text(len(by_node), 'node')}",
+            len(by_node),
+            layout.nodes,
+            "the launcher's options",
+        ),
         *(
             (f"{node} has {count_text(len(own), 'rank')}", len(own), layout.ppn, "the launcher's options")
             for node, own in by_node.items()
@@ -40,7 +50,9 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
         if oversubscribed or not (all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)):
             continue
         by_cores = all(rank.cores for rank in own)
-        crowd = _crowd([rank.cores if by_cores else frozenset(map(str, cpu_numbers(rank.cpus))) for rank in own])
+        crowd = _crowd(
+            [rank.cores if by_cores else frozenset(map(str, cpu_numbers(rank.cpus))) for rank in own]
+        )
         if crowd:
             raise PlacementError(
                 f"on {node} {len(crowd)} ranks share fewer than {len(crowd)} cores; "
@@ -66,7 +78,9 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
         return "none"
     if all(len(rank.cores) == 1 for rank in ranks):
         return "core"
-    ways = list(dict.fromkeys("|".join(rank.cpus for rank in of_node) for of_node in _by_node(ranks).values()))
+    ways = list(
+        dict.fromkeys("|".join(rank.cpus for rank in of_node) for of_node in _by_node(ranks).values())
+    )
     return " ".join([*ways[:limit], *([f"and {len(ways) - limit} more"] if len(ways) > limit else [])])
 
 

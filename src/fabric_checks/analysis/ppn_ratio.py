@@ -73,8 +73,12 @@ def comparisons(one: Iterable[Metric], more: Iterable[Metric]) -> list[Compariso
 def _metric(of: Metric) -> Metric:
     kind, unit = ("difference", of.unit) if of.can_be_zero else ("ratio", "1")
     how = "minus that" if of.can_be_zero else "over that"
-    about = f"With more processes a node {how} with one: {of.about[:1].lower()}{of.about[1:]}" if of.about else ""
+    about = (
+        f"With more processes a node {how} with one: {of.about[:1].lower()}{of.about[1:]}" if of.about else ""
+    )
     if of.size_B is None:
         return Metric(f"{of.name}_{kind}", unit, of.better, can_be_zero=of.can_be_zero, about=about)
     quantity = f"{of.quantity}_{kind}"
-    return Metric(point(quantity, of.size_B), unit, of.better, quantity, of.size_B, of.can_be_zero, about=about)
+    return Metric(
+        point(quantity, of.size_B), unit, of.better, quantity, of.size_B, of.can_be_zero, about=about
+    )

@@ -91,7 +91,9 @@ def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]
     ppn = max(layout.ppn for layout in times_s)
     found |= {_gap(Layout(nodes, ppn)): gap for nodes, gap in gaps.items()}
     if len(gaps) > 1:
-        found["ppn_gap_per_doubling"] = linear_regression([log2(nodes) for nodes in gaps], list(gaps.values())).slope
+        found["ppn_gap_per_doubling"] = linear_regression(
+            [log2(nodes) for nodes in gaps], list(gaps.values())
+        ).slope
     return found
 
 

@@ -13,7 +13,7 @@ from fabric_checks.core import console, files
 from fabric_checks.core.errors import RecordError
 from fabric_checks.core.paths import results as results_folder
 from fabric_checks.core.text import count_text
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 
 _EPILOG = """
 \b
@@ -44,14 +44,23 @@ def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file, and an archive is a folder; name another one")
     if any(name.endswith(".jsonl") for _, _, names in files.walk(folder) for name in names):
-        raise click.UsageError(f"{folder} has results, and an archive has a folder of its own; name that behind it")
+        raise click.UsageError(
+            f"{folder} has results, and an archive has a folder of its own; name that behind it"
+        )
     with console.doing("adding records .."):
-        outcome = archiving.add(results, folder)
+        outcome = archive_writer.add(results, folder)
     if as_json:
         written = [str(path) for path in outcome.files]
-        whole = {"added": outcome.added, "known": outcome.known, "files": written, "faults": list(outcome.faults)}
+        whole = {
+            "added": outcome.added,
+            "known": outcome.known,
+            "files": written,
+            "faults": list(outcome.faults),
+        }
         console.print_json(whole)
     else:
         many = count_text(len(outcome.files), "file")
-        console.print(f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written")
+        console.print(
+            f"{folder}: {outcome.added} records added, {outcome.known} already there; {many} written"
+        )
     end_by(outcome.faults)

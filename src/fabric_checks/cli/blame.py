@@ -40,7 +40,9 @@ docs/blame.md has an example of each format.
         FOUND: "a node or link is slow for certain, or all are far below --link-MBps",
     },
 )
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument(
+    "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False)
+)
 @link_rate_option
 @click.option(
     "--topology",
@@ -54,14 +56,18 @@ docs/blame.md has an example of each format.
     type=click.Choice(ROUTINGS),
     help="Of the fabric; without it as the log of OpenSM has it (--topology). Cables are named only if it is static.",
 )
-@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder.")
+@click.option(
+    "--pictures", type=click.Path(path_type=Path, file_okay=False), help="Write pictures to this folder."
+)
 @click.option(
     "--next",
     "next_file",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what to measure again to this file: a hostfile, commands or pairs, as the program needs it.",
 )
-@click.option("--alone", is_flag=True, help="Pairs were measured one after the other, where a format does not say so.")
+@click.option(
+    "--alone", is_flag=True, help="Pairs were measured one after the other, where a format does not say so."
+)
 @json_option
 def command(
     paths: tuple[Path, ...],

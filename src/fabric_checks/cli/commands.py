@@ -48,7 +48,8 @@ _OWN = {
 def verbs() -> dict[str, Verb]:
     """Return the verbs of the collection and of its plugins by name, in the order of the help."""
     found = {
-        name: Verb(group, f"fabric_checks.cli.{name.replace('-', '_')}", text) for name, (group, text) in _OWN.items()
+        name: Verb(group, f"fabric_checks.cli.{name.replace('-', '_')}", text)
+        for name, (group, text) in _OWN.items()
     }
     found |= {name: Verb(*entry) for name, entry in plugins.verbs().items()}
     order = {group: number for number, group in enumerate((*GROUPS, ""))}

@@ -21,7 +21,7 @@ from fabric_checks.comparison.compare import compare, select
 from fabric_checks.comparison.verdicts import VERDICTS
 from fabric_checks.core import console
 from fabric_checks.core.text import csv_text
-from fabric_checks.records import reading
+from fabric_checks.records import reader
 from fabric_checks.records import sources as sets_of
 from fabric_checks.records.series import COMPARED
 from fabric_checks.report import comparison as forms
@@ -45,14 +45,20 @@ Examples:
     metavar="SHARE",
     help="How closely values are known to repeat, such as 5%: judge by it where there are few runs.",
 )
-@click.option("--across-versions", is_flag=True, help="Also compare values of different programs or releases.")
+@click.option(
+    "--across-versions", is_flag=True, help="Also compare values of different programs or releases."
+)
 @fail_on_option(
     "Exit with status 3 if there is any of this: worse, worse:5%, missing, too-few, not-comparable; may be repeated."
 )
-@click.option("--json", "form", flag_value="json", default="terminal", help="Print JSON, with all that is known.")
+@click.option(
+    "--json", "form", flag_value="json", default="terminal", help="Print JSON, with all that is known."
+)
 @click.option("--csv", "form", flag_value="csv", help="Print a table for a spreadsheet.")
 @only_option(VERDICTS)
-@click.option("--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded.")
+@click.option(
+    "--all", "every_point", is_flag=True, help="Print a row for each metric, with curves not folded."
+)
 def command(
     sources: tuple[str, ...],
     *,
@@ -77,7 +83,7 @@ def command(
     if doubled is not None:
         raise click.UsageError(f"two sets are called {doubled!r}; give them labels, as in LABEL=PATH")
     faults: list[str] = []
-    loaded = reading.load_aggregated(sets, COMPARED, faults)
+    loaded = reader.load_aggregated(sets, COMPARED, faults)
     found = compare(loaded, labels, repeatable=repeatable, across_versions=across_versions)
     failed = objections(found, gates)
     rows = select(found.frame, only)

@@ -11,7 +11,7 @@ import click
 from fabric_checks.cli.verb import Verb, json_option
 from fabric_checks.core import console, files, paths
 from fabric_checks.core.text import count_text, value_text
-from fabric_checks.records import cost, reading
+from fabric_checks.records import cost, reader
 from fabric_checks.records import sources as sets_of
 from fabric_checks.records.cost import Estimate
 
@@ -40,7 +40,7 @@ def command(plan_file: Path, sources: tuple[str, ...], *, as_json: bool) -> None
         sets.insert(0, sets_of.Source(str(folder), folder))
     past: dict[str, float] = {}
     if sets:
-        loaded = reading.load(sets, cost.COLUMNS, compact=True)
+        loaded = reader.load(sets, cost.COLUMNS, compact=True)
         console.warn(loaded.faults)
         past = cost.durations(loaded.frame)
     found = cost.estimate(plan, past)
@@ -58,7 +58,9 @@ def lines(estimate: Estimate) -> list[str]:
         return [head, "no case matches the selection; ci/run -l lists the cases"]
     known = f"recorded durations of {count_text(estimate.timed_jobs, 'job')}"
     if estimate.similar_jobs:
-        known += f"; for {count_text(estimate.similar_jobs, 'job')}, the longest of the case in another layout"
+        known += (
+            f"; for {count_text(estimate.similar_jobs, 'job')}, the longest of the case in another layout"
+        )
     if estimate.unknown_jobs == estimate.jobs:
         known = "nothing: none of these cases has run; `ci/run --mode smoke` first gives durations"
     return [
@@ -74,5 +76,9 @@ def _sum(estimate: Estimate, minutes: float) -> str:
     """Return a sum, whether it is an estimate, and of how many jobs it is not."""
     if estimate.unknown_jobs == estimate.jobs:
         return "unknown"
-    without = f", without {count_text(estimate.unknown_jobs, 'job')} that never ran" if estimate.unknown_jobs else ""
+    without = (
+        f", without {count_text(estimate.unknown_jobs, 'job')} that never ran"
+        if estimate.unknown_jobs
+        else ""
+    )
     return f"{'about ' if estimate.similar_jobs else ''}{value_text(minutes)}{without}"

@@ -27,7 +27,9 @@ Examples:
 """
 
 
-@click.command("doctor", cls=Verb, epilog=_EPILOG, statuses={FAILED: "no check has a case, or the settings are wrong"})
+@click.command(
+    "doctor", cls=Verb, epilog=_EPILOG, statuses={FAILED: "no check has a case, or the settings are wrong"}
+)
 @click.option(
     "-C", "--config-file", "files", multiple=True,
     help="A file with settings of ReFrame; can be repeated.  [default: RFM_CONFIG_FILES, or config/settings.py]",
@@ -58,7 +60,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"system {found['system']}, of {', '.join(found['files'])}", "", "runs"]
     for where, suites in found["cases"].items():
         cases = count_text(sum(suites.values()), "case")
-        lines.append(f"  {where}: {cases} ({', '.join(f'{suite} {number}' for suite, number in suites.items())})")
+        lines.append(
+            f"  {where}: {cases} ({', '.join(f'{suite} {number}' for suite, number in suites.items())})"
+        )
     if found["left_out"]:
         lines += ["", "does not run"]
     for reason, checks in found["left_out"].items():

@@ -43,7 +43,9 @@ def command(context: click.Context, system: str | None, *, as_json: bool) -> Non
             raise click.UsageError(f"give options behind {context.invoked_subcommand}")
         return
     warnings: list[str] = []
-    found = {name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()}
+    found = {
+        name: journal.still_open(journal.read(path, warnings)) for name, path in _journals(system).items()
+    }
     if as_json:
         listed = {name: [as_dict(entry) for entry in entries] for name, entries in found.items()}
         console.print_json({"open": listed, "faults": warnings})
@@ -71,7 +73,9 @@ def acknowledge(
     path, entry = _finding(name, system)
     day, reason, ticket = _day(until), _text("--reason", reason), _text("--ticket", ticket)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    journal.acknowledge(path, Acknowledgement(entry.id, plain_sizes(entry.finding), reason, ticket, day, _user(), now))
+    journal.acknowledge(
+        path, Acknowledgement(entry.id, plain_sizes(entry.finding), reason, ticket, day, _user(), now)
+    )
     console.print(f"{entry.id} is quiet until {day}: {entry.finding.title}")
 
 
@@ -86,7 +90,9 @@ def _journals(system: str | None) -> dict[str, Path]:
         return found
     if system not in found:
         folder = folder_of(results, sound_name("--system", system))
-        raise RecordError(f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}")
+        raise RecordError(
+            f"{folder}: no night of {system!r} has run here; start one with ci/nightly --system {system}"
+        )
     return {system: found[system]}
 
 
@@ -100,13 +106,17 @@ def _finding(name: str, system: str | None) -> tuple[Path, journal.Open]:
     if not found:
         raise RecordError(f"no finding {quoted(name)} is open; `fabric-checks findings` lists those that are")
     if len(found) > 1:
-        raise RecordError(f"{len(found)} findings begin with {quoted(name)}; give more of the name, or --system")
+        raise RecordError(
+            f"{len(found)} findings begin with {quoted(name)}; give more of the name, or --system"
+        )
     return found[0]
 
 
 def _day(until: datetime | None) -> date:
     if until is None or until.date() < datetime.now(timezone.utc).date():
-        raise click.UsageError("--until needs a day from today on, the last one of the acknowledgement: 2026-12-15")
+        raise click.UsageError(
+            "--until needs a day from today on, the last one of the acknowledgement: 2026-12-15"
+        )
     return until.date()
 
 

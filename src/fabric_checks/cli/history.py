@@ -7,7 +7,7 @@ import shutil
 
 import click
 
-from fabric_checks.cli import choosing
+from fabric_checks.cli import selection
 from fabric_checks.cli.conditions import UNUSABLE, end_by
 from fabric_checks.cli.verb import FAILED, Verb, csv_option, json_option, sources_argument
 from fabric_checks.comparison import history
@@ -41,15 +41,17 @@ def command(metric: str, sources: tuple[str, ...], *, as_json: bool, as_csv: boo
     Each run is a block; below it is X if it missed its reference, and | where MPI, compiler, program, hash or the
     release of this collection changed.
     """
-    loaded = choosing.load(sources, history.COLUMNS)
+    loaded = selection.load(sources, history.COLUMNS)
     frame = loaded.frame
-    named = choosing.matching(frame, {"metric": metric})["metric"].unique().to_list()
+    named = selection.matching(frame, {"metric": metric})["metric"].unique().to_list()
     lines = history.lines(frame.filter(frame["metric"].is_null() | frame["metric"].is_in(named)))
     if as_json:
         content = {"series": [line.as_json() for line in lines], "faults": loaded.faults}
         console.print_json(content)
     elif as_csv:
-        console.print_document(csv_of([{**line.series, **run} for line in lines for run in line.as_json()["runs"]]))
+        console.print_document(
+            csv_of([{**line.series, **run} for line in lines for run in line.as_json()["runs"]])
+        )
     elif len(lines) > MOST:
         _list(lines)
     else:
@@ -75,14 +77,21 @@ def lines_of(line: Line, width: int) -> list[str]:
     changed = {change["at"] // each for change in changes}
     blocks = sparkline([line.values[min(at + each, count) - 1] for at in starts], len(starts)) or "▄"
     marks = "".join("X" if at in missed else "|" if at in changed else " " for at in range(len(starts)))
-    rows = [line.title, f"  {_summary(line)}", f"  {blocks}", *([f"  {marks.rstrip()}"] if marks.strip() else [])]
+    rows = [
+        line.title,
+        f"  {_summary(line)}",
+        f"  {blocks}",
+        *([f"  {marks.rstrip()}"] if marks.strip() else []),
+    ]
     if line.missed:
         rows.append(f"  X: {len(line.missed)} missed the reference")
     if line.failed:
         rows.append(f"  {count_text(line.failed, 'case')} of this test failed before values were measured")
     for change in changes:
         when = f"{line.records[change['at']]['time']:%Y-%m-%d %H:%M}"
-        rows.append(f"  | run {change['at'] + 1} ({when}): {change['what']}: {change['before']} -> {change['after']}")
+        rows.append(
+            f"  | run {change['at'] + 1} ({when}): {change['what']}: {change['before']} -> {change['after']}"
+        )
     return rows
 
 

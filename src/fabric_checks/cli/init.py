@@ -12,12 +12,12 @@ import click
 from fabric_checks.cli.verb import Verb
 from fabric_checks.core import console
 from fabric_checks.core.errors import FabricError
-from fabric_checks.onboarding import examples, placing, questions, writing
+from fabric_checks.onboarding import examples, installation, questions, site_files
+from fabric_checks.onboarding.detection import look
 from fabric_checks.onboarding.facts import Facts, Mpi
-from fabric_checks.onboarding.looking import look
 from fabric_checks.onboarding.probe import Machine
 from fabric_checks.onboarding.questions import Answer, Question, taken
-from fabric_checks.onboarding.writing import CALLED
+from fabric_checks.onboarding.site_files import CALLED
 from fabric_checks.schedulers.model import Queue
 
 _EPILOG = """
@@ -60,23 +60,25 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
         console.print_document(examples.system(example))
         return
     if given["name"] is not None:
-        questions.free_name(given["name"], placing.is_free)  # before anything is asked
+        questions.free_name(given["name"], installation.is_free)  # before anything is asked
     machine = Machine()
     facts = look(machine, socket.gethostname(), this_host=this_host)
     console.print(*shown(facts), "")
-    answers = questions.answered(facts, placing.is_free, lambda each: _answer(each, given.get(each.key), yes=yes))
+    answers = questions.answered(
+        facts, installation.is_free, lambda each: _answer(each, given.get(each.key), yes=yes)
+    )
     asked = set(answers.system).union(*answers.queues.values())
     unused = [key for key, value in given.items() if value is not None and key not in asked]
     if unused:
         raise FabricError(f"--{unused[0].replace('_', '-')} does not apply to this machine; leave it out")
 
-    _write(writing.files(facts, answers, spack=spack))
-    name, chosen = str(answers.system["name"].value), writing.chosen(facts, answers)
+    _write(site_files.files(facts, answers, spack=spack))
+    name, chosen = str(answers.system["name"].value), site_files.chosen(facts, answers)
     for each in chosen:
-        if fault := each.module and placing.load_modules(machine, each):
+        if fault := each.module and installation.load_modules(machine, each):
             raise FabricError(f"{fault}; mend `modules` of {each.name} in config/systems/{name}.py")
-    mpi = "none" if chosen else writing.wheels(facts)[0]
-    cases = placing.dry_run(name, mpi)
+    mpi = "none" if chosen else site_files.wheels(facts)[0]
+    cases = installation.dry_run(name, mpi)
     option = {"none": " --mpi none", "mpich": ""}.get(mpi, f" --mpi {mpi}")
     console.print(
         f"dry run of the level smoke: {cases} cases, each with a job script; nothing was run",
@@ -90,9 +92,13 @@ def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **g
 
 def _write(files: dict[str, str]) -> None:
     """Write the files of a site, and print which there are and what was guessed in them."""
-    paths = [path.relative_to(placing.CONFIG.parent) for path in placing.write(files)]
+    paths = [path.relative_to(installation.CONFIG.parent) for path in installation.write(files)]
     console.print("written:", *(f"  {path}" for path in reversed(paths)), "")
-    guesses = [{"file": f"config/{path}"} | each for path in reversed(files) for each in writing.guesses(files[path])]
+    guesses = [
+        {"file": f"config/{path}"} | each
+        for path in reversed(files)
+        for each in site_files.guesses(files[path])
+    ]
     if guesses:
         lines = ["  {file}, line {line}, {key}: {why}".format_map(each) for each in guesses]
         console.print("guessed, and marked in the file:", *lines, "")
@@ -110,13 +116,18 @@ def shown(facts: Facts) -> Iterable[str]:
         rows.append(("", f"... and {len(facts.queues) - _MOST} more"))
     if facts.switches:
         rows.append(("topology", f"{facts.switches} leaf switches"))
-    rows += (("link", f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s") for each in facts.links)
+    rows += (
+        ("link", f"{each.device} of this host: {each.kind}, {each.MBps / 125:g} Gbit/s")
+        for each in facts.links
+    )
     rows += (("MPI", _mpi_text(mpi)) for mpi in facts.mpis)
     if not facts.mpis:
         rows.append(("MPI", "none of the site's own; the wheels of ci/run are used"))
     for tool, fault in facts.asked.items():
         if fault != "ok":
-            rows.append(("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}"))
+            rows.append(
+                ("no answer", f"{tool.removeprefix('bash --login -c ').removesuffix(' 2>&1')}: {fault}")
+            )
     rows += (("note", note) for note in facts.notes[:_MOST])
     return ["found:", *(f"  {key:<12}{text}" for key, text in rows)]
 
@@ -154,7 +165,13 @@ def _answer(question: Question, given: str | None, *, yes: bool) -> Answer:
 def _ask(question: Question, option: str) -> Answer:
     """Ask until there is an answer; an empty line takes the guess."""
     guess, stream = question.guess, console.out()
-    guess = ",".join(guess) if isinstance(guess, tuple) else f"{guess:g}" if isinstance(guess, float) else guess or ""
+    guess = (
+        ",".join(guess)
+        if isinstance(guess, tuple)
+        else f"{guess:g}"
+        if isinstance(guess, float)
+        else guess or ""
+    )
     if question.choices:
         console.print(f"  there are {', '.join(question.choices)}")
     while True:

@@ -20,7 +20,9 @@ Completion in bash (zsh_source and fish_source for those): eval "$(_FABRIC_CHECK
 """
 
 
-@click.group("fabric-checks", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+@click.group(
+    "fabric-checks", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG
+)
 @click.version_option(__version__, prog_name="fabric-checks")
 def cli() -> None:
     """Judge, compare and report what the checks measured."""

@@ -52,9 +52,13 @@ _STATUSES = {
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the archive.  [default: archive in the results]",
 )
-@click.option("--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing.")
+@click.option(
+    "--session", "judged", metavar="NAME", callback=read_by(named), help="Judge this run, and run nothing."
+)
 @metrics_option
-@click.option("--on-finding", metavar="COMMAND", help="Run COMMAND with the news as JSON on its standard input.")
+@click.option(
+    "--on-finding", metavar="COMMAND", help="Run COMMAND with the news as JSON on its standard input."
+)
 @click.option("--quiet", is_flag=True, help="Print nothing if there is nothing new to report.")
 @json_option
 @passed_on
@@ -81,7 +85,9 @@ def command(
     system = system or str(configuration(None)["name"])
     for given, option in ((name, "--session"), (system, "--system")):
         if not name_is_sound(given):
-            raise click.BadParameter(f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option)
+            raise click.BadParameter(
+                f"{given!r} is not a name: use letters, digits, . _ and -", param_hint=option
+            )
     results = _results()
     archive = (archive or results / "archive").absolute()
     is_watched = not quiet and console.err().isatty()
@@ -103,7 +109,9 @@ def command(
 def _require_sound_options(options: tuple[str, ...], judged: str | None) -> None:
     """Refuse options for ci/run that are none, or that would have no effect."""
     if options and not options[0].startswith("-"):
-        raise click.UsageError(f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -")
+        raise click.UsageError(
+            f"unexpected {options[0]!r}; --level chooses a level, options for ci/run begin with -"
+        )
     if judged and options:
         raise click.UsageError("--session runs nothing, so options for ci/run have no effect; leave them out")
 
@@ -124,4 +132,6 @@ def _require_its_run(plan: Plan) -> None:
         configuration(plan.system)
     if not plan.runs and not plan.log.exists():
         name = plan.session
-        raise RecordError(f"{plan.results}: no run called {name!r} to judge; `fabric-checks show --list` lists all")
+        raise RecordError(
+            f"{plan.results}: no run called {name!r} to judge; `fabric-checks show --list` lists all"
+        )

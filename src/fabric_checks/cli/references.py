@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli import choosing
+from fabric_checks.cli import selection
 from fabric_checks.cli.conditions import number_option, system_option
 from fabric_checks.cli.verb import FAILED, FOUND, Verbs, json_option, sources_argument
 from fabric_checks.core import console
@@ -17,7 +17,7 @@ from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.paths import ROOT, sound_name
 from fabric_checks.core.text import count_text
 from fabric_checks.nightly.service import configuration
-from fabric_checks.references import audit, cases, propose, proposed, reference_file, wording
+from fabric_checks.references import audit, cases, proposal_text, propose, proposed, reference_file
 
 _PROPOSE = """
 \b
@@ -49,7 +49,9 @@ def _folder() -> Path:
 @click.option("--system", required=True, help="The system whose file is copied.")
 @click.option("--check", "checks", help="Checks, as a regular expression.  [default: all]")
 @click.option("--metric", "metrics", help="Metrics, as a regular expression.  [default: all]")
-@number_option("--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5)
+@number_option(
+    "--min-passes", "Propose nothing from fewer passes of runs.", least=1, is_whole=True, default=5
+)
 @json_option
 def propose_command(
     sources: tuple[str, ...],
@@ -70,15 +72,15 @@ def propose_command(
     report goes to standard error.
     """
     path = _folder() / f"{sound_name('--system', system)}.yaml"
-    loaded = choosing.load(sources, propose.COLUMNS, {"system": system})
-    frame = choosing.matching(loaded.frame, {"check": checks, "metric": metrics})
+    loaded = selection.load(sources, propose.COLUMNS, {"system": system})
+    frame = selection.matching(loaded.frame, {"check": checks, "metric": metrics})
     found = propose.propose(frame, proposed.load_or_new(path), min_passes)
     proposals = propose.within_line_rate(
         found, lambda: {case.partition: case.extras for case in cases.of_system(system, ()).cases}
     )
     difference = proposed.write(path, proposals)
     target = str(proposed.path_of(path)) if difference else None
-    report = [*(f"warning: {fault}" for fault in loaded.faults), *wording.report(proposals)]
+    report = [*(f"warning: {fault}" for fault in loaded.faults), *proposal_text.report(proposals)]
     report += [f"written: {target}; to take it: mv {target} {path}"] if target else []
     console.error(*report)
     if as_json:
@@ -110,7 +112,9 @@ def check_command(system: str | None, *, as_json: bool) -> None:
         file = reference_file.load(path)
         with console.doing("loading the checks .."):
             catalogue = cases.of_system(system, audit.index_items(file))
-        faults = audit.of_file(file, catalogue.checks, [case for case in catalogue.cases if case.file == system])
+        faults = audit.of_file(
+            file, catalogue.checks, [case for case in catalogue.cases if case.file == system]
+        )
     except ReferenceError as error:
         faults = [str(error)]
     if as_json:

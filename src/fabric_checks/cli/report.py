@@ -37,7 +37,9 @@ Examples:
     help="The file to write.",
 )
 @click.option("--title", default="", help="Title of the page.  [default: made from the machines' names]")
-@click.option("--over-time", is_flag=True, help="Show the values run by run; always done for a single machine.")
+@click.option(
+    "--over-time", is_flag=True, help="Show the values run by run; always done for a single machine."
+)
 @click.option("--published", is_flag=True, help="Compare with the published platforms of SAND2005-5199.")
 def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bool, published: bool) -> None:
     """Write one self-contained HTML file about the machines in the results.
@@ -47,7 +49,9 @@ def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bo
     and loads nothing from anywhere.
     """
     if not output.absolute().parent.is_dir():
-        raise click.UsageError(f"{output.parent}: there is no such folder; make it, or name another one with -o")
+        raise click.UsageError(
+            f"{output.parent}: there is no such folder; make it, or name another one with -o"
+        )
     chosen = [parse(text) for text in sources] or [default()]
     unread: list[str] = []
     with console.doing("writing the report .."):

@@ -23,7 +23,9 @@ from fabric_checks.schedulers import reservations
 
 
 @click.command("run", hidden=True, context_settings={"ignore_unknown_options": True})
-@click.option("--began-at-uptime", "began_s", type=float, help="Uptime of the host when the run began, in seconds.")
+@click.option(
+    "--began-at-uptime", "began_s", type=float, help="Uptime of the host when the run began, in seconds."
+)
 @click.argument("line", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(began_s: float | None, line: tuple[str, ...]) -> None:
     """Run LINE, a ReFrame, show how far it is, and end with the one screen.
@@ -65,13 +67,15 @@ def _require(reservation: str, line: tuple[str, ...]) -> None:
 
 def _ending() -> ModuleType:
     """Return what ends a run, with all that it needs."""
-    from fabric_checks.cli import ending  # noqa: PLC0415  (slow to import)
+    from fabric_checks.cli import run_summary  # noqa: PLC0415  (slow to import)
     from fabric_checks.report import page  # noqa: F401, PLC0415  (slow to import)
 
-    return ending
+    return run_summary
 
 
-def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], meanwhile: Callable[[], object]) -> int:
+def _run(
+    line: tuple[str, ...], read: Callable[[str], None], errors: list[str], meanwhile: Callable[[], object]
+) -> int:
     """Run a command, and return its exit status.
 
     :param read: gets each line of its standard output.
@@ -87,7 +91,12 @@ def _run(line: tuple[str, ...], read: Callable[[str], None], errors: list[str], 
     before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         process = subprocess.Popen(
-            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace"
+            line,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         assert process.stdout is not None and process.stderr is not None
         aside = threading.Thread(target=_pass_on, args=(process.stderr, errors))

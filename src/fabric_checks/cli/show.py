@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fabric_checks.cli import choosing, ending
+from fabric_checks.cli import run_summary, selection
 from fabric_checks.cli.conditions import UNUSABLE, end_by, named, read_by, refuse_together
 from fabric_checks.cli.verb import DONE, FAILED, FOUND, Verb, csv_option, json_option
 from fabric_checks.comparison import nodes
@@ -37,17 +37,23 @@ Examples:
 """
 
 
-@click.command("show", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"})
+@click.command(
+    "show", cls=Verb, epilog=_EPILOG, statuses={FAILED: UNUSABLE, FOUND: "--gate: the run is no success"}
+)
 @click.argument("source", metavar="[SOURCE]", required=False, callback=read_by(named))
 @click.option("--session", "name", callback=read_by(named), help="Name of the run.  [default: the latest]")
 @click.option("--list", "as_list", is_flag=True, help="List the runs: date, system, cases, passed.")
 @json_option
 @csv_option
 @click.option(
-    "--gate", is_flag=True, help="Exit with status 3 unless at least one case ran, all passed and all left records."
+    "--gate",
+    is_flag=True,
+    help="Exit with status 3 unless at least one case ran, all passed and all left records.",
 )
 @click.option("--short", is_flag=True, help="Print only the one screen that the run ended with.")
-@click.option("--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed.")
+@click.option(
+    "--nodes", "as_nodes", is_flag=True, help="List the nodes instead: last seen, errors, how often blamed."
+)
 @click.option("--node", callback=read_by(named), help="Show the history of this node instead.")
 def command(
     source: str | None,
@@ -71,14 +77,16 @@ def command(
         return
     folder = Path(source) if source else paths.results()
     if source and not folder.exists():
-        raise RecordError(f"{folder}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes")
+        raise RecordError(
+            f"{folder}: there is no such file or folder; @FROM..TO and FIELD=VALUE go with --nodes"
+        )
     if as_list:
         _list(folder, form)
         return
     read = runs.session_of_records if runs.only_records(folder) else runs.load_session
     found = read(folder, name)
     if short:
-        ending.show(folder, found, None)
+        run_summary.show(folder, found, None)
     else:
         _session(folder, found, form)
     raise SystemExit(_status(found, gate=gate))
@@ -107,18 +115,22 @@ def _session(folder: Path, found: runs.Session, form: str | None) -> None:
         return
     console.print_rich(summary.render(found))
     if found.report:
-        console.print(f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}")
+        console.print(
+            f"session:  {found.name}", f"perflogs: {folder / 'perflogs'}", f"report:   {found.report}"
+        )
     elif found.archived:
         console.print(f"session:  {found.name}", f"records:  {folder}")
 
 
 def _nodes(source: str | None, name: str | None, form: str | None) -> None:
-    loaded = choosing.load((source,) if source else (), nodes.COLUMNS)
+    loaded = selection.load((source,) if source else (), nodes.COLUMNS)
     found = nodes.nodes_of(loaded.frame)
     if name is not None:
         found = [node for node in found if node.name == name]
         if not found:
-            raise RecordError(f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them")
+            raise RecordError(
+                f"no case ran on a node {quoted(name)}; `fabric-checks show --nodes` lists them"
+            )
     if form == "json":
         content = {"nodes": [asdict(node) for node in found], "faults": loaded.faults}
         console.print_json(content)

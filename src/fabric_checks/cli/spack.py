@@ -54,7 +54,9 @@ Examples:
 )
 @click.argument("folder", type=FOLDER)
 @click.option("--system", default="local", show_default=True, help="The system with the scopes.")
-@click.option("--mpi", "mpis", help="Names of its MPIs, separated by commas.  [default: all it has scopes for]")
+@click.option(
+    "--mpi", "mpis", help="Names of its MPIs, separated by commas.  [default: all it has scopes for]"
+)
 @click.option(
     "--package",
     "names",
@@ -68,12 +70,16 @@ def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...]) 
 
     Sources that cannot be fetched are named at the end. FABRIC_SPACK_MIRROR=FOLDER makes a run use the mirror.
     """
-    everywhere = [suite.package.name for suite in SUITES.values() if suite.package and not suite.only_of_sites]
+    everywhere = [
+        suite.package.name for suite in SUITES.values() if suite.package and not suite.only_of_sites
+    ]
     packages = [PACKAGES[name] for name in names or everywhere]
     write_mirror(
         folder,
         packages=packages,
-        scopes=scopes_of(ROOT / "config/systems" / system / "spack", os.environ, mpis.split(",") if mpis else ()),
+        scopes=scopes_of(
+            ROOT / "config/systems" / system / "spack", os.environ, mpis.split(",") if mpis else ()
+        ),
         work=home() / "spack" / "work",
         variables=os.environ,
         progress=console.print,

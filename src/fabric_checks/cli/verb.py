@@ -17,7 +17,11 @@ DONE, FAILED, USAGE, FOUND = 0, 1, 2, 3
 #: The exit status of a command that was interrupted, as shells have it.
 INTERRUPTED = 130
 
-_MEANINGS = {DONE: "done", FAILED: "it failed: the line that begins with `error:` says why", USAGE: "wrong usage"}
+_MEANINGS = {
+    DONE: "done",
+    FAILED: "it failed: the line that begins with `error:` says why",
+    USAGE: "wrong usage",
+}
 _SOURCE = (
     "A SOURCE is [LABEL=]PATH[@FROM..TO][,FIELD=VALUE...]: a folder of results, an archive, a file of records or an "
     "offer, and which of its records; without one, the results of this clone."

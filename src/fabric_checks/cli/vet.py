@@ -20,8 +20,8 @@ from fabric_checks.nightly import service
 from fabric_checks.nightly.plan import folder_of
 from fabric_checks.nightly.vetting import budget as costs
 from fabric_checks.nightly.vetting import machine
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
-from fabric_checks.nightly.vetting.running import Jobs
+from fabric_checks.nightly.vetting.group_jobs import Jobs
+from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.nightly.wall import gauges
 from fabric_checks.records import sessions
 
@@ -55,7 +55,9 @@ _STATUSES = {
     help="The largest share of the machine that a command to drain may name; one node always.",
 )
 @metrics_option
-@click.option("--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]")
+@click.option(
+    "--only", callback=read_by(named), help="Only these nodes, separated by commas.  [default: all]"
+)
 @json_option
 @passed_on
 def command(
@@ -81,7 +83,9 @@ def command(
     _require_pairs(found)
     session = sessions.new_session_id()
     most_wait = max(wait, step_minutes)
-    jobs = Jobs(session, paths.results().absolute(), found.partition, found.environ, step_minutes, most_wait, options)
+    jobs = Jobs(
+        session, paths.results().absolute(), found.partition, found.environ, step_minutes, most_wait, options
+    )
 
     def look() -> machine.Machine | None:
         try:
@@ -159,7 +163,9 @@ def _write_gauges(folder: Path | None, partition: str, session: str, verdicts: V
         return [f"error: {error.filename}: {error.strerror}: the gauges of this vet are not written"]
 
 
-def _show(verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str) -> None:
+def _show(
+    verdicts: Verdicts, spent: costs.Spent, budget: float, found: machine.Machine, session: str
+) -> None:
     counts = ", ".join(f"{len(verdicts.of(word))} {word.value}" for word in Word if verdicts.of(word))
     counts += f"; {count_text(len(verdicts.paths), 'path')} to look at" if verdicts.paths else ""
     console.print(

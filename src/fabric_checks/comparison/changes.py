@@ -38,7 +38,17 @@ STATES = (OPEN, BETTER, CLOSED)
 
 #: The fields of records that may explain a change, in the order in which they are listed.
 CIRCUMSTANCES = (
-    *("mpi", "compiler", "program", "program_version", "stack", "spec_hash", "spack", "image_digest", "binding"),
+    *(
+        "mpi",
+        "compiler",
+        "program",
+        "program_version",
+        "stack",
+        "spec_hash",
+        "spack",
+        "image_digest",
+        "binding",
+    ),
     *("collection", "reframe", "reference", "nodelist"),
 )
 #: The columns of records that a search needs.
@@ -180,7 +190,9 @@ def find_changes(
     :param since: only changes whose first run is not before; all runs are looked at in any case.
     :param confidence: of the intervals of sizes, such as 0.95.
     """
-    measured = frame.drop("side", strict=False).filter(pl.col("value").is_finite() & pl.col("metric").is_not_null())
+    measured = frame.drop("side", strict=False).filter(
+        pl.col("value").is_finite() & pl.col("metric").is_not_null()
+    )
     measured = measured.sort("time", maintain_order=True)
     kept = [name for name in CIRCUMSTANCES if name in measured.columns]
     gathered = series(measured, SERIES, each=kept).with_columns(
@@ -207,7 +219,10 @@ def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list
         before, after = segments[number], segments[number + 1]
         out.append(
             Change(
-                **{name: row[name] for name in (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")},
+                **{
+                    name: row[name]
+                    for name in (*SERIES, "parameters", "quantity", "size_B", "better", "evidence")
+                },
                 at=row["times"][middle],
                 run=middle,
                 n_before=len(before),
@@ -240,7 +255,11 @@ def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row, confidenc
 
 
 def _state(
-    before: bootstrap.Floats, after: bootstrap.Floats, last: bootstrap.Floats, row: Row, split: change_points.Split
+    before: bootstrap.Floats,
+    after: bootstrap.Floats,
+    last: bootstrap.Floats,
+    row: Row,
+    split: change_points.Split,
 ) -> str:
     """Return the state of a change; ``last`` is the level that the series has now."""
     sign = 1 if row["better"] == "smaller" else -1
@@ -367,7 +386,9 @@ def events_of(changes: Iterable[Change]) -> list[Event]:
         case = (change.machine, change.check, change.test, change.layout, change.state)
         by_case.setdefault(case, []).append(change)
     found = [_event(group) for case in by_case.values() for group in _near(case)]
-    return sorted(found, key=lambda event: (event.at, event.changes[0].machine, event.changes[0].test, event.state))
+    return sorted(
+        found, key=lambda event: (event.at, event.changes[0].machine, event.changes[0].test, event.state)
+    )
 
 
 def _near(changes: list[Change]) -> Iterator[list[Change]]:

@@ -19,11 +19,33 @@ from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gathe
 #: ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``, ``failed``, the runs of
 #: its case without a value. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
 COLUMNS = (
-    *("baseline", "side", "check", "test", "parameters", "layout", "metric", "quantity", "size_B", "unit", "better"),
+    *(
+        "baseline",
+        "side",
+        "check",
+        "test",
+        "parameters",
+        "layout",
+        "metric",
+        "quantity",
+        "size_B",
+        "unit",
+        "better",
+    ),
     *(
         f"{name}_{side}"
         for side in ("baseline", "side")
-        for name in ("where", "n", "median", "low", "high", "evidence", "program", "program_version", "failed")
+        for name in (
+            "where",
+            "n",
+            "median",
+            "low",
+            "high",
+            "evidence",
+            "program",
+            "program_version",
+            "failed",
+        )
     ),
     *("by_difference", "change", "change_low", "change_high", "at_least", "detectable", "bootstrapped"),
     *("verdict", "why", "note"),
@@ -78,7 +100,7 @@ def compare(
 ) -> Comparison:
     """Compare sets of results with the first of them.
 
-    :param parts: side and records of each part, as :func:`fabric_checks.records.reading.load_aggregated`
+    :param parts: side and records of each part, as :func:`fabric_checks.records.reader.load_aggregated`
         returns them, with the columns :data:`fabric_checks.records.series.COMPARED`.
     :param labels: the sides, the baseline first.
     :param repeatable: the share to which values are known to repeat, such as 0.05; then pairs of fewer than
@@ -136,7 +158,9 @@ def _two(
         why=texts,
         note=_notes(baseline, side),
         comparable=kinds.is_null(),
-        by_difference=verdicts.by_difference(pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")),
+        by_difference=verdicts.by_difference(
+            pl.col("can_be_zero"), pl.min_horizontal("least_baseline", "least_side")
+        ),
         unit=pl.coalesce("unit_baseline", "unit_side").list.join(", "),
         better=pl.coalesce("better_baseline", "better_side").list.first(),
     )
@@ -242,10 +266,12 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
         half = series.with_columns(_WHERE).filter(pl.col("side") == label)
         half = half.drop("side", *(name for name in MACHINE if name not in on))
         halves.append(half.rename({name: name + suffix for name in half.columns if name not in on}))
-    pairs = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
-    return pairs.with_columns(pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in OF_LATEST).drop(
-        f"{name}_{side}" for name in OF_LATEST for side in ("baseline", "side")
+    pairs = halves[0].join(
+        halves[1], on=on, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right"
     )
+    return pairs.with_columns(
+        pl.coalesce(f"{name}_baseline", f"{name}_side").alias(name) for name in OF_LATEST
+    ).drop(f"{name}_{side}" for name in OF_LATEST for side in ("baseline", "side"))
 
 
 def _with_failures(
@@ -261,9 +287,13 @@ def _with_failures(
     halves = []
     for label, suffix in ((baseline, "_baseline"), (side, "_side")):
         half = failed.with_columns(_WHERE).filter(pl.col("side") == label)
-        halves.append(half.select(*on, pl.col("where", "parameters", "failed", "fail_reason").name.suffix(suffix)))
+        halves.append(
+            half.select(*on, pl.col("where", "parameters", "failed", "fail_reason").name.suffix(suffix))
+        )
     for half in halves:
-        pairs = pairs.join(half.drop(cs.starts_with("where", "parameters")), on=on, how="left", nulls_equal=True)
+        pairs = pairs.join(
+            half.drop(cs.starts_with("where", "parameters")), on=on, how="left", nulls_equal=True
+        )
     both = halves[0].join(halves[1], on=on, how="full", coalesce=True, nulls_equal=True)
     own = [f"parameters_{name}" for name in ("baseline", "side")]
     both = both.with_columns(pl.coalesce(own).alias("parameters")).drop(own)
@@ -299,11 +329,15 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
     differs = pl.col("verdict").is_in([WORSE, BETTER])
     which = pl.int_range(pl.len()) if every_point else pl.when(differs).then(pl.col("quantity"))
     measure = (
-        pl.when(pl.col("by_difference") & pl.col("change").is_not_null()).then(pl.col("unit")).alias("change_unit")
+        pl.when(pl.col("by_difference") & pl.col("change").is_not_null())
+        .then(pl.col("unit"))
+        .alias("change_unit")
     )
     key = [*_CASE, "verdict", "why", "note", "which", "change_unit"]
     numbers: tuple[str, ...] = ("change", "change_low", "change_high", "detectable")
-    numbers += tuple(f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side"))
+    numbers += tuple(
+        f"{name}_{side}" for name in ("n", "median", "low", "high") for side in ("baseline", "side")
+    )
     one_unit = pl.col("unit").n_unique() == 1
     return (
         frame.with_columns(measure, which=which)
@@ -315,7 +349,9 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
             pl.when(pl.col("quantity").n_unique() == 1).then(pl.col("quantity").first()).alias("quantity"),
             pl.when(one_unit).then(pl.col("unit").first()).alias("unit"),
             pl.col("size_B").drop_nulls().unique().sort().alias("sizes_B"),
-            pl.any_horizontal(pl.col("evidence_baseline", "evidence_side") != "measured").any().alias("simulated"),
+            pl.any_horizontal(pl.col("evidence_baseline", "evidence_side") != "measured")
+            .any()
+            .alias("simulated"),
             *(pl.col(name).min().alias(f"{name}_min") for name in numbers),
             *(pl.col(name).max().alias(f"{name}_max") for name in numbers),
         )

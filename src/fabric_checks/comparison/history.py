@@ -101,7 +101,8 @@ def lines(frame: pl.DataFrame) -> list[Line]:
     """
     case = ("system", "partition", "environ", "test")
     failed = {
-        key: group.height for key, group in frame.filter(pl.col("metric").is_null()).group_by(case, maintain_order=True)
+        key: group.height
+        for key, group in frame.filter(pl.col("metric").is_null()).group_by(case, maintain_order=True)
     }
     return [
         Line(series, records, failed.get(tuple(series[name] for name in case), 0))

@@ -88,7 +88,9 @@ def nodes_of(frame: pl.DataFrame) -> list[Node]:
         bad = not is_success(row["case_result"])
         ports = (_data(row, "ports") or {}).get("nodes", {})
         for name in names:
-            node = found.setdefault((row["system"], name), Node(row["system"], name, row["time"], row["time"]))
+            node = found.setdefault(
+                (row["system"], name), Node(row["system"], name, row["time"], row["time"])
+            )
             _add(node, row, [each.text for each in findings if each.hosts == (name,)], bad and not findings)
             _add_ports(node, ports.get(name, {}))
     by_system: dict[str, list[Node]] = {}

@@ -129,7 +129,9 @@ class _Side:
         return middle, low, high
 
 
-def _intervals(sides: list[_Side], enough: Masks, by_difference: Masks, confidence: float) -> tuple[Floats, Floats]:
+def _intervals(
+    sides: list[_Side], enough: Masks, by_difference: Masks, confidence: float
+) -> tuple[Floats, Floats]:
     """Return the ends of the interval of each change, NaN where there are too few runs."""
     low, high = np.full(len(enough), np.nan), np.full(len(enough), np.nan)
     counts = [side.n for side in sides]
@@ -144,7 +146,9 @@ def _intervals(sides: list[_Side], enough: Masks, by_difference: Masks, confiden
 
 def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterator[npt.NDArray[np.intp]]:
     """Yield the indices of rows that have equal counts, of those chosen, without those that have none; in pieces."""
-    rows = np.flatnonzero(np.logical_and.reduce([n > 0 for n in counts] + ([] if chosen is None else [chosen])))
+    rows = np.flatnonzero(
+        np.logical_and.reduce([n > 0 for n in counts] + ([] if chosen is None else [chosen]))
+    )
     if not len(rows):
         return
     _, group = np.unique(np.stack([n[rows] for n in counts]), axis=1, return_inverse=True)

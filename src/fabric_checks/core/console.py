@@ -222,7 +222,9 @@ def print_document(text: str) -> None:
 
 def print_json(data: object) -> None:
     """Print data as JSON, or text that is JSON; JSON escapes all that is not printable, but for one character."""
-    text = data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
+    text = (
+        data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
+    )
     _document(text.replace("\x7f", "\\u007f"))
 
 

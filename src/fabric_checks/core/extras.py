@@ -38,7 +38,9 @@ _SYNONYMS = {
 OF_REFRAME = ("scheduler", "launcher")
 
 Few = Annotated[int, rules(minimum=1, maximum=1000)]
-Shape = Annotated[str, rules(pattern="^[1-9][0-9]*x[1-9][0-9]*$", description="nodes x processes a node, as in 2x4")]
+Shape = Annotated[
+    str, rules(pattern="^[1-9][0-9]*x[1-9][0-9]*$", description="nodes x processes a node, as in 2x4")
+]
 Words = list[Annotated[str, rules(minLength=1)]]
 
 
@@ -46,7 +48,9 @@ Words = list[Annotated[str, rules(minLength=1)]]
 class ContainerExtras:
     """How programs are started inside an image."""
 
-    platform: Literal["Apptainer", "Singularity", "Podman", "Sarus", "Pyxis", "EDF"] | None = option("the runtime")
+    platform: Literal["Apptainer", "Singularity", "Podman", "Sarus", "Pyxis", "EDF"] | None = option(
+        "the runtime"
+    )
     image: str = option("the image, as the runtime takes it: a file, or a name", "")
     options: tuple[str, ...] = option("further options of the runtime, or of srun", ())
     mpi: str = option("the MPI inside, as in mpich@4.3", "")
@@ -63,7 +67,9 @@ class Extras:
     ppn: list[Count | Literal["full"]] | None = option(
         "processes a node to measure with, in addition to 1, 2 and all cores; powers of two without it"
     )
-    layouts: list[Shape] | None = option("the layouts to measure with, instead of those by nodes, cores and ppn")
+    layouts: list[Shape] | None = option(
+        "the layouts to measure with, instead of those by nodes, cores and ppn"
+    )
     gpus: Annotated[int, rules(minimum=0, maximum=1000)] | None = option(
         "the GPUs of a node; without it those of `devices`"
     )
@@ -72,7 +78,9 @@ class Extras:
     )
     nics: Few = option("such links of a node", 1)
     fabric: Words = option("patterns of the ports that carry the traffic, as in mlx5_*, hsn*", make=list)
-    topology: Words = option("files with the topology of the fabric, as of ibnetdiscover or OpenSM", make=list)
+    topology: Words = option(
+        "files with the topology of the fabric, as of ibnetdiscover or OpenSM", make=list
+    )
     routing: Literal["static", "adaptive", "hashed", "unknown"] | None = option("how switches choose routes")
     launch_options: list[str] | None = option(
         "options of the launcher that start {tasks} processes, {ppn} a node, on {nodes} nodes of a larger job"

@@ -35,7 +35,9 @@ def require_within(path: Path, within: Path | None) -> None:
     :raises OSError: if it is refused.
     """
     if within is not None and not path.resolve().is_relative_to(within.resolve()):
-        raise UnfitError(path, f"a symbolic link out of {within}, which is not followed: name its target instead")
+        raise UnfitError(
+            path, f"a symbolic link out of {within}, which is not followed: name its target instead"
+        )
 
 
 @contextmanager

@@ -61,7 +61,9 @@ class Finding:
     def __post_init__(self) -> None:
         """Take kind and part, or else its hosts, for the key if there is none."""
         if not self.key:
-            object.__setattr__(self, "key", f"{self.kind} {self.part or ' '.join(sorted(self.hosts))}".strip())
+            object.__setattr__(
+                self, "key", f"{self.kind} {self.part or ' '.join(sorted(self.hosts))}".strip()
+            )
 
     @property
     def is_fault(self) -> bool:

@@ -62,7 +62,9 @@ def _processes(cores: int, ppn: Iterable[int | str] | None) -> list[int]:
         if count == FULL:
             continue
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= cores:
-            raise FabricError(f"ppn has {count!r}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}")
+            raise FabricError(
+                f"ppn has {count!r}; a node has {cores} cores, so write 1 to {cores}, or {FULL!r}"
+            )
         counts.add(count)
     return sorted(counts)
 

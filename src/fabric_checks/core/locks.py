@@ -41,7 +41,9 @@ class LockedError(FabricError):
 
 
 @contextmanager
-def exclusive(path: Path, wait_s: float, on_wait: Callable[[str], object] = lambda holder: None) -> Iterator[int]:
+def exclusive(
+    path: Path, wait_s: float, on_wait: Callable[[str], object] = lambda holder: None
+) -> Iterator[int]:
     """Hold a lock, and yield its descriptor; a process that inherits that holds it too.
 
     :param path: its file, which is created; its folder has to exist.

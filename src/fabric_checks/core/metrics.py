@@ -99,7 +99,8 @@ def curve(
 ) -> list[Metric]:
     """Declare one metric for each message size of a curve: ``latency_0B``, ``latency_1B``, ..."""
     return [
-        Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way, about) for size in sizes_B
+        Metric(point(quantity, size), unit, better, quantity, size, can_be_zero, one_way, about)
+        for size in sizes_B
     ]
 
 

@@ -102,7 +102,9 @@ def json_schema(kind: Any) -> Data:
 
 
 def _of_annotated(kind: Any, keywords: tuple[tuple[str, Any], ...]) -> Data:
-    return json_schema(kind) | {key: list(each) if isinstance(each, tuple) else each for key, each in keywords}
+    return json_schema(kind) | {
+        key: list(each) if isinstance(each, tuple) else each for key, each in keywords
+    }
 
 
 def _of_list(kind: Any, *_: Any) -> Data:
@@ -190,7 +192,9 @@ def convert(data: Any, kind: type[T], place: object, lines: Callable[[], Mapping
     known = lines()
     line = next((known[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in known), 0)
     where = ": ".join(map(str, (f"{place}:{line}" if line else place, *keys)))
-    raise SchemaError(f"{where}{'' if text.startswith(' ') else ': '}{text}{f' (and {more} more)' if more else ''}")
+    raise SchemaError(
+        f"{where}{'' if text.startswith(' ') else ': '}{text}{f' (and {more} more)' if more else ''}"
+    )
 
 
 def read(path: Path, kind: type[T]) -> T:
@@ -209,7 +213,9 @@ def faults(data: Any, kind: type) -> Iterator[tuple[Keys, str]]:
     """Yield the keys and the text of each fault of plain data, unknown keys first."""
     found = _validator(kind).iter_errors(data)
     is_known = {"additionalProperties": False}
-    for error in sorted(found, key=lambda each: (is_known.get(each.validator, True), *map(str, each.absolute_path))):
+    for error in sorted(
+        found, key=lambda each: (is_known.get(each.validator, True), *map(str, each.absolute_path))
+    ):
         yield from _texts(error)
 
 
@@ -278,7 +284,12 @@ def _bounds(schema: Data) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
-    words = {"exclusiveMinimum": "above", "minimum": "of at least", "maximum": "up to", "exclusiveMaximum": "below"}
+    words = {
+        "exclusiveMinimum": "above",
+        "minimum": "of at least",
+        "maximum": "up to",
+        "exclusiveMaximum": "below",
+    }
     return "".join(f" {word} {schema[key]:g}" for key, word in words.items() if key in schema)
 
 

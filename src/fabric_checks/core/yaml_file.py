@@ -56,7 +56,9 @@ def load(path: Path, loader: type[Loader] = Loader) -> Any:
     except UnicodeDecodeError as error:
         raise YamlError(path, f"cannot be read: not UTF-8 text (byte {error.start + 1})") from None
     try:
-        with contextlib.suppress(yaml.YAMLError):  # the loader meets it on the same line, and describes it better
+        with contextlib.suppress(
+            yaml.YAMLError
+        ):  # the loader meets it on the same line, and describes it better
             _require_bounded(text, path)
         return yaml.load(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
@@ -110,4 +112,6 @@ def _require_bounded(text: str, path: Path) -> None:
         around, so_far = opened[-1]
         opened[-1] = around, so_far + size
         if so_far + size > MOST_VALUES:
-            raise YamlError(path, f"more than {MOST_VALUES} values, counting those that aliases stand for", line)
+            raise YamlError(
+                path, f"more than {MOST_VALUES} values, counting those that aliases stand for", line
+            )

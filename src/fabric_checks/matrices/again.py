@@ -14,7 +14,7 @@ from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.matrices import formats
-from fabric_checks.matrices.joining import Run
+from fabric_checks.matrices.merged import Run
 from fabric_checks.matrices.model import End, PairTable
 
 Pair = tuple[End, End]
@@ -49,7 +49,9 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
     both = run.table.both_ways
     ways = [(min(pair, pair[::-1]),) if both else (pair, pair[::-1]) for pair in chosen]
     unique = dict.fromkeys(chain(*ways))
-    return [(run.ends[one], run.ends[other]) for one, other in unique], 0 if named else len(slow) // (1 + both)
+    return [(run.ends[one], run.ends[other]) for one, other in unique], 0 if named else len(slow) // (
+        1 + both
+    )
 
 
 def _suspects(run: Run, named: Sequence[tuple[int, ...]]) -> tuple[list[int], list[tuple[int, int]]]:
@@ -115,5 +117,9 @@ def _disjoint(run: Run, healthy: Sequence[int], most: int) -> list[tuple[int, in
 def _nearest(run: Run, rank: int, healthy: Sequence[int]) -> list[int]:
     """Return healthy ranks on other hosts, with devices of the same name, the nearest in the order of ranks first."""
     own = run.ends[rank]
-    there = [other for other in healthy if run.ends[other].host != own.host and run.ends[other].device == own.device]
+    there = [
+        other
+        for other in healthy
+        if run.ends[other].host != own.host and run.ends[other].device == own.device
+    ]
     return sorted(there, key=lambda other: abs(other - rank))[:PARTNERS]

@@ -14,19 +14,19 @@ from statistics import fmean
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.matrices.model import End, PairTable, Row, unit
-from fabric_checks.matrices.reading import matrix, task_ends
+from fabric_checks.matrices.shared_readers import matrix, task_ends
 from fabric_checks.parsers.table import number, only
 
 NAME = "ClusterKit"
 NEXT = "clusterkit.sh -f {hostfile} --exe_opt '-d bw -d lat -x'"
 SIGNATURE = re.compile(r"^[ \t]*Rank:((?:[ \t]+[0-9]{1,6})+)[ \t]*$", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*([0-9]{1,6}) \(([\w.:-]+)\):[ \t]+(.*)$", re.MULTILINE)
-_SUMMARY = re.compile(r"\b(Minimum|Maximum|Average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)", re.IGNORECASE)
+_SUMMARY = re.compile(
+    r"\b(Minimum|Maximum|Average) (bandwidth|latency):[ \t]*(\S+) +(\w+(?:/\w+)?)", re.IGNORECASE
+)
 #: Printed extremes are rounded; they differ from those of the matrix by no more than this share.
 _ROUNDED = 0.01
-_CANNOT_TELL = (
-    "pairs outside ClusterKit's tolerance before it measured them again, with fewer others: the file has the last value"
-)
+_CANNOT_TELL = "pairs outside ClusterKit's tolerance before it measured them again, with fewer others: the file has the last value"
 
 
 def parse(text: str) -> list[PairTable]:
@@ -47,7 +47,9 @@ def _unit(text: str, measured: list[float]) -> tuple[str, float]:
     """Return metric and factor by the lines with the extremes, which have to be those of the matrix."""
     printed = list(_SUMMARY.finditer(text))
     if len({(each[2].lower(), each[4]) for each in printed}) != 1:
-        raise OutputError("one line like 'Average bandwidth: 42107 MB/s' or 'Average latency: 1.74 usec' is missing")
+        raise OutputError(
+            "one line like 'Average bandwidth: 42107 MB/s' or 'Average latency: 1.74 usec' is missing"
+        )
     metric, factor = unit(printed[0][4])
     if metric != printed[0][2].lower():
         raise OutputError(f"a {printed[0][2]} in {quoted(printed[0][4])} is none")
@@ -74,6 +76,8 @@ def _once(rows: Sequence[Row]) -> tuple[Sequence[Row], bool]:
         return [row for row, _ in pairs.values()], True
     if len(differ) < sum(row.value > 0 or back.value > 0 for row, back in pairs.values()) / 2:
         row, back = differ[0]
-        cause = f"{row.sender} and {row.receiver} have {row.value:g} and {back.value:g}, most others one value"
+        cause = (
+            f"{row.sender} and {row.receiver} have {row.value:g} and {back.value:g}, most others one value"
+        )
         raise OutputError(f"{cause}: the file is damaged", back.line)
     return rows, False

@@ -14,14 +14,16 @@ from statistics import median
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import count_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, LATENCY_B, PairTable, Row
-from fabric_checks.matrices.reading import task_ends
+from fabric_checks.matrices.shared_readers import task_ends
 
 NAME = "LinkTest"
 NEXT = "mpirun -hostfile {hostfile} -np {count} mpilinktest -S 1 -s {table.size_B} -i 10"
 
 _TASK = r" *(0|[1-9]\d{0,8})"
 _HOST = re.compile(rf"{_TASK}(?: +-?\d+){{4,6}} ([\w.-]+)", re.ASCII)
-SIGNATURE = re.compile(rf"^{_TASK} {_TASK} +(\d{{1,9}}\.\d{{8}}) +(\d{{1,9}}\.\d{{8}})$", re.ASCII | re.MULTILINE)
+SIGNATURE = re.compile(
+    rf"^{_TASK} {_TASK} +(\d{{1,9}}\.\d{{8}}) +(\d{{1,9}}\.\d{{8}})$", re.ASCII | re.MULTILINE
+)
 
 #: Two tasks, the time in seconds, the rate in B/s, and the line.
 _Row = tuple[int, int, float, float, int]
@@ -32,9 +34,13 @@ def parse(text: str) -> list[PairTable]:
     found, hosts = _rows(text)
     tasks = max((max(row[:2]) for row in found), default=-1) + 1
     pairs = [row for row in found if row[0] != row[1] and row[2] > 0 and row[3] > 0]
-    is_whole = len(found) == tasks**2 and sorted(row[:2] for row in found) == list(product(range(tasks), repeat=2))
+    is_whole = len(found) == tasks**2 and sorted(row[:2] for row in found) == list(
+        product(range(tasks), repeat=2)
+    )
     if not is_whole or not pairs or (hosts and sorted(task for task, _ in hosts) != list(range(tasks))):
-        cause = f"{len(found)} rows and {len(hosts)} hosts are not one for each pair and task of {tasks} tasks"
+        cause = (
+            f"{len(found)} rows and {len(hosts)} hosts are not one for each pair and task of {tasks} tasks"
+        )
         raise OutputError(f"{cause}: give the files of one whole analysis")
     size = _size(pairs)
     is_bandwidth = size > LATENCY_B

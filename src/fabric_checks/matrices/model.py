@@ -91,11 +91,15 @@ class PairTable:
                 pair = f"{quoted(str(sender))} to {quoted(str(receiver))}"
                 raise OutputError(f"{pair} is {value:g}; a value above 0 was expected", line)
         if not self.rows:
-            raise OutputError(f"no pair with a value is in this output of {self.format}: give one that ran to its end")
+            raise OutputError(
+                f"no pair with a value is in this output of {self.format}: give one that ran to its end"
+            )
         whole = {end.host for end in self.ends if not end.device}
         for end in self.ends:
             if end.device and end.host in whole:
-                raise OutputError(f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one")
+                raise OutputError(
+                    f"{quoted(end.host)} occurs with a device ({quoted(end.device)}) and without one"
+                )
 
     @property
     def ends(self) -> tuple[End, ...]:

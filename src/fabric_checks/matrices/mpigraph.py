@@ -8,7 +8,7 @@ from statistics import harmonic_mean
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.matrices.model import BANDWIDTH, UNITS, PairTable, Row
-from fabric_checks.matrices.reading import matrix, task_ends
+from fabric_checks.matrices.shared_readers import matrix, task_ends
 from fabric_checks.parsers.table import only
 
 NAME = "mpiGraph"
@@ -23,11 +23,18 @@ SIGNATURE = re.compile(r"START mpiGraph|\nEND mpiGraph")
 
 def parse(text: str) -> list[PairTable]:
     """Read both matrices. All tasks send at once, in step d to the task d further; so the step is the round."""
-    size_B, tasks = map(int, only(_HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here"))
+    size_B, tasks = map(
+        int, only(_HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here")
+    )
     only(re.findall("^END mpiGraph", text, re.MULTILINE), "line 'END mpiGraph'", "the run did not end")
     return [
-        PairTable(NAME, BANDWIDTH, _rows(text, which, word, tasks), False, False, _CANNOT_TELL, f"({clock})", size_B)
-        for which, word, clock in (("Send", "to", "clock of the sender"), ("Recv", "from", "clock of the receiver"))
+        PairTable(
+            NAME, BANDWIDTH, _rows(text, which, word, tasks), False, False, _CANNOT_TELL, f"({clock})", size_B
+        )
+        for which, word, clock in (
+            ("Send", "to", "clock of the sender"),
+            ("Recv", "from", "clock of the receiver"),
+        )
     ]
 
 
@@ -37,13 +44,20 @@ def _rows(text: str, which: str, word: str, tasks: int) -> tuple[Row, ...]:
     form = rf"^{which} max\t(\S+)\n{which} avg\t(\S+)\n\n{which}\t(.*)\n((?:{row})*)"
     what = f"matrix {which!r} after its greatest and mean value"
     found = only(list(re.finditer(form, text, re.MULTILINE)), what, "the output is cut off or damaged")
-    first, table = text.count("\n", 0, found.start(4)) + 1, [line.split("\t") for line in found[4].split("\n")[:-1]]
+    first, table = (
+        text.count("\n", 0, found.start(4)) + 1,
+        [line.split("\t") for line in found[4].split("\n")[:-1]],
+    )
     if not len(table) == tasks == len(re.findall(rf"^.*:\d+ {word}\t", text, re.MULTILINE)):
-        cause = f"the matrix {which!r} has not one row of values with three decimals for each of {tasks} tasks"
+        cause = (
+            f"the matrix {which!r} has not one row of values with three decimals for each of {tasks} tasks"
+        )
         raise OutputError(cause, first + len(table))
     titles = [f"{title} {word}" for title in found[3].split()]
     if [title.rpartition(":")[2] for title in titles] != [f"{task} {word}" for task in range(tasks)]:
-        raise OutputError(f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}", first - 1)
+        raise OutputError(
+            f"{tasks} tasks ran, but the columns of {which!r} are {quoted(found[3])}", first - 1
+        )
     ends = task_ends([title.rpartition(":")[0] for title in titles])
     rows = matrix(titles, [(at, title, cells) for at, (title, *cells) in enumerate(table, first)], ends)
     values = [row.value for row in rows]
@@ -59,4 +73,6 @@ def _rows(text: str, which: str, word: str, tasks: int) -> tuple[Row, ...]:
     rank = {end: task for task, end in enumerate(ends)}
     steps = [(rank[row.receiver] - rank[row.sender]) % tasks - 1 for row in rows]
     factor = UNITS["MiB/s"][1]
-    return tuple(row._replace(value=row.value * factor, round=step) for row, step in zip(rows, steps, strict=True))
+    return tuple(
+        row._replace(value=row.value * factor, round=step) for row, step in zip(rows, steps, strict=True)
+    )

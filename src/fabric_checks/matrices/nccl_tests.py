@@ -17,13 +17,15 @@ from statistics import fmean, median
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, LATENCY_B, End, PairTable, Row
-from fabric_checks.matrices.reading import json_documents, of_sizes
+from fabric_checks.matrices.shared_readers import json_documents, of_sizes
 from fabric_checks.parsers import nccl_tests
 
 NAME = "nccl-tests"
 NEXT = "mpirun -np 2 -H {sender.host}:1,{receiver.host}:1 {table.kind} -b {table.size_B} -e {table.size_B}"
 SIGNATURE = re.compile(r'^# Using devices|^# +size +count +type |\A\s*\{(?s:.*)"nccl_version"', re.MULTILINE)
-_SIZES = re.compile(r"^#.* minBytes ([1-9]\d{0,17}) maxBytes (\d{1,18}) step: (\d{1,9})\((factor|bytes)\)", re.M)
+_SIZES = re.compile(
+    r"^#.* minBytes ([1-9]\d{0,17}) maxBytes (\d{1,18}) step: (\d{1,9})\((factor|bytes)\)", re.M
+)
 _PROGRAM = re.compile(r"^# Collective test concluded: (\w+)", re.MULTILINE)
 
 #: The program of a run; the GPU of each rank; size in bytes, time in us and bus bandwidth in MB/s of each row, none if
@@ -39,14 +41,18 @@ def parse(text: str) -> list[PairTable]:
         hosts = [End(host) for host in dict.fromkeys(end.host for end in ends)]
         pair = ends if len(ends) == 2 else hosts
         if len(pair) != 2:
-            took = f"{len(ends)} ranks on {len(hosts)} hosts took part in one run, which has one value for all"
+            took = (
+                f"{len(ends)} ranks on {len(hosts)} hosts took part in one run, which has one value for all"
+            )
             raise OutputError(f"{took}: run sendrecv_perf between two hosts at a time", line)
         one, other = pair
         if not rows:
             unended.append(f"{one} and {other}")
         sizes_B = Counter(size_B for size_B, _, _ in rows)
         if len(set(sizes_B.values())) > 1:
-            raise OutputError("some message sizes have more rows than others: lines are missing or there twice", line)
+            raise OutputError(
+                "some message sizes have more rows than others: lines are missing or there twice", line
+            )
         for size_B in sizes_B:
             _, time_us, bus_MBps = map(median, zip(*(row for row in rows if row[0] == size_B), strict=True))
             measured[program, BANDWIDTH, size_B].append(Row(one, other, bus_MBps, line))
@@ -68,10 +74,16 @@ def _of_text(text: str) -> Iterator[_Launch]:
         ends = [End(device.host, f"gpu {device.number}") for device in nccl_tests.devices(part, line)]
         program = "".join(_PROGRAM.findall(part))
         factor = nccl_tests.BUS_FACTOR.get(program.removesuffix("_perf"))
-        rows = nccl_tests.rows(part, factor and factor(len(ends)), line) if "# Avg bus bandwidth" in part else []
+        rows = (
+            nccl_tests.rows(part, factor and factor(len(ends)), line) if "# Avg bus bandwidth" in part else []
+        )
         if rows and (asked := _SIZES.search(part)) and "Reducing maxBytes" not in part:
             low, high, step = map(int, asked.groups()[:3])
-            steps = math.log(max(high / low, 1), max(step, 2)) if asked[4] == "factor" else (high - low) // max(step, 1)
+            steps = (
+                math.log(max(high / low, 1), max(step, 2))
+                if asked[4] == "factor"
+                else (high - low) // max(step, 1)
+            )
             if len(rows) % (count := int(steps + 1e-9) + 1):
                 raise OutputError(f"{count} sizes were asked for, but {len(rows)} rows are there", line)
         values = [(row.size_B, row.out_of_place.time_us, row.out_of_place.bus_MBps) for row in rows]
@@ -83,16 +95,28 @@ def _of_json(text: str) -> Iterator[_Launch]:
     for document in json_documents(text):
         try:
             config, results = document["config"], document["results"]
-            gpus = index(config["nthreads"]) * index(config["ngpus"])  # of a process with several, the first is listed
+            gpus = index(config["nthreads"]) * index(
+                config["ngpus"]
+            )  # of a process with several, the first is listed
             ranks = config["devices"]
-            if [(each["rank"], each["group"]) for each in ranks] != [(gpus * at, 0) for at in range(len(ranks))]:
+            if [(each["rank"], each["group"]) for each in ranks] != [
+                (gpus * at, 0) for at in range(len(ranks))
+            ]:
                 raise OutputError("the list of ranks has gaps, or several groups, which have one value")
-            ends = [End(str(each["hostname"]), f"gpu {index(each['device'])}" if gpus == 1 else "") for each in ranks]
+            ends = [
+                End(str(each["hostname"]), f"gpu {index(each['device'])}" if gpus == 1 else "")
+                for each in ranks
+            ]
             if not all(re.fullmatch(r"[\w.-]+", end.host) for end in ends):  # it becomes a part of a command
                 raise OutputError("a host has no name")
             if document["out_of_bounds"]["count"]:
                 raise OutputError("wrong data arrived, so that no time counts")
-            busy = [each[key]["bus_bw"] for each in results for key in ("out_of_place", "in_place") if each.get(key)]
+            busy = [
+                each[key]["bus_bw"]
+                for each in results
+                for key in ("out_of_place", "in_place")
+                if each.get(key)
+            ]
             if not abs(fmean(busy) - document["average_bus_bandwidth"]["bandwidth"]) <= 1e-4:
                 raise OutputError(f"the average bus bandwidth is not that of the {len(busy)} values")
             timed = [(index(each["size"]), each["out_of_place"]) for each in results]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import BANDWIDTH, LATENCY, UNITS, End, PairTable, Row
-from fabric_checks.matrices.reading import of_sizes
+from fabric_checks.matrices.shared_readers import of_sizes
 from fabric_checks.parsers.table import whole
 
 NAME = "perftest"
@@ -25,7 +25,9 @@ NEXT = (
 )
 SIGNATURE = re.compile(r"^[ \t]*#bytes +(?:#sl +)?#iterations +", re.MULTILINE)
 
-_CANNOT_TELL = "the device of the other end, where perftest prints one and no line names it: it is taken to be the same"
+_CANNOT_TELL = (
+    "the device of the other end, where perftest prints one and no line names it: it is taken to be the same"
+)
 _END = r"([A-Za-z0-9](?:[\w.-]*\w)?)(?:[:/]([A-Za-z]\w*))?"
 #: Such a line may have two words before the pair, such as "pair 3:", and marks around it.
 _PAIR = re.compile(
@@ -38,7 +40,9 @@ _RESULTS = re.compile(
     r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n((?:[ \t]*\d.*\n)+)",
     re.MULTILINE,
 )
-_TEST = re.compile(r"^[ \t]*(?:RDMA_)?([A-Z][a-z]+)[\w ]*?( Bidirectional)? (?:BW|Latency) Test$", re.MULTILINE)
+_TEST = re.compile(
+    r"^[ \t]*(?:RDMA_)?([A-Z][a-z]+)[\w ]*?( Bidirectional)? (?:BW|Latency) Test$", re.MULTILINE
+)
 _BANNER = re.compile(r"(?:BW|Latency) Test|Device[ \t]*:")
 _DEVICE = re.compile(r"\bDevice[ \t]*: (\w+)$", re.MULTILINE)
 #: Titles, a row, or numbers of one whose header is damaged.
@@ -54,7 +58,9 @@ def parse(text: str) -> list[PairTable]:
     for arrow in _ARROW.finditer(text):
         if not _PAIR.match(text, arrow.start()):
             line = text.count("\n", 0, arrow.start()) + 1
-            raise OutputError(f"{quoted(arrow[0].strip())} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does", line)
+            raise OutputError(
+                f"{quoted(arrow[0].strip())} names no pair as 'node1:mlx5_0 -> node2:mlx5_0' does", line
+            )
     named = list(_PAIR.finditer(text))
     ends = [*(match.start() for match in named), len(text)]
     if _VALUES.search(text, 0, ends[0]):
@@ -111,7 +117,9 @@ def _ends(named: re.Match[str], device: str, line: int) -> tuple[End, End]:
 
 def _numbers(cells: list[str], integers: int, columns: int, line: int) -> tuple[int, list[float]]:
     """Return the size and the values of a row."""
-    if len(cells) != columns or not all(re.fullmatch(r"\d{1,15}\.\d{2,9}", cell) for cell in cells[integers:]):
+    if len(cells) != columns or not all(
+        re.fullmatch(r"\d{1,15}\.\d{2,9}", cell) for cell in cells[integers:]
+    ):
         raise OutputError(f"a row of {columns} numbers was expected, found {quoted(' '.join(cells))}", line)
     size_B, *_ = (whole(cell, line, "a size and a count") for cell in cells[:integers])
     return size_B, [float(cell) for cell in cells[integers:]]

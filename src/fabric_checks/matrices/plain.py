@@ -9,7 +9,7 @@ from itertools import groupby
 
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.matrices.model import BANDWIDTH, End, PairTable, Row, unit
-from fabric_checks.matrices.reading import matrix
+from fabric_checks.matrices.shared_readers import matrix
 from fabric_checks.parsers.table import number
 
 NAME = "CSV or TSV with a line '# unit: GB/s, larger is better'"
@@ -53,7 +53,9 @@ def _settings(text: str) -> dict[str, str]:
         if settings.setdefault(key, value) != value:
             raise OutputError(f"'# {key}:' is there twice, with different values")
         if value.lower() not in _CHOICES.get(key, {value.lower(): True}):
-            raise OutputError(f"'# {key}:' is {quoted(value)}; one of {', '.join(_CHOICES[key])} was expected")
+            raise OutputError(
+                f"'# {key}:' is {quoted(value)}; one of {', '.join(_CHOICES[key])} was expected"
+            )
     return settings
 
 
@@ -71,7 +73,9 @@ def _blocks(text: str) -> list[_Lines]:
     """Return the tables, which empty lines separate."""
     lines = text.split("\n")
     if lines.pop():
-        raise OutputError("the last line does not end: the file may be cut; end it with a newline", len(lines) + 1)
+        raise OutputError(
+            "the last line does not end: the file may be cut; end it with a newline", len(lines) + 1
+        )
     rows = [(at, line) for at, line in enumerate(lines, 1) if not line.startswith("#")]
     separator = next((each for each in "\t;" if any(each in line for _, line in rows)), ",")
     table = [(at, [cell.strip(' "') for cell in line.split(separator)]) for at, line in rows]
@@ -98,5 +102,9 @@ def _of_matrix(lines: _Lines) -> Sequence[Row]:
     if not names or len(set(names)) < len(names):
         raise OutputError("a matrix with a name for each of its columns was expected, no name twice", first)
     if len(rows) == len(names) == len(rows[-1][1]):
-        rows[-1][1].append("")  # the empty cell at the end, where tabs are removed as blanks at the ends of lines
-    return matrix(names, [(at, title, cells) for at, (title, *cells) in rows], [End(name) for name in names], _MISSING)
+        rows[-1][1].append(
+            ""
+        )  # the empty cell at the end, where tabs are removed as blanks at the ends of lines
+    return matrix(
+        names, [(at, title, cells) for at, (title, *cells) in rows], [End(name) for name in names], _MISSING
+    )

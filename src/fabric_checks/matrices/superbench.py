@@ -9,7 +9,7 @@ from collections import defaultdict
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.matrices.model import LATENCY, UNITS, End, PairTable, Row
-from fabric_checks.matrices.reading import json_documents, of_sizes
+from fabric_checks.matrices.shared_readers import json_documents, of_sizes
 
 NAME = "superbench ib-traffic"
 NEXT = ""  # its configuration names pairs by their numbers in the hostfile
@@ -31,7 +31,9 @@ def parse(text: str) -> list[PairTable]:
     failed, ran = [], set()
     for of, value in found:
         # The rank on the host chooses its adapter. The client sends, but reads with ib_read what the server sends.
-        server, client = (End(of[name], f"rank {of['rank'] or 0}" * has_ranks) for name in ("server", "client"))
+        server, client = (
+            End(of[name], f"rank {of['rank'] or 0}" * has_ranks) for name in ("server", "client")
+        )
         sender, receiver = (server, client) if "read" in of["test"] else (client, server)
         metric, factor = (LATENCY, 1.0) if of["test"].endswith("lat") else UNITS["GB/s"]
         test = f"{of['test']} {of['ways']}", metric, int(of["size"])
@@ -42,7 +44,9 @@ def parse(text: str) -> list[PairTable]:
             measured[test].append(Row(sender, receiver, value * factor, None, int(of["round"])))
     # A pair that is measured several times in a round is alone there, too.
     alone = len(ran) == len({(*of_test, number) for *of_test, number, _, _ in ran})
-    without = f"{quoted(names_text(failed), 200)}: -1 in place of a value, as where perftest failed or timed out"
+    without = (
+        f"{quoted(names_text(failed), 200)}: -1 in place of a value, as where perftest failed or timed out"
+    )
     return of_sizes(NAME, measured, [_CANNOT_TELL, *([without] if failed else [])], alone=alone)
 
 

@@ -15,7 +15,7 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
 from fabric_checks.nightly.model import Entry, Night
 from fabric_checks.ports.transport import ENOUGH_B
-from fabric_checks.records import reading
+from fabric_checks.records import reader
 from fabric_checks.records.record import case_name
 from fabric_checks.records.sources import Source
 
@@ -31,7 +31,7 @@ def changes(archive: Path, night: Night) -> Night:
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": night.system})
-    frame = reading.load([source], [*_CASE, "session", "time", "ports"]).frame
+    frame = reader.load([source], [*_CASE, "session", "time", "ports"]).frame
     frame = frame.filter(pl.col("ports").is_not_null()).sort("time")
     found: dict[tuple[str, str], list[str]] = {}
     for _, of_case in frame.group_by(_CASE, maintain_order=True):
@@ -56,7 +56,9 @@ def _carriers(ports: Mapping[str, Any]) -> str | None:
 
 
 def _finding(before: str, after: str, cases: list[str]) -> Entry:
-    text = f"the bytes of {names_text(cases, 1)} went over {after}; when last measured, they went over {before}"
+    text = (
+        f"the bytes of {names_text(cases, 1)} went over {after}; when last measured, they went over {before}"
+    )
     findings = tuple(
         Finding(
             kind="wire", severity=Severity.FAULT, text=text, part=f"the ports of {case}",

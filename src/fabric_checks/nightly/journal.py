@@ -207,7 +207,9 @@ def _fold(opened: Iterable[Open], night: Night) -> tuple[list[Open], list[Open]]
         # Two of before may turn out to be one.
         same = [each for each in left if each.finding.keys & finding.keys]
         left = [each for each in left if each not in same]
-        after.append(_seen_again(same, finding, night.session) if same else _first_seen(finding, night.session))
+        after.append(
+            _seen_again(same, finding, night.session) if same else _first_seen(finding, night.session)
+        )
     for each in left:
         why = sight.why_open(each.finding, night.measured, night.limits)
         (after if why else closed).append(replace(each, why_open=why))

@@ -214,7 +214,11 @@ class Night:
     simulated: bool = False
 
     def with_more(
-        self, findings: Iterable[Entry] = (), failures: Iterable[str] = (), warnings: Iterable[str] = (), **other: Any
+        self,
+        findings: Iterable[Entry] = (),
+        failures: Iterable[str] = (),
+        warnings: Iterable[str] = (),
+        **other: Any,
     ) -> Night:
         """Return the night with more findings, failures and warnings, each line once, and other fields as given."""
         return replace(

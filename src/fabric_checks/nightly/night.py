@@ -14,8 +14,8 @@ from fabric_checks.nightly import carriers, journal, retention, summary
 from fabric_checks.nightly.model import Acknowledgement, Night
 from fabric_checks.nightly.observed import observed
 from fabric_checks.nightly.plan import Plan, Trouble
-from fabric_checks.nightly.running import run
 from fabric_checks.nightly.summary import Summary
+from fabric_checks.nightly.supervision import run
 from fabric_checks.nightly.trends import trends
 from fabric_checks.nightly.wall import gauges, news
 from fabric_checks.records import runs
@@ -33,7 +33,9 @@ def spend(plan: Plan, lock: int) -> Summary:
     _warn_of_cut_night(plan, journal.read(plan.journal, found), trouble)
     elapsed_s = run(plan, lock, trouble) if plan.runs else None
     ran = elapsed_s is not None or not plan.runs
-    session = trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
+    session = (
+        trouble.attempt("the results", lambda: runs.load_session(plan.results, plan.session)) if ran else None
+    )
     night = Night(plan.session, plan.system, plan.level, warnings=tuple(found), elapsed_s=elapsed_s)
     night = observed(night, session) if session else night
     kept = _keep(plan, night, trouble) if night.measured else None
@@ -55,7 +57,9 @@ def spend(plan: Plan, lock: int) -> Summary:
 def _with_due(plan: Plan, night: Night, trouble: Trouble) -> Night:
     """Return a night with all that went wrong so far, and the warnings that are due."""
     known = plan.folder / "known-warnings.json"
-    due = trouble.attempt("the warnings", lambda: retention.due(night.warnings, known, datetime.now(timezone.utc)))
+    due = trouble.attempt(
+        "the warnings", lambda: retention.due(night.warnings, known, datetime.now(timezone.utc))
+    )
     due = [*trouble.warnings, *(night.warnings if due is None else due)]
     trouble.failures += night.failures
     warnings = tuple(dict.fromkeys((*due, *night.warnings)))
@@ -104,7 +108,9 @@ def _write(
     lines = trouble.attempt("the gauges", lambda: gauges.write(folder, "night", plan.system, found)) or []
     lines += news.tell(plan.on_finding, so_far(), plan.files / "night.json")
     night = judged.night
-    judged = replace(judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due)))
+    judged = replace(
+        judged, night=replace(night, warnings=(*lines, *night.warnings), due=(*lines, *night.due))
+    )
     names = {"report": "report.html", "log": "run.log", "test results": "junit.xml"}
     there = {name: str(plan.files / file) for name, file in names.items() if (plan.files / file).exists()}
     judged = replace(judged, files=there)

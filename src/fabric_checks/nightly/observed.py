@@ -53,7 +53,8 @@ class _Failure:
     def was_cancelled(self) -> bool:
         """Whether somebody cancelled its job."""
         return CANCELLED in (self.case.reason or "") or any(
-            str(record["job_state"]).startswith("CANCELLED") and not never_began(record) for record in self.records
+            str(record["job_state"]).startswith("CANCELLED") and not never_began(record)
+            for record in self.records
         )
 
     @property
@@ -71,7 +72,9 @@ class _Failure:
     def findings(self) -> tuple[Finding, ...]:
         """A finding for each value that misses its reference, or one for the reason that ReFrame gives."""
         records = self.records if self.case.phase == "performance" else ()
-        missed = [each for each in records if each["result"] in ("fail", "xpass") and each["metric"] is not None]
+        missed = [
+            each for each in records if each["result"] in ("fail", "xpass") and each["metric"] is not None
+        ]
         if not missed:
             return (_of_case(self.case.name, self.reason, cause(self.reason, self.case.name)),)
         where = f" on {', '.join(first_of(self.nodes))}" if self.nodes else ""
@@ -86,7 +89,9 @@ class _Failure:
 
 def _of_case(name: str, text: str, about: str, size: float | None = None) -> Finding:
     full = f"{name}: {text}"
-    return Finding(kind="case", severity=Severity.FAULT, text=full, part=name, size=size, key=f"{name}: {about}")
+    return Finding(
+        kind="case", severity=Severity.FAULT, text=full, part=name, size=size, key=f"{name}: {about}"
+    )
 
 
 def _share_off(record: Record) -> float:
@@ -109,7 +114,9 @@ def observed(night: Night, session: Session) -> Night:
     single cases, the same as long as they stay so.
     """
     by_case = of_cases(session.records)
-    measured = frozenset(name for name, records in by_case.items() if any(r["metric"] is not None for r in records))
+    measured = frozenset(
+        name for name, records in by_case.items() if any(r["metric"] is not None for r in records)
+    )
     failed = [_Failure(case, by_case.get(case.name, ())) for case in runs.failed(session)]
     cancelled, failed = parted(failed, lambda each: each.was_cancelled)
     findings, failures = _judged(by_case, failed, cancelled, is_measured=bool(measured))
@@ -153,7 +160,9 @@ def _noted(cancelled: Sequence[_Failure]) -> list[str]:
     if not cancelled:
         return []
     names = names_text([each.case.name for each in cancelled])
-    return [f"{count_text(len(cancelled), 'case')} cancelled by somebody, which says nothing of nodes: {names}"]
+    return [
+        f"{count_text(len(cancelled), 'case')} cancelled by somebody, which says nothing of nodes: {names}"
+    ]
 
 
 def _no_room(full: Sequence[_Failure]) -> list[str]:
@@ -161,7 +170,10 @@ def _no_room(full: Sequence[_Failure]) -> list[str]:
 
 
 def _why_nothing_came(
-    waiting: Sequence[_Failure], builds: Sequence[_Failure], failed: Sequence[_Failure], cancelled: Sequence[_Failure]
+    waiting: Sequence[_Failure],
+    builds: Sequence[_Failure],
+    failed: Sequence[_Failure],
+    cancelled: Sequence[_Failure],
 ) -> list[str]:
     """Return the cause why a run has no value; nothing if no case failed."""
     if waiting:
@@ -173,7 +185,9 @@ def _why_nothing_came(
         first = largest[0]
         many = count_text(len(largest), "case")
         more = f"; {count_text(len(others), 'other reason')}" if others else ""
-        return [f"no case gave a value: {many} failed in {first.case.phase} for one reason: {first.reason}{more}"]
+        return [
+            f"no case gave a value: {many} failed in {first.case.phase} for one reason: {first.reason}{more}"
+        ]
     count = count_text(len(cancelled), "case was", "cases were")
     return [f"no case gave a value: {count} cancelled by somebody"] if cancelled else []
 
@@ -215,7 +229,9 @@ def _ran_on(hosts: Sequence[str], failed: Sequence[_Failure]) -> tuple[list[_Fai
 def _entry(part: tuple[str, ...], seen: Sequence[tuple[str, Finding]]) -> Entry:
     """Return the entry of all that is seen on some hosts or a part: its own findings first, of these a slow one."""
     of_part = [found for _, found in seen]
-    first, *others = sorted(of_part, key=lambda found: (tuple(sorted(set(found.hosts))) != part, found.size is None))
+    first, *others = sorted(
+        of_part, key=lambda found: (tuple(sorted(set(found.hosts))) != part, found.size is None)
+    )
     first = replace(first, hosts=tuple(sorted(set(first.hosts))))
     cases = frozenset(case for case, _ in seen)
     entry = Entry(findings=(first, *others), keys=frozenset({" ".join(part)}), cases=cases)
@@ -227,7 +243,9 @@ def _explaining(entry: Entry, explained: Sequence[_Failure]) -> Entry:
     """Return an entry with the failures that it explains."""
     names = {each.case.name for each in explained}
     findings = [found for each in explained for found in each.findings]
-    return replace(entry, findings=(*entry.findings, *findings), keys=entry.keys | names, cases=entry.cases | names)
+    return replace(
+        entry, findings=(*entry.findings, *findings), keys=entry.keys | names, cases=entry.cases | names
+    )
 
 
 def _why_not(waiting: Sequence[_Failure]) -> str:
@@ -260,7 +278,9 @@ def _build(build: _Failure, unbuilt: Sequence[_Failure]) -> Entry:
     """Return an entry for a failed build; :param unbuilt: the cases that did not run for want of a build."""
     missed = [each.case.name for each in unbuilt]
     text = f"{build.case.name} could not be built: {build.reason}"
-    details = (f"among the cases that need it and did not run: {', '.join(first_of(missed))}",) if missed else ()
+    details = (
+        (f"among the cases that need it and did not run: {', '.join(first_of(missed))}",) if missed else ()
+    )
     found = replace(build.findings[0], text=text, details=details)
     name = build.case.name
     return Entry(findings=(found,), keys=frozenset({name}), cases=frozenset({name, *missed}))
@@ -278,5 +298,9 @@ def _alike(failed: Sequence[_Failure]) -> Iterator[Entry]:
     for group in _groups(failed):
         findings = tuple(found for each in group for found in each.findings)
         names = frozenset(each.case.name for each in group)
-        many = f"{len(group)} cases failed for one reason, the first: {findings[0].text}" if len(group) > 1 else ""
+        many = (
+            f"{len(group)} cases failed for one reason, the first: {findings[0].text}"
+            if len(group) > 1
+            else ""
+        )
         yield Entry(findings=findings, keys=names, cases=names, headline=many)

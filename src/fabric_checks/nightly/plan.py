@@ -110,5 +110,7 @@ def only_one(path: Path) -> Iterator[int]:
             why = "another night of this system is running, or the run of a night that was killed"
             raise FabricError(f"{error}: {why}; nothing was run") from None
         except OSError as error:
-            raise FabricError(f"{path}: {error.strerror}: a night cannot run without its lock; fix that") from None
+            raise FabricError(
+                f"{path}: {error.strerror}: a night cannot run without its lock; fix that"
+            ) from None
         yield descriptor

@@ -12,7 +12,7 @@ from fabric_checks.core import files
 from fabric_checks.core.errors import FileError
 from fabric_checks.nightly import journal, summary
 from fabric_checks.nightly.plan import folder_of
-from fabric_checks.records import archiving
+from fabric_checks.records import archive_writer
 from fabric_checks.records.sources import Source
 
 #: The longest wait for another process that writes the archive, as the night of another system does.
@@ -34,11 +34,13 @@ def archive_results(results: Path, archive: Path, session: str) -> list[str]:
     lines: list[str] = []
     while True:
         try:
-            return [*lines, *archiving.add(results, archive, wait_s=TIMEOUT_S).faults]
+            return [*lines, *archive_writer.add(results, archive, wait_s=TIMEOUT_S).faults]
         except FileError as error:
             aside = error.path.with_name(f"{error.path.name}.broken-{session}")
             error.path.rename(aside)
-            lines.append(f"{error}; it was moved aside to {aside.name}, and rewritten from the results that are left")
+            lines.append(
+                f"{error}; it was moved aside to {aside.name}, and rewritten from the results that are left"
+            )
 
 
 def write_report(
@@ -71,12 +73,16 @@ def due(lines: Sequence[str], path: Path, now: datetime) -> list[str]:
     :param path: the file with the lines that were reported, and when; if it cannot be read, all are due.
     """
     try:
-        known = {line: datetime.fromisoformat(when) for line, when in json.loads(files.read_bytes(path)).items()}
+        known = {
+            line: datetime.fromisoformat(when) for line, when in json.loads(files.read_bytes(path)).items()
+        }
         recent = {line: when for line, when in known.items() if timedelta(0) <= now - when < AGAIN}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         recent = {}
     found = [line for line in lines if line not in recent]
     if found:
         kept = recent | dict.fromkeys(found, now)
-        files.write_text(path, json.dumps({line: when.isoformat() for line, when in sorted(kept.items())}, indent=1))
+        files.write_text(
+            path, json.dumps({line: when.isoformat() for line, when in sorted(kept.items())}, indent=1)
+        )
     return found

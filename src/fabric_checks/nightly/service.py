@@ -35,7 +35,9 @@ def printed(command: Sequence[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise FabricError(f"{command[0]}: {getattr(error, 'strerror', None) or 'it does not answer'}") from None
+        raise FabricError(
+            f"{command[0]}: {getattr(error, 'strerror', None) or 'it does not answer'}"
+        ) from None
     if done.returncode:
         cause = (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}").splitlines()[-1]
         raise FabricError(f"{' '.join(command)}: {one_line(uncoloured(cause)).removeprefix('ERROR: ')}")
@@ -96,8 +98,14 @@ def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
         if partition is None:  # sinfo marks the default by an asterisk
             partition = next(iter(re.findall(r"(?m)^(\S+)\*$", printed(["sinfo", "-h", "-o", "%P"]))), None)
         if partition is None:
-            raise FabricError("Slurm has no default partition; name one in `access` of the system's partition")
-        return [node for node in nodes_of(reservations.of_access(access, scheduler)) if partition in node.partitions]
+            raise FabricError(
+                "Slurm has no default partition; name one in `access` of the system's partition"
+            )
+        return [
+            node
+            for node in nodes_of(reservations.of_access(access, scheduler))
+            if partition in node.partitions
+        ]
     queue = reservations.option(access, "-q", "--queue")
     if scheduler == reservations.FLUX:
         of_queue, lines = ([f"--queue={queue}"] if queue else []), "--no-header"

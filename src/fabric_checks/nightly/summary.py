@@ -174,7 +174,18 @@ def as_dict(entry: Open) -> dict[str, Any]:
 def as_json(summary: Summary) -> str:
     """Return a night as JSON text."""
     night, news = summary.night, summary.news
-    fields = ("session", "system", "level", "failures", "blind", "busy", "warnings", "cases", "passed", "records")
+    fields = (
+        "session",
+        "system",
+        "level",
+        "failures",
+        "blind",
+        "busy",
+        "warnings",
+        "cases",
+        "passed",
+        "records",
+    )
     return json.dumps(
         {
             **{name: getattr(night, name) for name in (*fields, "elapsed_s", "simulated")},

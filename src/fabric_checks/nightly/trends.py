@@ -14,11 +14,20 @@ from pathlib import Path
 import polars as pl
 
 from fabric_checks.analysis.statistics.change_points import MIN_RUNS
-from fabric_checks.comparison.changes import FIELDS, OPEN, Change, Event, events_of, find_changes, lost, stands_out
+from fabric_checks.comparison.changes import (
+    FIELDS,
+    OPEN,
+    Change,
+    Event,
+    events_of,
+    find_changes,
+    lost,
+    stands_out,
+)
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import first_of
 from fabric_checks.nightly.model import Entry, Night
-from fabric_checks.records import reading
+from fabric_checks.records import reader
 from fabric_checks.records.record import SERIES
 from fabric_checks.records.series import by_session
 from fabric_checks.records.sources import Source
@@ -33,12 +42,14 @@ def trends(archive: Path, night: Night) -> Night:
     :raises RecordError: if there is none.
     """
     source = Source("history", archive, None, None, {"system": night.system})
-    loaded = reading.load([source], [*FIELDS, "session"], compact=True)
+    loaded = reader.load([source], [*FIELDS, "session"], compact=True)
     nights = loaded.frame["session"].n_unique()
     if nights < MIN_RUNS:
         return night.with_more(warnings=loaded.faults, nights=nights)
     tonight = loaded.frame.filter((pl.col("session") == night.session) & pl.col("metric").is_not_null())
-    history = loaded.frame.join(tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True)
+    history = loaded.frame.join(
+        tonight.select(SERIES).unique(), on=list(SERIES), how="semi", nulls_equal=True
+    )
     runs = by_session(history)
     began = dict(runs.select("time", pl.col("session").cast(pl.String)).unique().iter_rows())
     worse = [change for change in find_changes(runs).changes if change.state == OPEN and stands_out(change)]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fabric_checks.onboarding import questions, writing
+from fabric_checks.onboarding import questions, site_files
 from fabric_checks.onboarding.facts import Facts, Mpi, Suite
 from fabric_checks.onboarding.hardware import Link
 from fabric_checks.schedulers.model import Queue
@@ -29,11 +29,17 @@ def files(name: str) -> dict[str, str]:
         links=(Link("mlx5_0", "InfiniBand", 25000.0),),
         cores=64,
         modules="lmod",
-        mpis=(Mpi("openmpi", "5.0.8", "openmpi/5.0.8", "mpicc", "pmix" if scheduler == "slurm" else "", _SUITES),),
+        mpis=(
+            Mpi(
+                "openmpi", "5.0.8", "openmpi/5.0.8", "mpicc", "pmix" if scheduler == "slurm" else "", _SUITES
+            ),
+        ),
     )
     given = {"name": "yours"}
-    answers = questions.answered(facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key)))
-    return writing.files(facts, answers)
+    answers = questions.answered(
+        facts, lambda _: True, lambda each: questions.taken(each, given.get(each.key))
+    )
+    return site_files.files(facts, answers)
 
 
 def system(name: str) -> str:

@@ -57,7 +57,9 @@ class Answers:
     queues: dict[str, dict[str, Answer]] = field(default_factory=dict)
 
 
-def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]) -> Answers:
+def answered(
+    facts: Facts, name_is_free: Callable[[str], bool], answer: Callable[[Question], Answer]
+) -> Answers:
     """Return the answers to all questions; those on the nodes depend on the answer to that on the queue.
 
     :param name_is_free: tells whether no system has a name.
@@ -78,14 +80,20 @@ def answered(facts: Facts, name_is_free: Callable[[str], bool], answer: Callable
 
 def _on_the_system(facts: Facts, name_is_free: Callable[[str], bool]) -> list[Question]:
     name = _name(facts, name_is_free)
-    asked = [Question("name", "What is the system called", *name, False, lambda text: free_name(text, name_is_free))]
+    asked = [
+        Question(
+            "name", "What is the system called", *name, False, lambda text: free_name(text, name_is_free)
+        )
+    ]
     if facts.scheduler != "local":
         asked.append(_which_queues(facts))
     if facts.mpis:
         families = tuple(mpi.family for mpi in facts.mpis)
         why = "each multiplies the cases; one is enough to begin with" if len(families) > 1 else ""
         text = "Which MPIs should be measured (several with commas, or all)"
-        asked.append(Question("mpi", text, families[:1], why, len(families) == 1, _some_of(families), families))
+        asked.append(
+            Question("mpi", text, families[:1], why, len(families) == 1, _some_of(families), families)
+        )
     if facts.scheduler not in ("local", "flux"):
         known = facts.scheduler == "slurm" and len(facts.accounts) < 2
         why = "" if known else "jobs go to your default one"
@@ -130,7 +138,9 @@ def _cores(facts: Facts, queue: Queue | None) -> Question:
 
 
 def _link(facts: Facts) -> Question:
-    text = "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
+    text = (
+        "What is the rate of one link of a node in one direction: 25000 (MB/s) or 200 Gbit/s (empty: unknown)"
+    )
     guess, why = None, "no link of this host reports its rate"
     for link in facts.links[:1]:
         guess, why = link.MBps, f"this host's {link.device}, {link.kind}"
@@ -155,7 +165,9 @@ def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
     mixed = "its nodes are of several kinds, which one curve should not mix"
     text = "Which features should nodes have (--constraint; empty: any)"
     return [
-        Question("qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos),
+        Question(
+            "qos", "Which QOS should jobs have (empty: none)", only, why, len(qos) < 2, _word_or_none, qos
+        ),
         Question("constraint", text, None, mixed, not features, _word_or_none, features),
         _gres(queue),
     ]
@@ -181,13 +193,18 @@ def taken(question: Question, given: str | None) -> Answer:
 
 def _name(facts: Facts, is_free: Callable[[str], bool]) -> tuple[str, str]:
     """Return a guess at the name of a system, and the reason for it."""
-    host = re.sub(r"[^a-z0-9]", "", re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", facts.host.split(".")[0].lower()))
+    host = re.sub(
+        r"[^a-z0-9]", "", re.sub(r"(login|head|front|mgmt)?[0-9-]*$", "", facts.host.split(".")[0].lower())
+    )
     domain = facts.host.lower().split(".")[1:2]
     names = [facts.cluster.lower(), *domain, host, "yours"] if facts.scheduler != "local" else [host, "yours"]
     for name in names:
         for each in (name, f"{name}-site"):
             if _NAME.fullmatch(each) and is_free(each):
-                whys = {facts.cluster.lower(): "the scheduler's name for it", "yours": "nothing suggests a better one"}
+                whys = {
+                    facts.cluster.lower(): "the scheduler's name for it",
+                    "yours": "nothing suggests a better one",
+                }
                 why = whys.get(name, "the name of this host")
                 return each, why if each == name else f"{why} is taken"
     return "", ""
@@ -203,7 +220,9 @@ def free_name(text: str, is_free: Callable[[str], bool]) -> str:
             f"{quoted(text)} is not a name for a system: use letters, digits, _ and -, beginning with a letter"
         )
     if not is_free(text):
-        raise FabricError(f"there is already a system {text!r} in config, which is left unchanged; choose another name")
+        raise FabricError(
+            f"there is already a system {text!r} in config, which is left unchanged; choose another name"
+        )
     return text
 
 
@@ -238,7 +257,9 @@ def _at_most(most: int, what: str) -> Callable[[str], object]:
 
 def _word_or_none(text: str) -> object:
     if text and not re.fullmatch(_WORD, text):
-        raise FabricError(f"{quoted(text)} is not a word for a job script: use letters, digits and . _ - : & | =")
+        raise FabricError(
+            f"{quoted(text)} is not a word for a job script: use letters, digits and . _ - : & | ="
+        )
     return text or None
 
 

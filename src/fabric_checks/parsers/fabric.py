@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 FORMAT = "1"
 _FIRST_LINE = re.compile(r"^# fabric-checks (?P<program>\S+) (?P<format>[0-9]{1,9})$", re.MULTILINE)
 _TITLES = re.compile(r"^# columns: (?P<names>.+)\n", re.MULTILINE)
-_LAST_LINE = re.compile(r"^# complete: (?P<rows>[0-9]{1,12}) rows, crc32 (?P<crc32>[0-9a-f]{8})$", re.MULTILINE)
+_LAST_LINE = re.compile(
+    r"^# complete: (?P<rows>[0-9]{1,12}) rows, crc32 (?P<crc32>[0-9a-f]{8})$", re.MULTILINE
+)
 #: The programs replace these in the names that they print.
 _NOT_PRINTED = re.compile(r"[^\n -~]")
 _CUT = "the last line '# complete: ...' is missing: the program did not finish"
@@ -144,7 +146,10 @@ class Output:
 
 
 def read(
-    text: str, table: Table, wanted: Sequence[tuple[int, ...]] | None = None, asked: Mapping[str, str] | None = None
+    text: str,
+    table: Table,
+    wanted: Sequence[tuple[int, ...]] | None = None,
+    asked: Mapping[str, str] | None = None,
 ) -> Output:
     """Return the output of one of our programs.
 
@@ -159,7 +164,9 @@ def read(
     for line_number, line in enumerate(lines, part.first_line):
         cells = line.split(" ")
         if len(cells) != len(columns):
-            raise OutputError(f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number)
+            raise OutputError(
+                f"a row of {len(columns)} columns was expected, found {quoted(line)}", line_number
+            )
         for (name, column), cell in zip(table.columns.items(), cells, strict=True):
             try:
                 columns[name].append(column.read(cell))
@@ -193,7 +200,9 @@ def read_frame(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame
     part.require_rows(frame.height)
     for name, column in table.columns.items():
         cell = pl.col(name)
-        possible = cell.is_in(column.words) if column.kind is str else cell.is_between(column.low, column.high)
+        possible = (
+            cell.is_in(column.words) if column.kind is str else cell.is_between(column.low, column.high)
+        )
         _require_all(frame, possible, f"{name}: {column.rule}", part.first_line)
     for names in table.ascending:
         for low, high in itertools.pairwise(names):
@@ -274,7 +283,9 @@ def shifts(header: Mapping[str, str]) -> tuple[int, int]:
     """Return how many rounds of a pattern were measured, and how many there are."""
     match = re.match(r"([0-9]{1,9}) of ([0-9]{1,9})", header.get("shifts", ""))
     if match is None:
-        raise OutputError(f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}")
+        raise OutputError(
+            f"the header does not say how many shifts were measured: {quoted(header.get('shifts', ''))}"
+        )
     return int(match[1]), int(match[2])
 
 
@@ -343,7 +354,9 @@ def _start(text: str, program: str) -> int:
         )
     line_number = text.count("\n", 0, first.start()) + 1
     if first["program"] != program:
-        raise OutputError(f"expected the output of {program}, found that of {quoted(first['program'])}", line_number)
+        raise OutputError(
+            f"expected the output of {program}, found that of {quoted(first['program'])}", line_number
+        )
     if first["format"] != FORMAT:
         raise OutputError(
             f"format {first['format']} of {program} is unknown here; the program and the library are of different "
@@ -366,7 +379,9 @@ def _without_progress(text: str, program: str) -> str:
 
     Such a line may be within another one, whose beginning was written with the lines before it.
     """
-    progress = rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
+    progress = (
+        rf"{re.escape(program)}: [^\n:]{{1,80}} [0-9]{{1,9}} of [0-9]{{1,9}}, about [0-9]{{1,12}} s left"
+    )
     if " s left" not in text:
         return text
     text = re.sub(rf"^{progress}\s*$", "", text, flags=re.MULTILINE)

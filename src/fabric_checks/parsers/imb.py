@@ -256,7 +256,11 @@ def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
             row.line,
         )
     # A time of 0.00 is that of an operation on no bytes.
-    return row if printed >= time_us else Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
+    return (
+        row
+        if printed >= time_us
+        else Row(row.line, row.size_B, row.values | {"bandwidth_MBps": moved_B / time_us})
+    )
 
 
 def _find_block(lines: Sequence[str], benchmark: str, processes: int, mode: str | None) -> int:
@@ -283,8 +287,12 @@ def _named(benchmark: str, processes: int | None, mode: str | None) -> str:
 
 def _above_columns(lines: Sequence[str], start: int) -> tuple[int | None, str | None]:
     """Return the number of processes and the mode between a block's title and its columns, as far as they are there."""
-    above = "\n".join(itertools.takewhile(lambda line: line.split()[:1] != ["#bytes"], lines[start : start + 8]))
-    count, mode = (re.search(form, above, re.M) for form in (r"^# +#processes = ([0-9]{1,9})\b", r"^# +MODE: (\S+)"))
+    above = "\n".join(
+        itertools.takewhile(lambda line: line.split()[:1] != ["#bytes"], lines[start : start + 8])
+    )
+    count, mode = (
+        re.search(form, above, re.M) for form in (r"^# +#processes = ([0-9]{1,9})\b", r"^# +MODE: (\S+)")
+    )
     return int(count[1]) if count else None, mode[1] if mode else None
 
 
@@ -316,7 +324,9 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
         if not fields or fields[0].startswith("#"):
             break  # a blank line ends the block
         if gave_up := _GAVE_UP.search(line):
-            raise OutputError(f"IMB gave up at {quoted(fields[0])} B ({gave_up[1]}): {_WHY[gave_up[1]]}", number)
+            raise OutputError(
+                f"IMB gave up at {quoted(fields[0])} B ({gave_up[1]}): {_WHY[gave_up[1]]}", number
+            )
         cells = table.cells_of(line.strip(), columns, number)
         size_B = table.whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
@@ -324,4 +334,8 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str]) -> list
 
 
 def _value(name: str, cell: str, line: int) -> float:
-    return table.whole(cell, line, f"a whole number ({name})") if name in _WHOLE else table.two_decimals(cell, line)
+    return (
+        table.whole(cell, line, f"a whole number ({name})")
+        if name in _WHOLE
+        else table.two_decimals(cell, line)
+    )

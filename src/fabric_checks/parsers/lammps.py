@@ -41,7 +41,9 @@ _YAML_MARKS = re.compile(r"^ *(?:keywords:|-) \[|', '|[',\]]")
 _SECTION = re.compile(r"^(?P<name>\w+) *\|(?P<cells>.*)\| *(?P<percent>\S+)$")
 #: The sections in order.
 _SECTIONS = re.compile(r"Pair (Bond )?(Kspace )?Neigh Comm Output Modify (Sync )?Other")
-_BREAKDOWN = re.compile(r"^Section \| +min time +\| +avg time +\| +max time +\|%varavg\|( +%CPU \|)? +%total$")
+_BREAKDOWN = re.compile(
+    r"^Section \| +min time +\| +avg time +\| +max time +\|%varavg\|( +%CPU \|)? +%total$"
+)
 _LAST_LINE = re.compile(r"^Total wall time: (?P<h>\d{1,9}):(?P<min>[0-5]\d):(?P<s>[0-5]\d)$", re.MULTILINE)
 #: Energies that others add up to, by LAMMPS's column names.
 _SUMS = {
@@ -102,7 +104,8 @@ def parse(text: str, processes: int) -> LammpsOutput:
         raise OutputError(f"the line of the loop time is damaged: {quoted(line)}", index + 1)
     if int(loop["procs"]) != processes:
         raise OutputError(
-            f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for", index + 1
+            f"LAMMPS ran on {loop['procs']} processes instead of the {processes} that were asked for",
+            index + 1,
         )
     loop_time = table.positive(loop["time"], "the loop time", index + 1)
     steps, atoms = int(loop["steps"]), int(loop["atoms"])
@@ -117,7 +120,9 @@ def parse(text: str, processes: int) -> LammpsOutput:
     begin = table.whole(setup.get("Current step", "0"), None, "the current step")
     at_start, thermo = _thermo(lines[:index], loop, begin, setup.get("Unit style", ""))
     wall = table.only(
-        list(_LAST_LINE.finditer(text)), "last line 'Total wall time: ...'", "the program did not end normally"
+        list(_LAST_LINE.finditer(text)),
+        "last line 'Total wall time: ...'",
+        "the program did not end normally",
     )
     if 3600 * int(wall["h"]) + 60 * int(wall["min"]) + int(wall["s"]) + 1 < loop_time:
         raise OutputError(f"the loop took {loop_time:g} s, but {quoted(wall[0])}: the output is damaged")
@@ -131,23 +136,33 @@ def _require_ranks(text: str, atoms: int, processes: int) -> None:
     Otherwise these are the beginning of one run and the end of another.
     """
     counts = {math.prod(map(int, grid)) for grid in _GRID.findall(text)} | {*map(int, _TASKS.findall(text))}
-    counts |= {sum(table.whole(n, None, "a number") for n in line.split()) for line in _HISTOGRAM.findall(text)}
+    counts |= {
+        sum(table.whole(n, None, "a number") for n in line.split()) for line in _HISTOGRAM.findall(text)
+    }
     if others := counts - {processes}:
-        raise OutputError(f"grid, MPI tasks or histograms are those of {min(others)} processes: the output is damaged")
+        raise OutputError(
+            f"grid, MPI tasks or histograms are those of {min(others)} processes: the output is damaged"
+        )
     made = [int(count) for count in _ATOMS.findall(text)][-1:] or [atoms]
     for name, *numbers in _LOCAL.findall(text):
         mean, *_ = _numbers(numbers, None)
-        if name == "Nlocal" and abs(processes * float(mean) - atoms) > processes * table.half_digit(mean) * (1 + 1e-6):
+        if name == "Nlocal" and abs(processes * float(mean) - atoms) > processes * table.half_digit(mean) * (
+            1 + 1e-6
+        ):
             made.append(round(processes * float(mean)))
     if others := set(made) - {atoms}:
-        raise OutputError(f"the loop was over {atoms} atoms, but {min(others)} are there: the output is damaged")
+        raise OutputError(
+            f"the loop was over {atoms} atoms, but {min(others)} are there: the output is damaged"
+        )
 
 
 def _timesteps_per_s(text: str, loop: re.Match[str], setup: Mapping[str, str]) -> float:
     """Return the printed rate; all rates of its line have to be those of the loop time."""
     rate = int(loop["steps"]) / float(loop["time"])
     fitting = {"timesteps/s": rate}
-    fitting |= {f"{prefix}atom-step/s": rate * int(loop["atoms"]) / each for prefix, each in _PREFIXES.items()}
+    fitting |= {
+        f"{prefix}atom-step/s": rate * int(loop["atoms"]) / each for prefix, each in _PREFIXES.items()
+    }
     style = setup.get("Unit style")
     a_day = 86400 * rate * table.positive(setup.get("Time step", "1"), "the time step", None)
     if style in _IN_NS:
@@ -157,7 +172,10 @@ def _timesteps_per_s(text: str, loop: re.Match[str], setup: Mapping[str, str]) -
     why = "the output is cut off or damaged"
     found = table.only(_PERFORMANCE.findall(text), "line 'Performance: ... timesteps/s'", why)
     rates = {unit: float(value) for value, unit in _RATE.findall(found)}
-    if ", ".join(f"{value:.3f} {unit}" for unit, value in rates.items()) != found or "timesteps/s" not in rates:
+    if (
+        ", ".join(f"{value:.3f} {unit}" for unit, value in rates.items()) != found
+        or "timesteps/s" not in rates
+    ):
         raise OutputError(f"the line of the performance is damaged: {quoted(found)}")
     for unit, value in rates.items():
         if unit not in fitting and style in (*_IN_NS, "lj"):
@@ -165,14 +183,18 @@ def _timesteps_per_s(text: str, loop: re.Match[str], setup: Mapping[str, str]) -
         # Three decimals are printed, and six digits of the loop time.
         expected = fitting.get(unit, value)
         if abs(value - expected) > 0.00051 + 1e-5 * expected:
-            raise OutputError(f"{value:g} {unit} do not fit the loop time, which gives {expected:g}: it is damaged")
+            raise OutputError(
+                f"{value:g} {unit} do not fit the loop time, which gives {expected:g}: it is damaged"
+            )
     return table.positive(str(rates["timesteps/s"]), "timesteps/s", None)
 
 
 def _breakdown(lines: Sequence[str], start: int, loop_time: str) -> dict[str, float]:
     """Return the shares of the sections; all have to be there, and their times to make the loop time."""
     found = [index for index in range(start, len(lines)) if _BREAKDOWN.match(lines[index])]
-    titles = table.only(found, "line 'Section | min time | avg time | ...'", "the titles of the breakdown are damaged")
+    titles = table.only(
+        found, "line 'Section | min time | avg time | ...'", "the titles of the breakdown are damaged"
+    )
     shares: dict[str, float] = {}
     averages: list[str] = []
     # A rule is between titles and sections, and a blank line ends the table.
@@ -189,7 +211,9 @@ def _breakdown(lines: Sequence[str], start: int, loop_time: str) -> dict[str, fl
         shares[match["name"]] = share
         averages.append(average)
     if not _SECTIONS.fullmatch(names := " ".join(shares)) or len(averages) > len(shares):
-        raise OutputError(f"the sections of the breakdown are {quoted(names)}: the output is damaged", titles + 1)
+        raise OutputError(
+            f"the sections of the breakdown are {quoted(names)}: the output is damaged", titles + 1
+        )
     table.require_sum(loop_time, averages, "the sections of the breakdown make the loop time", start + 1)
     return shares
 
@@ -207,7 +231,8 @@ def _thermo(
     for index, row in rows:
         if list(row) != list(first):
             raise OutputError(
-                f"the items of the first thermodynamic output are not these: {quoted(' '.join(row))}", index + 1
+                f"the items of the first thermodynamic output are not these: {quoted(' '.join(row))}",
+                index + 1,
             )
         if float(row.get("Atoms", atoms)) != atoms:
             raise OutputError(f"{row['Atoms']} atoms were there, but the loop was over {atoms}", index + 1)
@@ -217,9 +242,12 @@ def _thermo(
         raise OutputError(f"the thermodynamic output is not of steps from {begin} on, in order", first_at + 1)
     if order[-1] != steps:
         raise OutputError(
-            f"the last thermodynamic output is for step {order[-1]:g}, not for the last step {steps}", last_at + 1
+            f"the last thermodynamic output is for step {order[-1]:g}, not for the last step {steps}",
+            last_at + 1,
         )
-    at_start, at_end = ({name: float(text) for name, text in row.items() if name != "Step"} for row in (first, last))
+    at_start, at_end = (
+        {name: float(text) for name, text in row.items() if name != "Step"} for row in (first, last)
+    )
     return at_start, at_end
 
 
@@ -261,7 +289,9 @@ def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: 
             low = max(low, (energy - error) / (temperature + rounding))
             high = min(high, (energy + error) / (temperature - rounding))
         if low > high * (1 + 1e-12) or (not temperature and abs(energy) > error):
-            raise OutputError("the kinetic energy is not in proportion to Temp: the output is damaged", index + 1)
+            raise OutputError(
+                "the kinetic energy is not in proportion to Temp: the output is damaged", index + 1
+            )
 
 
 def _kinetic(row: Mapping[str, str], names: Sequence[str]) -> tuple[float, float, float, float]:
@@ -277,7 +307,9 @@ def _require_sums(row: Mapping[str, str], line: int) -> None:
     """Raise :class:`OutputError` unless the energies of a row add up, and none that cannot be is below zero."""
     for total, parts in _SUMS.items():
         if row.keys() >= {total, *parts}:
-            table.require_sum(row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", line)
+            table.require_sum(
+                row[total], [row[part] for part in parts], f"{' + '.join(parts)} make {total}", line
+            )
     for name in {"KinEng", "Temp", "Volume"} & row.keys():
         if float(row[name]) < 0:
             raise OutputError(f"{name} is {row[name]}, below zero: the output is damaged", line)
@@ -287,7 +319,9 @@ def _row(lines: Sequence[str], title: int, index: int) -> dict[str, str]:
     """Read a row of the columns that the title names."""
     names, fields = lines[title].split(), lines[index].split()
     if index == title or len(fields) != len(names):
-        raise OutputError(f"a thermo row of {len(names)} columns was expected, found {quoted(lines[index])}", index + 1)
+        raise OutputError(
+            f"a thermo row of {len(names)} columns was expected, found {quoted(lines[index])}", index + 1
+        )
     return dict(zip(names, _numbers(fields, index + 1), strict=True))
 
 
@@ -306,13 +340,18 @@ def _multi(lines: Sequence[str], start: int) -> dict[str, str]:
         if _MULTI_ITEM.sub("", lines[index]).strip():
             raise OutputError(f"items 'name = value' were expected, found {quoted(lines[index])}", index + 1)
         values.update(
-            zip((item["key"] for item in items), _numbers((i["value"] for i in items), index + 1), strict=True)
+            zip(
+                (item["key"] for item in items), _numbers((i["value"] for i in items), index + 1), strict=True
+            )
         )
     return values
 
 
 def require_thermo(
-    output: LammpsOutput, expected: Mapping[str, float], relative_tolerance: float, of: str = "in the reference log"
+    output: LammpsOutput,
+    expected: Mapping[str, float],
+    relative_tolerance: float,
+    of: str = "in the reference log",
 ) -> None:
     """Raise :class:`OutputError` unless the last thermo output agrees with ``expected``.
 
@@ -329,7 +368,9 @@ def require_thermo(
             )
 
 
-def require_drift(output: LammpsOutput, name: str, expected: float, relative_tolerance: float, of: str) -> None:
+def require_drift(
+    output: LammpsOutput, name: str, expected: float, relative_tolerance: float, of: str
+) -> None:
     """Raise :class:`OutputError` unless an item changes over the run as expected.
 
     :param name: LAMMPS's name of the column; :param expected: its last value less its first.

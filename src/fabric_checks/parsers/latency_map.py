@@ -60,4 +60,6 @@ def parse(text: str) -> LatencyOutput:
     starter, other, latency_us, least_us = (frame[name].to_numpy() for name in list(TABLE.columns)[2:])
     if not np.array_equal((starter, other), pairs):
         raise OutputError(f"the rows are not those of {passes} passes of {shifts} rounds of {ranks} ranks")
-    return LatencyOutput(header, hosts, passes, fabric.seconds(header, "elapsed"), starter, other, latency_us, least_us)
+    return LatencyOutput(
+        header, hosts, passes, fabric.seconds(header, "elapsed"), starter, other, latency_us, least_us
+    )

@@ -180,13 +180,15 @@ KNOWN = (
         "load the modules that the program was built with, or set LD_LIBRARY_PATH for the nodes as well",
     ),
     (
-        _HERE + r"(?:\*\*\* An error occurred in MPI_Win_(?:allocate|create)\w*[\s\S]{0,400}?\*\*\* MPI_ERR_WIN: "
+        _HERE
+        + r"(?:\*\*\* An error occurred in MPI_Win_(?:allocate|create)\w*[\s\S]{0,400}?\*\*\* MPI_ERR_WIN: "
         r"|OSC pt2pt component does not support)",
         "Open MPI's one-sided component (osc) does not work between these processes",
         "take another one by OMPI_MCA_osc, such as ^rdma or ^pt2pt; `ompi_info | grep osc` lists them",
     ),
     (
-        _HERE + r"\*\*\* An error occurred in (?P<call>(?!MPI_Init)\w+)[\s\S]{0,400}?\*\*\* (?P<code>MPI_ERR_\w+): "
+        _HERE
+        + r"\*\*\* An error occurred in (?P<call>(?!MPI_Init)\w+)[\s\S]{0,400}?\*\*\* (?P<code>MPI_ERR_\w+): "
         r"(?P<text>[^\n]+)",
         "{call} failed with {code}: {text}",
         "run the case with another MPI or release: it is an error of the program or of MPI",
@@ -197,7 +199,8 @@ KNOWN = (
         "see the lines before it, and the MPI's settings in the environment of the job",
     ),
     (
-        _HERE + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa|Ille)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
+        _HERE
+        + r"(?:Signal: (?P<text>(?:Segm|Abor|Floa|Ille)[^\n(]+)|Caught signal \d+ \((?P<text_>[A-Z][\w ]+)"
         r"|(?P<text__>Segmentation fault)|EXIT STRING: (?P<text___>(?:Segm|Abor|Floa|Ille)[\w ]+))",
         "the program crashed: {text}",
         "see the backtrace in the output; if other cases crash too, suspect the MPI or its modules",

@@ -68,12 +68,16 @@ def parse(text: str, processes: int) -> DynaOutput:
     if not _NORMAL.search(text):
         raise OutputError("no line 'N o r m a l    t e r m i n a t i o n': the run did not finish")
     table = _only(list(_TABLE.finditer(text)), "table 'T i m i n g   i n f o r m a t i o n'")
-    seconds, *parts, cycles = _only(_ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'")
+    seconds, *parts, cycles = _only(
+        _ELAPSED.findall(text), "line 'Elapsed time ... seconds ... for ... cycles'"
+    )
     elapsed_s, ran_cycles = whole(seconds, None, "seconds"), whole(cycles, None, "a number of cycles")
     if elapsed_s == 0 or ran_cycles == 0:
         raise OutputError(f"{elapsed_s} s for {ran_cycles} cycles: the deck is too short to be timed")
     if all(parts) and elapsed_s != 3600 * int(parts[0]) + 60 * int(parts[1]) + int(parts[2]):
-        raise OutputError(f"{elapsed_s} s are not {parts[0]} hours {parts[1]} min. {parts[2]} sec.: it is damaged")
+        raise OutputError(
+            f"{elapsed_s} s are not {parts[0]} hours {parts[1]} min. {parts[2]} sec.: it is damaged"
+        )
     if (problem := _only(_CYCLES.findall(text), "line 'Problem cycle = ...'")) != cycles:
         raise OutputError(f"{cycles} cycles were timed, but the problem ended with cycle {quoted(problem)}")
     versions = _VERSION.findall(text)

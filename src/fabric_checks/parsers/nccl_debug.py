@@ -25,7 +25,9 @@ _CHANNEL = re.compile(
     rf"Channel {_N}(?:/{_N})? : {_N}\[\w+\] -> {_N}\[\w+\] \[(?:send|receive)\] via "
     rf"NET/([^/(]+)/({_N})(?:\({_N}\))?(\S*)"
 )
-_RANK = re.compile(rf"comm \w+ rank ({_N}) nranks ({_N}) cudaDev {_N}(?: nvmlDev {_N})? busId ([0-9a-f]{{1,16}})\b")
+_RANK = re.compile(
+    rf"comm \w+ rank ({_N}) nranks ({_N}) cudaDev {_N}(?: nvmlDev {_N})? busId ([0-9a-f]{{1,16}})\b"
+)
 _CHANNELS = re.compile(rf"({_N}) coll channels")
 
 
@@ -137,11 +139,15 @@ class _Seen:
             named = quoted(", ".join(sorted(self.networks)))
             raise OutputError(f"{where} has channels of {quoted(self.network)}, but uses the network {named}")
         if self.names and (unknown := self.used.keys() - self.names.keys()):
-            raise OutputError(f"{where} has channels of adapter {min(unknown)}, which is none of {len(self.names)}")
+            raise OutputError(
+                f"{where} has channels of adapter {min(unknown)}, which is none of {len(self.names)}"
+            )
 
 
 def _of_rank(host: str, device: int, seen: _Seen) -> RankNetwork:
     direct = [each for channels in seen.used.values() for each in channels]
     adapters = tuple(seen.names.get(at, f"#{at}") for at in sorted(seen.used))
     is_direct = all(direct) if direct else None
-    return RankNetwork(host, device, seen.bus, seen.network, seen.provider, adapters, is_direct, seen.channels)
+    return RankNetwork(
+        host, device, seen.bus, seen.network, seen.provider, adapters, is_direct, seen.channels
+    )

@@ -39,7 +39,9 @@ _RANK = re.compile(
     _LINES,
 )
 _TIMED = r" +(?:cpu)?time +algbw +busbw +(?:#wrong|error)(?: +i_min +i_max +i_p99 +i_cv%)?"
-_TITLES = re.compile(rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$", _LINES)
+_TITLES = re.compile(
+    rf"^# +(size +count +type(?: +redop)?(?: +root)?(?:{_TIMED}){{2}}(?: +timestamp)?) *$", _LINES
+)
 #: A row; damaged ones still have bandwidths with two decimals.
 _ROW = re.compile(r"^ *(?:\d+ +\d+ +[a-z].*|\d\S* .* \d+\.\d\d +\d+\.\d\d .*)", _LINES)
 #: The fewest numbers in a row: two groups of time and bandwidths.
@@ -150,10 +152,15 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
     # Each process of a build without MPI runs by itself.
     if lists > 1 and all(each.rank == 0 for _, each in found):
         raise OutputError(
-            f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1", first
+            f"{lists} processes ran by themselves, each as rank 0: the build has no MPI; build it with MPI=1",
+            first,
         )
     if lists != 1:
-        why = "several programs printed this" if lists else "the program did not start, or its first lines are missing"
+        why = (
+            "several programs printed this"
+            if lists
+            else "the program did not start, or its first lines are missing"
+        )
         raise OutputError(f"one list '# Using devices' of hosts was expected, found {lists}: {why}", first)
     _require_ranks(found, len(re.findall(r"^#\s+Rank ", text, re.MULTILINE)), first)
     return tuple(each for _, each in found)
@@ -162,9 +169,13 @@ def devices(text: str, first: int | None = None) -> tuple[Device, ...]:
 def _require_ranks(found: Sequence[tuple[str, Device]], lines: int, first: int | None) -> None:
     """Raise :class:`OutputError` unless all lines of ranks were read, and they are one group without gaps."""
     if len(found) != lines:
-        raise OutputError("a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known", first)
+        raise OutputError(
+            "a line '#  Rank ... on HOST device' is damaged: which hosts ran is not known", first
+        )
     if [each.rank for _, each in found] != list(range(len(found))) or len({group for group, _ in found}) > 1:
-        raise OutputError(f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first)
+        raise OutputError(
+            f"the list of {len(found)} ranks has gaps, or several groups, which have one value", first
+        )
 
 
 def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow]:
@@ -175,7 +186,11 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     :raises OutputError: if the table is not whole, data were wrong, or values contradict each other.
     """
     titles, bounds, last = (
-        only(list(pattern.finditer(text)), f"whole line {what}", "the program did not get so far, or it is damaged")
+        only(
+            list(pattern.finditer(text)),
+            f"whole line {what}",
+            "the program did not get so far, or it is damaged",
+        )
         for pattern, what in (
             (_TITLES, "of titles 'size count type ...'"),
             (_BOUNDS, "'# Out of bounds values'"),
@@ -186,7 +201,10 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
         wrong, verdict = map(quoted, bounds.groups())
         raise OutputError(f"wrong data arrived: {wrong} values are out of bounds ({verdict})", first)
     found = list(_ROW.finditer(text))
-    order = [match.start() for match in (*_DEVICES.finditer(text), *_RANK.finditer(text), titles, *found, bounds, last)]
+    order = [
+        match.start()
+        for match in (*_DEVICES.finditer(text), *_RANK.finditer(text), titles, *found, bounds, last)
+    ]
     _require_rows_only(text[titles.end() : bounds.start()], first + text.count("\n", 0, titles.end()))
     if order != sorted(order):
         raise OutputError("ranks, titles, rows and '# Avg bus bandwidth' are not in this order", first)
@@ -201,7 +219,9 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
     # Each value is rounded to its last digit, which of 1e+06 is a large one.
     slack = sum(map(half_digit, printed)) + (1e-3 + 1e-3 * max(values, default=0)) * len(values)
     if not values or abs(sum(values) - mean * len(values)) > slack:
-        raise OutputError(f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first)
+        raise OutputError(
+            f"the average bus bandwidth, {mean:g} GB/s, is not that of the {len(printed)} values", first
+        )
     return table
 
 
@@ -241,8 +261,13 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
     slack = halves[1] + rate * halves[0] / max(time_us - halves[0], halves[0]) + _ROUNDING * rate
     if abs(algorithm - rate) > slack:
         raise OutputError(f"{size_B} B in {time_us:g} us are not {algorithm:g} GB/s", line)
-    if factor is not None and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus:
-        raise OutputError(f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s", line)
+    if (
+        factor is not None
+        and abs(bus - factor * algorithm) > halves[2] + factor * halves[1] + _ROUNDING * bus
+    ):
+        raise OutputError(
+            f"a bus bandwidth of {bus:g} GB/s is not {factor:.4g} times {algorithm:g} GB/s", line
+        )
     if halves[1] > max(_FEW_DIGITS, halves[0] / time_us) * algorithm:
         algorithm, bus = rate, bus if factor is None else factor * rate
     return Timing(time_us, 1e3 * algorithm, 1e3 * bus)

@@ -42,8 +42,12 @@ def parse(text: str, sizes_B: Sequence[int]) -> NotificationOutput:
     verdict, _, reason = output.header.get("blocking wait", "").partition(": ")
     if verdict not in VERDICTS:
         raise OutputError(f"'blocking wait' is {quoted(verdict)}, expected one of {', '.join(VERDICTS)}")
-    cpu_percent, sleeps = (_by_way(output.header, f"{what} while waiting") for what in ("cpu percent", "sleeps"))
-    return NotificationOutput(output.header, output.keys, output.columns, cpu_percent, sleeps, verdict, reason)
+    cpu_percent, sleeps = (
+        _by_way(output.header, f"{what} while waiting") for what in ("cpu percent", "sleeps")
+    )
+    return NotificationOutput(
+        output.header, output.keys, output.columns, cpu_percent, sleeps, verdict, reason
+    )
 
 
 def _by_way(header: Mapping[str, str], key: str) -> dict[str, float] | None:

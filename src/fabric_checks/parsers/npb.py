@@ -12,7 +12,9 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.parsers import plain
 from fabric_checks.parsers.table import HALF_DIGIT, only, positive, whole
 
-_FIRST_LINE = re.compile(r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE)
+_FIRST_LINE = re.compile(
+    r"^ *NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>\w+) Benchmark *$", re.MULTILINE
+)
 _REPORT = re.compile(r"^ *(?P<name>\w+) Benchmark Completed\.? *$", re.MULTILINE)
 _FIELD = re.compile(r"^ *(?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
 #: The last field of the report; the flags of the compiler follow.
@@ -63,8 +65,12 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
     _require(fields, "Total processes", str(processes))
     _require(fields, "Active procs", str(processes), optional=True)
     if fields.get("Verification") != "SUCCESSFUL":
-        raise OutputError(f"the program's own verification says {quoted(fields.get('Verification', 'nothing'))}")
-    time_s, total, per_process = (_positive(fields, key) for key in ("Time in seconds", "Mop/s total", "Mop/s/process"))
+        raise OutputError(
+            f"the program's own verification says {quoted(fields.get('Verification', 'nothing'))}"
+        )
+    time_s, total, per_process = (
+        _positive(fields, key) for key in ("Time in seconds", "Mop/s total", "Mop/s/process")
+    )
     iterations = whole(fields.get("Iterations", ""), None, "a number of Iterations")
     if abs(total - per_process * processes) > HALF_DIGIT * (processes + 1):
         raise OutputError(f"{total:g} Mop/s do not fit {per_process:g} on each of {processes} processes")
@@ -88,7 +94,9 @@ def _require_head(head: str, fields: Mapping[str, str], iterations: int) -> None
     for line, key in _AGAIN.items():
         for found in re.findall(rf"^ *{line} *: *(.*?) *(?:\(class \w\) *)?$", head, re.MULTILINE):
             if found.replace(" ", "") != (there := fields.get(key, found)).replace(" ", ""):
-                raise OutputError(f"the output begins with {quoted(found)} where its report has {quoted(there)}")
+                raise OutputError(
+                    f"the output begins with {quoted(found)} where its report has {quoted(there)}"
+                )
 
 
 def _report(text: str, name: str, begin: int) -> Mapping[str, str]:
@@ -125,7 +133,9 @@ def _positive(fields: Mapping[str, str], key: str) -> float:
     return positive(fields[key], key, None)
 
 
-def _require_rate(fields: Mapping[str, str], benchmark: str, iterations: int, time_s: float, Mop_per_s: float) -> None:
+def _require_rate(
+    fields: Mapping[str, str], benchmark: str, iterations: int, time_s: float, Mop_per_s: float
+) -> None:
     """Raise :class:`OutputError` unless the rate is that of the operations in the time, where they are known."""
     size = fields.get("Size", "")
     if benchmark not in _OPERATIONS or not size:
@@ -133,7 +143,11 @@ def _require_rate(fields: Mapping[str, str], benchmark: str, iterations: int, ti
     if not re.fullmatch(r"[1-9][0-9]{0,14}( *x *[1-9][0-9]{0,14}){0,2}", size):
         raise OutputError(f"Size is {quoted(size)}, not a number of keys or points")
     Mop = _OPERATIONS[benchmark](prod(map(int, size.split("x"))), iterations) / 1e6
-    if not Mop / (time_s + HALF_DIGIT) - HALF_DIGIT <= Mop_per_s <= Mop / max(time_s - HALF_DIGIT, 1e-3) + HALF_DIGIT:
+    if (
+        not Mop / (time_s + HALF_DIGIT) - HALF_DIGIT
+        <= Mop_per_s
+        <= Mop / max(time_s - HALF_DIGIT, 1e-3) + HALF_DIGIT
+    ):
         raise OutputError(
             f"{Mop_per_s:g} Mop/s do not fit {iterations} iterations of size {quoted(size)} in {time_s:g} s"
         )

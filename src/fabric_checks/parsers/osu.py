@@ -63,7 +63,9 @@ TITLES = {
     **{f"{name}_persistent": f"MPI {title} Persistent Latency Test" for name, title in _COLLECTIVES.items()},
     **{f"i{name}": f"MPI Non-blocking {title} Latency Test" for name, title in _COLLECTIVES.items()},
     "ialltoall": "MPI Non-blocking All-to-All Latency Test",
-    **{f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test" for name, title in _NEIGHBOURHOOD.items()},
+    **{
+        f"neighbor_{name}": f"MPI Neighborhood {title} Latency Test" for name, title in _NEIGHBOURHOOD.items()
+    },
     # 7.3 prints the title of the benchmark that goes over all processes.
     "neighbor_alltoallw": f"MPI {_COLLECTIVES['alltoallw']} Latency Test",
     **{
@@ -110,7 +112,9 @@ _INIT = re.compile(
 _HELLO = re.compile(r"^This is a test with (?P<processes>[0-9]{1,15}) processes\s*$", re.MULTILINE)
 #: A line of digits alone behind it is the rest of a number that was torn.
 _LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n(?![0-9]+$)", re.MULTILINE)
-_STARTUP_TITLE = re.compile(r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE)
+_STARTUP_TITLE = re.compile(
+    r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE
+)
 #: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
 _COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
 _VALIDATION = {"Pass": 1.0, "Fail": 0.0}
@@ -224,14 +228,18 @@ def parse_hello(text: str, processes: int) -> StartupOutput:
     return StartupOutput(version, {"launch": launch_s})
 
 
-def _startup(text: str, name: str, pattern: re.Pattern[str], form: str, processes: int) -> tuple[str, re.Match[str]]:
+def _startup(
+    text: str, name: str, pattern: re.Pattern[str], form: str, processes: int
+) -> tuple[str, re.Match[str]]:
     """Return the version of a start-up benchmark, and its only line of a form."""
     title = _only(_STARTUP_TITLE, text, f"# OSU MPI {name} Test vN")
     if title["name"] != name:
         raise OutputError(f"expected the output of OSU's {name} Test, found that of its {title['name']} Test")
     found = _only(pattern, text, form)
     if int(found["processes"]) != processes:
-        raise OutputError(f"{found['processes']} processes took part instead of the {processes} that were asked for")
+        raise OutputError(
+            f"{found['processes']} processes took part instead of the {processes} that were asked for"
+        )
     return title["version"], found
 
 
@@ -255,7 +263,9 @@ def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
             message_B = row.values.get("transmit_size", row.size_B)
             table.require_rate(row, message_B, HALF_DIGIT)
         if "overlap_percent" in names:
-            table.require_overlap(row, *(row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm")))
+            table.require_overlap(
+                row, *(row.values[f"{name}_us"] for name in ("overall", "compute", "pure_comm"))
+            )
         if "mpi_wait_us" in names:
             _require_parts(row)
 
@@ -338,7 +348,9 @@ def _require_titles(lines: Sequence[str], benchmark: str) -> list[tuple[int, re.
             raise OutputError(f"expected {TITLES[benchmark]!r}, found the output of {quoted(found)}", number)
         titles.append((number, match))
         if match.groups() != titles[0][1].groups():
-            raise OutputError(f"a second table begins, of {quoted(line)}: several programs printed this", number)
+            raise OutputError(
+                f"a second table begins, of {quoted(line)}: several programs printed this", number
+            )
     if not titles:
         raise OutputError(
             f"no title line '# ... {TITLES[benchmark]}': the benchmark did not start, or this is another program"
@@ -381,7 +393,11 @@ def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple
 def _with_unnamed(lines: Sequence[str], columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns with those of ``-f``, whose titles some builds lack, if the first row has three more cells."""
     first: list[str] = next((cells for line in lines if (cells := line.split()) and cells[0][0] != "#"), [])
-    unnamed = columns[-1:] == ("latency_us",) and len(first) == len(columns) + 3 and all(map(_CELL.fullmatch, first))
+    unnamed = (
+        columns[-1:] == ("latency_us",)
+        and len(first) == len(columns) + 3
+        and all(map(_CELL.fullmatch, first))
+    )
     return (*columns, "min_latency_us", "max_latency_us", "iterations") if unnamed else columns
 
 
@@ -404,7 +420,9 @@ def _read_rows(lines: Sequence[str], start: int, columns: Sequence[str], count: 
         cells = table.cells_of(line.strip(), columns, number)
         size_B = table.whole(cells.pop("size_B", "0"), number, "a message size")
         rows.append(Row(number, size_B, {name: _value(name, cell, number) for name, cell in cells.items()}))
-        if rows[-1].values.get("validation", 1.0) != 1.0:  # the program ends there, with a line that is no row
+        if (
+            rows[-1].values.get("validation", 1.0) != 1.0
+        ):  # the program ends there, with a line that is no row
             raise WrongDataError(f"OSU's own validation found wrong data at {size_B} B (line {number})")
     return rows
 

@@ -40,7 +40,9 @@ def parse(text: str, sizes_B: Sequence[int]) -> fabric.Output:
     return fabric.read(text, _table("overlap", TRANSFERS, COLUMNS), [(size,) for size in sizes_B])
 
 
-def parse_collectives(text: str, sizes_B: Sequence[int], operations: Sequence[str] = COLLECTIVES) -> fabric.Output:
+def parse_collectives(
+    text: str, sizes_B: Sequence[int], operations: Sequence[str] = COLLECTIVES
+) -> fabric.Output:
     """Read the output of ``collective_overlap``, whose rows have ``*_osu_overlap_percent`` too.
 
     :param operations: the operations that were asked for; otherwise as :func:`parse`.

@@ -66,7 +66,9 @@ def parse(text: str) -> PlacementOutput:
     columns = output.columns
     ranks = fabric.number_of(output.header, "ranks", at_least=1)
     if list(columns["rank"]) != list(range(ranks)):
-        raise OutputError(f"the header says that {ranks} ranks ran, but the rows are not those of as many, in order")
+        raise OutputError(
+            f"the header says that {ranks} ranks ran, but the rows are not those of as many, in order"
+        )
     places = []
     for row in zip(*columns.values(), strict=True):
         rank, host, node, _, cpus, cores, online = row

@@ -52,7 +52,9 @@ def cleaned(text: str) -> str:
         text = _RANK.sub("", text)
     if _LOG.search(text):
         text = re.sub(rf"(?m)^(?:{_LOG.pattern})\n?|{_LOG.pattern}$", "", text)
-    return _LAST_BLANKS.sub("", text) if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")) else text
+    return (
+        _LAST_BLANKS.sub("", text) if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")) else text
+    )
 
 
 def _without_tags(text: str) -> str:

@@ -141,7 +141,9 @@ def parse(text: str) -> RotateOutput:
     if pattern not in rotate_patterns.PATTERNS:
         raise OutputError(f"the options name an unknown pattern: {quoted(pattern)}")
     if ranks % rails or ranks < 2 * rails:
-        raise OutputError(f"{ranks} ranks are not {rails} on each of two nodes or more, as the option 'rails' says")
+        raise OutputError(
+            f"{ranks} ranks are not {rails} on each of two nodes or more, as the option 'rails' says"
+        )
     adapters = fabric.number_of(options, "adapters", at_least=0) or rails
     if rails % adapters:
         raise OutputError(f"{adapters} adapters cannot be shared evenly by {rails} ranks of a node")
@@ -150,7 +152,9 @@ def parse(text: str) -> RotateOutput:
     _require_pairs(frame, ranks, rails)
     rounds, _ = fabric.shifts(header)
     if len(phases["scan"]) != rounds * pairs:
-        raise OutputError(f"the scan has {len(phases['scan'])} pairs; {rounds} rounds of {pairs} were asked for")
+        raise OutputError(
+            f"the scan has {len(phases['scan'])} pairs; {rounds} rounds of {pairs} were asked for"
+        )
     memory = _memory(header, options, nodes)
     names = nodes
     if memory != "host":  # the numbers of GPUs are those of the processes of a node
@@ -180,7 +184,9 @@ def _transfers(frame: pl.DataFrame) -> Transfers:
 def _require_pairs(frame: pl.DataFrame, ranks: int, rails: int) -> None:
     """Raise :class:`OutputError` unless each row is of two ranks that there are, on one rail."""
     sender, receiver = pl.col("sender"), pl.col("receiver")
-    possible = (sender != receiver) & (sender < ranks) & (receiver < ranks) & (sender % rails == receiver % rails)
+    possible = (
+        (sender != receiver) & (sender < ranks) & (receiver < ranks) & (sender % rails == receiver % rails)
+    )
     if len(wrong := frame.filter(~possible)):
         pair = " to ".join(map(str, wrong.select(sender, receiver).row(0)))
         raise OutputError(f"the pair {pair} does not exist with {ranks} ranks on {rails} rails")
@@ -193,12 +199,16 @@ def _memory(header: Mapping[str, str], options: Mapping[str, str], nodes: tuple[
     """
     memory, asked = header.get("memory", "host"), options.get("memory", "host")
     if memory != asked:
-        raise OutputError(f"buffers in {asked} memory were asked for, but these are in {quoted(memory)} memory")
+        raise OutputError(
+            f"buffers in {asked} memory were asked for, but these are in {quoted(memory)} memory"
+        )
     if memory == "host":
         return memory
     devices = header.get("devices", "").split(" ")
     if len(devices) != len(nodes):
-        raise OutputError(f"'devices' is {quoted(header.get('devices', 'missing'))}; one of each rank was expected")
+        raise OutputError(
+            f"'devices' is {quoted(header.get('devices', 'missing'))}; one of each rank was expected"
+        )
     first: dict[tuple[str, str], int] = {}
     for rank, at in enumerate(zip(nodes, devices, strict=True)):
         if first.setdefault(at, rank) != rank:

@@ -16,7 +16,9 @@ MODES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def parse(text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_depth: int = 0) -> fabric.Output:
+def parse(
+    text: str, sizes_B: Sequence[int], *, directions: str = "one", queue_depth: int = 0
+) -> fabric.Output:
     """Read the output of ``streaming``.
 
     :param sizes_B: the message sizes that were asked for, in bytes, in order.

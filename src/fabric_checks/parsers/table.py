@@ -19,7 +19,9 @@ _TWO_DECIMALS = re.compile(r"(?!-0\.00)-?(0|[1-9][0-9]*)\.[0-9]{2}")
 #: Half of the last of two decimals, and the error of a binary fraction.
 HALF_DIGIT = 0.005 + 1e-6
 #: A number as C prints it; Python's float() accepts more, such as 1_0.
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?|[-+]?(nan|inf(inity)?)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ def two_decimals(text: str, line: int) -> float:
     """
     value = number(text, line)
     if not _TWO_DECIMALS.fullmatch(text):
-        raise OutputError(f"{quoted(text)} does not have two decimals like all values: the output is damaged", line)
+        raise OutputError(
+            f"{quoted(text)} does not have two decimals like all values: the output is damaged", line
+        )
     return value
 
 
@@ -82,7 +86,8 @@ def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int |
     lowest, highest = ((end + others * other) / (others + 1) for end, other in ((high, low), (low, high)))
     if low > high or not lowest - error <= middle <= highest + error:
         raise OutputError(
-            f"{middle:.9g} is not the mean of {count} {what} from {low:.9g} to {high:.9g}: the output is damaged", line
+            f"{middle:.9g} is not the mean of {count} {what} from {low:.9g} to {high:.9g}: the output is damaged",
+            line,
         )
 
 
@@ -141,7 +146,9 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
     for row in rows:
         value = row.values[column]
         if value < 0 or (value == 0 and row.size_B >= from_size_B):
-            raise OutputError(f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive", row.line)
+            raise OutputError(
+                f"{column} is {value:g} at {row.size_B} B; a time or a rate must be positive", row.line
+            )
 
 
 def require_order(rows: Sequence[Row], *columns: str) -> None:
@@ -150,7 +157,9 @@ def require_order(rows: Sequence[Row], *columns: str) -> None:
         found = [row.values[column] for column in columns]
         if found != sorted(found):
             values = ", ".join(f"{column} {value:g}" for column, value in zip(columns, found, strict=True))
-            raise OutputError(f"{values} at {row.size_B} B are not in this order: the output is damaged", row.line)
+            raise OutputError(
+                f"{values} at {row.size_B} B are not in this order: the output is damaged", row.line
+            )
 
 
 def require_rate(row: Row, message_B: float, rounding: float) -> None:
@@ -177,10 +186,14 @@ def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: fl
     """
     overlap = row.values["overlap_percent"]
     if not 0 <= overlap <= 100:
-        raise OutputError(f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line)
+        raise OutputError(
+            f"overlap_percent is {overlap:g} at {row.size_B} B; it must be from 0 to 100", row.line
+        )
     low, high = 0.0, 100.0
     if longer_us:  # on zero bytes that take no time any overlap fits
-        ends = (100 * (1 - (overall_us - hidden_us + 2 * e) / (longer_us - e)) for e in (HALF_DIGIT, -HALF_DIGIT))
+        ends = (
+            100 * (1 - (overall_us - hidden_us + 2 * e) / (longer_us - e)) for e in (HALF_DIGIT, -HALF_DIGIT)
+        )
         low, high = (min(max(end, 0.0), 100.0) for end in ends)
     if not low - HALF_DIGIT <= overlap <= high + HALF_DIGIT:
         raise OutputError(
@@ -210,7 +223,9 @@ def require_keys(
 
     for (line, key), expected in zip(found, wanted, strict=False):
         if key != expected:
-            raise OutputError(f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line)
+            raise OutputError(
+                f"the row of {text_of(expected)} was expected, found that of {text_of(key)}", line
+            )
     if len(found) > len(wanted):
         line, key = found[len(wanted)]
         raise OutputError(f"an unexpected row of {text_of(key)}", line)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.ports.changes import NodeChange, PortChange
+from fabric_checks.ports.counter_growth import NodeChange, PortChange
 from fabric_checks.ports.outliers import finding
 
 NVSENTINEL = "NVSentinel, docs/nic-health-monitor/link-counter-detection.md"
@@ -52,7 +52,9 @@ LIMITS = {
 #: one symbol error in ten seconds is not 360 an hour.
 CHANCE = 1e-6
 #: Error counters without a published limit: their names, and by how much one has to exceed those of the other nodes.
-ERRORS = re.compile(r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|retr|out_of_(sequence|buffer)|xmit_wait")
+ERRORS = re.compile(
+    r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|retr|out_of_(sequence|buffer)|xmit_wait"
+)
 TIMES_OTHERS, AT_LEAST, FEWEST_OTHERS = 10, 100, 3
 
 
@@ -90,7 +92,9 @@ def _above(node: NodeChange, name: str, counter: str, growth: int) -> Iterator[F
     )
 
 
-def _outlier(nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int) -> Iterator[Finding]:
+def _outlier(
+    nodes: Sequence[NodeChange], node: NodeChange, name: str, counter: str, growth: int
+) -> Iterator[Finding]:
     others = [
         change.grown.get(counter, 0)
         for other in nodes

@@ -11,7 +11,7 @@ from typing import Any
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.parsers.placement import RankPlace
 from fabric_checks.ports import errors, pcie, states, tcp, transport
-from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.counter_growth import NodeChange
 from fabric_checks.ports.outliers import finding, grouped, nodes_text
 
 
@@ -54,7 +54,9 @@ def evaluate(
     # With fewer ranks than GPUs not all of their rails need to be in use.
     ranks_of = Counter(rank.node.partition(".")[0] for rank in ranks)
     used = {
-        node: of for node, of in shares.items() if not 0 < ranks_of[node.partition(".")[0]] < len(near.get(node, {}))
+        node: of
+        for node, of in shares.items()
+        if not 0 < ranks_of[node.partition(".")[0]] < len(near.get(node, {}))
     }
     findings = [
         *errors.port_errors(nodes),
@@ -98,7 +100,9 @@ def record_of(
         "slowest_ms": max((node.slowest_ms for node in nodes), default=None),
     }
     if near:
-        record["gpus"] = {host: {str(at): list(names) for at, names in of.items()} for host, of in near.items()}
+        record["gpus"] = {
+            host: {str(at): list(names) for at, names in of.items()} for host, of in near.items()
+        }
     return record
 
 

@@ -60,15 +60,25 @@ def _network(of: RankNetwork) -> str:
 
 
 def _direct(of: RankNetwork) -> str:
-    return "" if of.direct is None else "goes by GPUDirect RDMA" if of.direct else "goes through the host's memory"
+    return (
+        ""
+        if of.direct is None
+        else "goes by GPUDirect RDMA"
+        if of.direct
+        else "goes through the host's memory"
+    )
 
 
 def _unlike(
-    hosts: Mapping[str, Mapping[int, RankNetwork]], value_of: Callable[[RankNetwork], str], verb: str, of_what: str
+    hosts: Mapping[str, Mapping[int, RankNetwork]],
+    value_of: Callable[[RankNetwork], str],
+    verb: str,
+    of_what: str,
 ) -> list[Finding]:
     """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same number."""
     values = {
-        host: {device: value for device, way in of.items() if (value := value_of(way))} for host, of in hosts.items()
+        host: {device: value for device, way in of.items() if (value := value_of(way))}
+        for host, of in hosts.items()
     }
     found = []
     for host, other in unlike(values):
@@ -94,7 +104,12 @@ def _shared(hosts: Mapping[str, Mapping[int, RankNetwork]]) -> list[Finding]:
                 f"GPUs {names_text([str(each) for each in users[name]], MOST_SHOWN)} share {name}", []
             ).append(host)
     return [
-        finding("gpu", named, f"{nodes_text(named)}: {what}, while others have an adapter alone", "shared adapters")
+        finding(
+            "gpu",
+            named,
+            f"{nodes_text(named)}: {what}, while others have an adapter alone",
+            "shared adapters",
+        )
         for what, named in found.items()
     ]
 

@@ -34,7 +34,14 @@ def finding(
     key = " ".join(filter(None, (kind, *sorted(hosts), about)))
     part = nodes_text(hosts) if len(hosts) == 1 else ""
     return Finding(
-        kind=kind, severity=severity, text=text, part=part, hosts=tuple(hosts), key=key, advice=advice, data=data
+        kind=kind,
+        severity=severity,
+        text=text,
+        part=part,
+        hosts=tuple(hosts),
+        key=key,
+        advice=advice,
+        data=data,
     )
 
 
@@ -61,7 +68,9 @@ def unlike(hosts: Mapping[str, Mapping[int, Value]]) -> Iterator[tuple[str, dict
     :returns: the host, and by number the value there and on most hosts.
     """
     numbers = sorted({number for of in hosts.values() for number in of})
-    expected = {number: usual({host: of[number] for host, of in hosts.items() if number in of}) for number in numbers}
+    expected = {
+        number: usual({host: of[number] for host, of in hosts.items() if number in of}) for number in numbers
+    }
     for host, of in sorted(hosts.items()):
         other = {}
         for number in sorted(of):

@@ -17,7 +17,7 @@ from statistics import median
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import count_text, names_text, plural_text
 from fabric_checks.parsers.placement import RankPlace, cpu_numbers
-from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.counter_growth import NodeChange
 from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_text, unlike, usual
 from fabric_checks.ports.snapshots import Gpu, Host, Port
 from fabric_checks.ports.transport import IDLE_PART, is_of
@@ -54,13 +54,19 @@ def numbered(nodes: Sequence[NodeChange]) -> Gpus:
 def adapters(node: NodeChange, fabric: Sequence[str]) -> dict[str, Port]:
     """Return the ports on PCIe that patterns name, or those of RDMA devices where there are no patterns."""
     ports = {name: change.port for name, change in node.ports.items() if change.port.path}
-    return {name: port for name, port in ports.items() if (is_of(port, fabric) if fabric else port.kind != "interface")}
+    return {
+        name: port
+        for name, port in ports.items()
+        if (is_of(port, fabric) if fabric else port.kind != "interface")
+    }
 
 
 def nearest(gpus: Gpus, nodes: Sequence[NodeChange], fabric: Sequence[str]) -> Nearest:
     """Return the adapters nearest to each GPU: several if they are equally near, none if it is unknown."""
     ports = {node.node: adapters(node, fabric) for node in nodes}
-    return {host: {number: _nearest(gpu, ports[host]) for number, gpu in of.items()} for host, of in gpus.items()}
+    return {
+        host: {number: _nearest(gpu, ports[host]) for number, gpu in of.items()} for host, of in gpus.items()
+    }
 
 
 def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
@@ -68,7 +74,9 @@ def _nearest(gpu: Gpu, ports: Mapping[str, Port]) -> tuple[str, ...]:
     most = max(common.values(), default=0)
     if most:
         return tuple(sorted(name for name, count in common.items() if count == most))
-    return tuple(sorted(name for name, port in ports.items() if port.numa is not None and port.numa == gpu.numa))
+    return tuple(
+        sorted(name for name, port in ports.items() if port.numa is not None and port.numa == gpu.numa)
+    )
 
 
 def rails_of_gpus(near: Mapping[int, Sequence[str]]) -> dict[str, str]:
@@ -140,7 +148,9 @@ def _lacking(host: str, parts: Sequence[str], text: str) -> Finding:
     return finding("host", [host], f"node {host}: {text}; {remedy}", f"missing {names}")
 
 
-def _fewer_lanes(hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Sequence[str]]]) -> list[Finding]:
+def _fewer_lanes(
+    hosts: Mapping[str, Host], parts: Mapping[str, Mapping[str, Sequence[str]]]
+) -> list[Finding]:
     """Return a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
 
     Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its port.
@@ -169,7 +179,10 @@ def _usual_lanes(part: str, narrowest: Mapping[str, Mapping[str, tuple[int, str]
 
 def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """Return the fewest lanes above each part, and the address of that link: of its two ends the lower one."""
-    links = {part: [(lanes[each], each) for each in reversed(path) if each in lanes] for part, path in parts.items()}
+    links = {
+        part: [(lanes[each], each) for each in reversed(path) if each in lanes]
+        for part, path in parts.items()
+    }
     return {part: min(of, key=lambda link: link[0]) for part, of in links.items() if of}
 
 
@@ -186,7 +199,9 @@ def _elsewhere(near: Nearest) -> list[Finding]:
         for names in {names: None for names, _ in other.values()}:
             sharing = [mate for mate, own in known[host].items() if own == names]
             if len(sharing) > len(names) and _are_apart(sharing, known):
-                text = f"{_gpus_text(sharing)} share {names_text(names, MOST_SHOWN)}, on most nodes they do not"
+                text = (
+                    f"{_gpus_text(sharing)} share {names_text(names, MOST_SHOWN)}, on most nodes they do not"
+                )
         found.append(finding("gpu", [host], f"node {host}: {text}", "nearest adapters"))
     return found
 
@@ -277,7 +292,9 @@ def far_ranks(
     return _far_from_most(near, where) or (_all_far(near, where) if gpus else [])
 
 
-def _far_from_most(near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[str, int], str]) -> list[Finding]:
+def _far_from_most(
+    near: Mapping[str, Mapping[int, bool]], where: Mapping[tuple[str, int], str]
+) -> list[Finding]:
     found = []
     for host, other in unlike(near):
         far = [number for number, (is_near, _) in other.items() if not is_near]

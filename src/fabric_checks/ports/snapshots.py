@@ -271,7 +271,14 @@ def _add_slot(port: Port, files: Mapping[str, str], prefix: str) -> None:
 
 
 #: Names of devices by what drives them, for the version of the module.
-_DRIVERS = {"mlx5": "mlx5_core", "mlx4": "mlx4_core", "hfi1": "hfi1", "bnxt": "bnxt_re", "efa": "efa", "irdma": "irdma"}
+_DRIVERS = {
+    "mlx5": "mlx5_core",
+    "mlx4": "mlx4_core",
+    "hfi1": "hfi1",
+    "bnxt": "bnxt_re",
+    "efa": "efa",
+    "irdma": "irdma",
+}
 
 
 def _verbs_port(name: str, files: Mapping[str, str], device: Mapping[str, str]) -> Port:
@@ -317,7 +324,9 @@ def _cxi_port(name: str, files: Mapping[str, str]) -> Port:
     return port
 
 
-def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], asked: Mapping[str, str] | None) -> Port:
+def _interface(
+    name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], asked: Mapping[str, str] | None
+) -> Port:
     """Return an interface of the process's own network namespace.
 
     ``/proc/self/net/dev`` and ioctl are always of that one; ``/sys`` is of the namespace that it was mounted in, and
@@ -333,7 +342,10 @@ def _interface(name: str, counts: tuple[int, ...], sysfs: Mapping[str, str], ask
     port.rate_MBps = speed / 8 if speed else None
     state = {"1": "up", "0": "down"}.get(known["running"]) if "running" in known else sysfs.get("operstate")
     port.up = {"up": True, "down": False}.get(state or "")
-    port.driver, port.driver_version = _first(known.get("driver", "")), _first(known.get("driver_version", ""))
+    port.driver, port.driver_version = (
+        _first(known.get("driver", "")),
+        _first(known.get("driver_version", "")),
+    )
     port.firmware = _first(known.get("fw_version", ""))
     _add_slot(port, sysfs, "device/")
     _add_statistics(port, sysfs)
@@ -361,7 +373,9 @@ def _note_stacked(ports: list[Port], interfaces: list[Port]) -> None:
     Where no interface is known to be hardware, as in a container, all count. What RDMA moves over Ethernet is not among
     the bytes of the interface (mlx5 counts ``transmitted_ib`` for the port), so these two are not the same.
     """
-    of_cxi = {alias for port in ports if port.kind == "cxi" and port.sent_B is not None for alias in port.aliases}
+    of_cxi = {
+        alias for port in ports if port.kind == "cxi" and port.sent_B is not None for alias in port.aliases
+    }
     some_have = any(port.hardware for port in interfaces)
     for port in interfaces:
         counted_there = port.name in of_cxi or (bool(ports) and port.over_infiniband)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.text import names_text
-from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.counter_growth import NodeChange
 from fabric_checks.ports.outliers import finding, grouped, nodes_text, usual
 from fabric_checks.ports.snapshots import Port
 
@@ -50,7 +50,9 @@ def port_outliers(nodes: Sequence[NodeChange]) -> list[Finding]:
     return found
 
 
-def slow_links(nodes: Sequence[NodeChange], link_MBps: float | None, carries: Callable[[Port], bool]) -> list[Finding]:
+def slow_links(
+    nodes: Sequence[NodeChange], link_MBps: float | None, carries: Callable[[Port], bool]
+) -> list[Finding]:
     """Return a finding for each port of the fabric that is up below the rate in the system's file.
 
     :param carries: whether a port is of the fabric.

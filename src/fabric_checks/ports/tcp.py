@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fabric_checks.core.finding import Finding, Severity
-from fabric_checks.ports.changes import NodeChange
+from fabric_checks.ports.counter_growth import NodeChange
 from fabric_checks.ports.outliers import finding, nodes_text
 
 #: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the test cluster
@@ -49,16 +49,22 @@ def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
     text = f"{where}: {_counted(nodes, again, missed, kind)}"
     severity = Severity.FAULT if hosts and len(hosts) in (1, len(nodes)) else Severity.SUSPECT
     growth = sum(again.values())
-    return [finding("port", hosts, text, kind.counter, severity=severity, counter=kind.counter, growth=growth)]
+    return [
+        finding("port", hosts, text, kind.counter, severity=severity, counter=kind.counter, growth=growth)
+    ]
 
 
 def _counts(nodes: Sequence[NodeChange], counter: str) -> dict[str, int]:
     return {node.node: node.tcp.get(counter, 0) for node in nodes}
 
 
-def _counted(nodes: Sequence[NodeChange], again: Mapping[str, int], missed: Mapping[str, int], kind: _Kind) -> str:
+def _counted(
+    nodes: Sequence[NodeChange], again: Mapping[str, int], missed: Mapping[str, int], kind: _Kind
+) -> str:
     share = max(again.get(node.node, 0) / max(1, node.tcp.get("OutSegs", 0)) for node in nodes)
-    text = f"up to {100 * share:.2g} % of the TCP segments of a node; {sum(again.values())} were retransmitted"
+    text = (
+        f"up to {100 * share:.2g} % of the TCP segments of a node; {sum(again.values())} were retransmitted"
+    )
     text = f"{text}, most by {_most(again)}"
     return (
         f"{text}; missed mostly by {_most(missed)} ({kind.missed} {sum(missed.values())})"

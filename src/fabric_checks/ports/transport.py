@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.core.metrics import Metric
 from fabric_checks.core.text import bytes_text, names_text
-from fabric_checks.ports.changes import NodeChange, PortChange
+from fabric_checks.ports.counter_growth import NodeChange, PortChange
 from fabric_checks.ports.outliers import finding, grouped, nodes_text
 from fabric_checks.ports.snapshots import Port
 
@@ -38,7 +38,9 @@ def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
     return dict(sorted(sent.items(), key=lambda each: -each[1]))
 
 
-def disproof(nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None, measured: str = "") -> str | None:
+def disproof(
+    nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None, measured: str = ""
+) -> str | None:
     """Return why the named network did not carry what was measured, in a line; None if it did, or it is unknown.
 
     :param fabric: patterns of ports. :param moved_B: bytes that the nodes sent to each other, by the program's output.
@@ -128,7 +130,9 @@ def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[
     :param fabric: patterns of the ports that are rails. A port that only other nodes of the job have is a rail that
         carries nothing.
     """
-    names = sorted({name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)})
+    names = sorted(
+        {name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)}
+    )
     shares = {}
     for node in nodes:
         moved = {name: _moves(node.ports[name]) if name in node.ports else 0 for name in names}
@@ -165,7 +169,10 @@ def idle_rails(
     :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node and rail.
     """
     idle = grouped(
-        (name, node) for node, of in shares.items() for name, share in of.items() if share < IDLE_PART / len(of)
+        (name, node)
+        for node, of in shares.items()
+        for name, share in of.items()
+        if share < IDLE_PART / len(of)
     )
     found = []
     for name, hosts in idle.items():

@@ -42,7 +42,9 @@ def superseded(names: Iterable[str]) -> set[str]:
     return {name for name, number in numbers.items() if number < max(numbers.values())}
 
 
-def read(path: Path, columns: Sequence[str], report: Report, condition: pl.Expr | None = None) -> pl.DataFrame:
+def read(
+    path: Path, columns: Sequence[str], report: Report, condition: pl.Expr | None = None
+) -> pl.DataFrame:
     """Read the columns of one file, repeated text as categories.
 
     :param report: is called with number and cause of each row that is no sound record; it is left out.
@@ -53,7 +55,9 @@ def read(path: Path, columns: Sequence[str], report: Report, condition: pl.Expr 
     if validation.is_sound(frame, validation.REQUIRED):
         return frame
     # Numbers of rows are only read where one is to be named.
-    good, causes = validation.checked(read_unchecked(path, columns, condition, numbered=True), validation.REQUIRED)
+    good, causes = validation.checked(
+        read_unchecked(path, columns, condition, numbered=True), validation.REQUIRED
+    )
     for number, cause in causes:
         report(number, cause)
     return good.drop("line")
@@ -75,10 +79,16 @@ def read_unchecked(
     try:
         # The path is one file, whatever characters it has.
         rows = pl.scan_parquet(
-            path, glob=False, hive_partitioning=False, row_index_name="line" if numbered else None, row_index_offset=1
+            path,
+            glob=False,
+            hive_partitioning=False,
+            row_index_name="line" if numbered else None,
+            row_index_offset=1,
         )
         there = rows.collect_schema()
-        wrong = [name for name in (*COLUMNS, *there) if there.get(name) != COLUMNS.get(name) and name != "line"]
+        wrong = [
+            name for name in (*COLUMNS, *there) if there.get(name) != COLUMNS.get(name) and name != "line"
+        ]
         if wrong:
             raise FileError(path, f"its column {quoted(wrong[0])} is not one of an archive's; it is left out")
         _require_sane(path, rows.select(pl.len()).collect().item())

@@ -114,7 +114,11 @@ def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
     for name, time_s in past.items():
         longest[_LAYOUT.sub("", name)] = max(time_s, longest.get(_LAYOUT.sub("", name), 0))
     durations_s = [past.get(name, longest.get(_LAYOUT.sub("", name))) for name in names]
-    known = [(case.nodes, time_s) for case, time_s in zip(plan.cases, durations_s, strict=True) if time_s is not None]
+    known = [
+        (case.nodes, time_s)
+        for case, time_s in zip(plan.cases, durations_s, strict=True)
+        if time_s is not None
+    ]
     timed = sum(name in past for name in names)
     return Estimate(
         plan.system,

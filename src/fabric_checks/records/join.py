@@ -86,7 +86,9 @@ def part_of(block: Block, columns: Sequence[str], declarations: Declarations) ->
 
     :param columns: the fields that are wanted.
     """
-    stops = block.ends if block.data.endswith(b"\n") or not block.data else np.append(block.ends, len(block.data))
+    stops = (
+        block.ends if block.data.endswith(b"\n") or not block.data else np.append(block.ends, len(block.data))
+    )
     starts = np.append(0, stops[:-1] + 1)[: len(stops)]
     whole = np.frombuffer(block.data, np.uint8)
     # The line of a case begins with {"format", that of a value with {"case".
@@ -116,7 +118,9 @@ def _without(
     return b"".join(data[begin:end] for begin, end in zip(begins, ends, strict=True))
 
 
-def _parsed(data: bytes, numbers: npt.NDArray[np.intp], schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
+def _parsed(
+    data: bytes, numbers: npt.NDArray[np.intp], schema: dict[str, pl.DataType]
+) -> pl.DataFrame | None:
     """Return lines of values as a table; None if one of them is none."""
     if not data.strip():
         return _of_lines(pl.DataFrame(schema=schema), [])
@@ -183,7 +187,11 @@ def _cases(
             continue
         cells = (_cell(name, getattr(case, name)) for name in names)
         rows.append([*cells, declarations.number(case.metrics), number])
-    schema = {name: COLUMNS[name] for name in names} | {"time": pl.Int64(), "declared": pl.UInt32(), "line": pl.Int64()}
+    schema = {name: COLUMNS[name] for name in names} | {
+        "time": pl.Int64(),
+        "declared": pl.UInt32(),
+        "line": pl.Int64(),
+    }
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return compact(frame.with_columns(pl.col("time").cast(pl.Datetime("us")).dt.replace_time_zone("UTC")))
 
@@ -227,7 +235,9 @@ class Perflog:
         values, cases = self.values, self.cases
         for name, rules in conditions.items():
             if name in OF_METRIC:
-                known = values.join(cases.select("case", "declared"), on="case", how="left", maintain_order="left")
+                known = values.join(
+                    cases.select("case", "declared"), on="case", how="left", maintain_order="left"
+                )
                 facts = self.declarations.frame([name])
                 known = known.join(facts, on=["declared", "metric"], how="left", maintain_order="left")
                 values = known.filter(*rules).select(values.columns)
@@ -258,7 +268,11 @@ class Perflog:
         own = [name for name in OF_VALUE if name in columns and name not in ("case", "value")]
         kinds = self.cases.select(shared).unique(maintain_order=True).with_row_index("kind")
         cases = self.cases.join(kinds, on=shared, nulls_equal=True).select("case", "time", "kind", "declared")
-        rows = self.values.select("case", "value", *own).join(cases, on="case", maintain_order="left").drop("case")
+        rows = (
+            self.values.select("case", "value", *own)
+            .join(cases, on="case", maintain_order="left")
+            .drop("case")
+        )
         found = series.folded(series.by_time(rows), ["kind", "declared", *own])
         found = found.join(kinds, on="kind", how="left", maintain_order="left")
         facts = self.declarations.frame(columns)
@@ -291,7 +305,9 @@ def joined(
     if again.height:
         for file, line, many in counted(again):
             report(file, line, validation.duplicates(many))
-        values, cases = (table.join(again, on=key, how="anti", maintain_order="left") for table in (values, cases))
+        values, cases = (
+            table.join(again, on=key, how="anti", maintain_order="left") for table in (values, cases)
+        )
     without = cases.filter(pl.col("declared") == declarations.number(lines.NOTHING))
     empty = without.join(values, on="case", how="anti").select("case", "file", "line")
     if empty.height:

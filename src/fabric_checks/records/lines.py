@@ -110,7 +110,9 @@ def _decoder(columns: frozenset[str]) -> msgspec.json.Decoder[Any]:
     fields: list[Any] = [(name, types[name]) for name in validation.REQUIRED]
     more = (name for name in OF_CASE if name in columns and name not in validation.REQUIRED)
     fields += [(name, types[name], None) for name in more]
-    return msgspec.json.Decoder(msgspec.defstruct("Case", [*fields, ("metrics", msgspec.Raw, msgspec.Raw(NOTHING))]))
+    return msgspec.json.Decoder(
+        msgspec.defstruct("Case", [*fields, ("metrics", msgspec.Raw, msgspec.Raw(NOTHING))])
+    )
 
 
 def case_line(line: bytes, columns: frozenset[str]) -> Any:

@@ -83,7 +83,9 @@ def records_of(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         common["output"] = common["output"].replace("output/", "stage/", 1)
     if not common["time"] and "created" in attributes:
         # The case failed before its output was looked at: its time is that of the log.
-        common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(timespec="seconds")
+        common["time"] = datetime.fromtimestamp(attributes["created"], timezone.utc).isoformat(
+            timespec="seconds"
+        )
     # The ranks know where they ran; accounting may be incomplete just after a short job.
     common["nodelist"] = common["nodelist"] or list(attributes["check_job_nodelist"] or [])
     common["case"] = case_of(common)

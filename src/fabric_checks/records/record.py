@@ -78,9 +78,13 @@ class MetricFacts:
     size_B: Count | None = None  # message size of that point
     better: Text | None = None  # smaller or larger
     one_way: bool | None = None  # whether a rate counts one direction only, so that the link's rate bounds it
-    headline: dict[str, Any] | None = None  # whether and how it is shown among the headline values: metrics.Headline
+    headline: dict[str, Any] | None = (
+        None  # whether and how it is shown among the headline values: metrics.Headline
+    )
     meaning: Text | None = None  # one sentence: what it is
-    can_be_zero: bool | None = None  # whether 0 or less is valid, so that two values are compared by their difference
+    can_be_zero: bool | None = (
+        None  # whether 0 or less is valid, so that two values are compared by their difference
+    )
     # Of a ratio or difference: metric, quantity, unit and values by layout that it was computed from. PpnRatioMixin and
     # LammpsPpnSeries.
     compared: dict[str, Any] | None = None
@@ -111,7 +115,9 @@ class Facts:
     ppn: Count | None = None
     tasks: Count | None = None
     sizes_B: list[Count] | None = None  # all message sizes that were requested
-    not_offered: dict[str, str] | None = None  # suites that were asked for and that the environment lacks, and why
+    not_offered: dict[str, str] | None = (
+        None  # suites that were asked for and that the environment lacks, and why
+    )
     # Where the case's files are, relative to the folder of results: output/SESSION/..., or stage/SESSION/... of a case
     # that failed. Null in a dry run, and where a site keeps them elsewhere.
     output: Text | None = None

@@ -21,7 +21,7 @@ import polars as pl
 from fabric_checks.core import files
 from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import count_text, uncoloured
-from fabric_checks.records import reading, table
+from fabric_checks.records import reader, table
 from fabric_checks.records.record import FIELDS, SUCCESS, Record, case_name, is_success
 from fabric_checks.records.sessions import started
 from fabric_checks.records.sources import Faults, Source
@@ -186,7 +186,9 @@ def _with_failed_dependencies(cases: list[dict[str, Any]]) -> list[dict[str, Any
     """
     failed = {_key(case) for case in cases if case["result"] in ("fail", "fail_deps")}
     while True:
-        more = [case for case in cases if case["result"] == "skip" and not failed.isdisjoint(_dependencies(case))]
+        more = [
+            case for case in cases if case["result"] == "skip" and not failed.isdisjoint(_dependencies(case))
+        ]
         if not more:
             return cases
         failed |= {_key(case) for case in more}
@@ -200,7 +202,11 @@ def _key(case: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _dependencies(case: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     listed = case.get("dependencies_actual")
-    return [tuple(map(str, each)) for each in listed if isinstance(each, list)] if isinstance(listed, list) else []
+    return (
+        [tuple(map(str, each)) for each in listed if isinstance(each, list)]
+        if isinstance(listed, list)
+        else []
+    )
 
 
 def name_of(case: Mapping[str, Any]) -> str:
@@ -220,7 +226,9 @@ def cases_of(report: RunReport) -> tuple[Case, ...]:
             tried.setdefault(name_of(case), []).append(case)
     # A retry is of cases that failed, and of builds that they need.
     is_rerun = any(
-        not case.get("fixture") and is_success(case["result"]) for results in tried.values() for case in results[:-1]
+        not case.get("fixture") and is_success(case["result"])
+        for results in tried.values()
+        for case in results[:-1]
     )
     found = []
     for name, results in tried.items():
@@ -290,7 +298,9 @@ def load_session(results: Path, name: str | None = None) -> Session:
             if any(
                 (results / "perflogs").glob("*/*/*.jsonl")
             ):  # of runs by a site's own settings, whose reports it has
-                raise RecordError(f"{results}: only records, and no report of a run: name {results / 'perflogs'}{why}")
+                raise RecordError(
+                    f"{results}: only records, and no report of a run: name {results / 'perflogs'}{why}"
+                )
             raise RecordError(f"{results}: no run has left results here; start one with ci/run{why}")
         name = max(reports, key=lambda session: reports[session].stat().st_mtime_ns)
     else:
@@ -301,7 +311,7 @@ def load_session(results: Path, name: str | None = None) -> Session:
     passed_over = _passed_over(log, results)
     faults = Faults()
     began = started(name)
-    records = reading.of_session(results, name, began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0, faults)
+    records = reader.of_session(results, name, began.timestamp() - _CLOCKS_DIFFER_S if began else 0.0, faults)
     try:
         report = read_report(path, results) if path else RunReport(())
     except RecordError as error:
@@ -328,14 +338,21 @@ def ended_early(results: Path, name: str) -> str:
     except RecordError as error:
         return str(error)
     left = sum(case.result == "abort" for case in cases)
-    return f"the run was interrupted: {len(cases) - left} of {count_text(len(cases), 'case')} ran" if left else ""
+    return (
+        f"the run was interrupted: {len(cases) - left} of {count_text(len(cases), 'case')} ran"
+        if left
+        else ""
+    )
 
 
 def _logged(log: Path, results: Path, text: str) -> bool:
     """Return whether a line of a session's log has a text."""
     if not log.exists():
         return False
-    with files.opened(log, results) as file, io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines:
+    with (
+        files.opened(log, results) as file,
+        io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines,
+    ):
         return any(text in line for line in lines)
 
 
@@ -343,7 +360,10 @@ def _passed_over(log: Path, results: Path) -> tuple[str, ...]:
     """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on without."""
     if not log.exists():
         return ()
-    with files.opened(log, results) as file, io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines:
+    with (
+        files.opened(log, results) as file,
+        io.TextIOWrapper(io.BufferedReader(file), errors="replace") as lines,
+    ):
         return tuple(
             uncoloured(line[line.index(sign) :]).strip()
             for line in lines
@@ -365,7 +385,7 @@ def session_of_records(path: Path, name: str | None) -> Session:
     if name and name not in runs:
         raise RecordError(f"{path}: no run called {quoted(name)}; `fabric-checks show --list` lists them")
     name = name or runs[-1]
-    loaded = reading.load([Source(str(path), path, where={"session": name})], FIELDS)
+    loaded = reader.load([Source(str(path), path, where={"session": name})], FIELDS)
     found = [table.record_of(row) for row in loaded.frame.to_dicts()]
     by_case: dict[str, list[Mapping[str, Any]]] = {}
     for record in found:
@@ -396,7 +416,9 @@ def listed(path: Path) -> tuple[list[Run], tuple[str, ...]]:
     if not found:
         why = f"; {faults[0]}" if faults else ""
         raise RecordError(f"{path}: no run has left results here; start one with ci/run{why}")
-    order = sorted(found, key=lambda run: (run.started or datetime.min.replace(tzinfo=timezone.utc), run.session))
+    order = sorted(
+        found, key=lambda run: (run.started or datetime.min.replace(tzinfo=timezone.utc), run.session)
+    )
     return order, faults
 
 
@@ -404,7 +426,9 @@ def _runs_of_folder(results: Path) -> tuple[list[Run], tuple[str, ...]]:
     faults: list[str] = []
     found = []
     reports = reports_of(results, faults)
-    logs = (log for log in (results / "logs").glob("*.log") if log.stem not in reports and not _is_listing(log))
+    logs = (
+        log for log in (results / "logs").glob("*.log") if log.stem not in reports and not _is_listing(log)
+    )
     for name in (*reports, *(log.stem for log in logs)):
         try:
             report = read_report(reports[name], results) if name in reports else RunReport(())
@@ -428,7 +452,7 @@ def _is_listing(log: Path) -> bool:
 
 def _runs_of_records(path: Path) -> tuple[list[Run], tuple[str, ...]]:
     case = ("system", "partition", "environ", "test")
-    loaded = reading.load([Source(str(path), path)], ("session", "time", *case, "case_result"))
+    loaded = reader.load([Source(str(path), path)], ("session", "time", *case, "case_result"))
     found = []
     for (name,), group in loaded.frame.drop_nulls("session").group_by("session", maintain_order=True):
         last = group.unique(case, keep="last", maintain_order=True)

@@ -23,7 +23,16 @@ METRIC = tuple(name for name in SERIES if name not in (*MACHINE, "unit"))
 CASE = ("check", "test", "layout")
 
 #: What a series has of its latest record, unless something else is asked for.
-LATEST = ("parameters", "quantity", "size_B", "better", "can_be_zero", "evidence", "program", "program_version")
+LATEST = (
+    "parameters",
+    "quantity",
+    "size_B",
+    "better",
+    "can_be_zero",
+    "evidence",
+    "program",
+    "program_version",
+)
 
 #: What a series to be compared has of its latest record, and what it is expected to have one of.
 OF_LATEST = ("parameters", "quantity", "size_B", "can_be_zero")
@@ -52,7 +61,9 @@ def series(
     :returns: the columns ``by``; ``values`` and ``times``, lists in the order of time; ``n``, their length;
         ``first_time`` and ``last_time``; ``each`` and ``latest``. Categories become text.
     """
-    measured = _in_order(frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame)
+    measured = _in_order(
+        frame.filter(pl.col("value").is_not_null()) if frame["value"].null_count() else frame
+    )
     found = measured.group_by(by, maintain_order=True).agg(
         pl.col("value").alias("values"),
         pl.col("time").alias("times"),
@@ -85,7 +96,11 @@ def by_session(frame: pl.DataFrame) -> pl.DataFrame:
     measured = _in_order(frame.filter(pl.col("value").is_finite()))
     key = (*SERIES, "session")
     others = (pl.col(name).first() for name in frame.columns if name not in (*key, "value"))
-    return measured.group_by(key, maintain_order=True).agg(pl.col("value").median(), *others).select(frame.columns)
+    return (
+        measured.group_by(key, maintain_order=True)
+        .agg(pl.col("value").median(), *others)
+        .select(frame.columns)
+    )
 
 
 def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
@@ -140,12 +155,16 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     """
     found = []
     for number, (side, part) in enumerate(parts):
-        own = part.select(pl.lit(side).alias("side"), *_KIND, "values", "n", "first_time", "last_time", "last")
+        own = part.select(
+            pl.lit(side).alias("side"), *_KIND, "values", "n", "first_time", "last_time", "last"
+        )
         found.append(own.with_columns(cs.string().cast(pl.Categorical), part=number))
     rows = pl.concat(found).with_row_index("row")
     # Ranked by the first record of each; the latest comes last.
     rows = rows.sort("first_time", "row").with_row_index("rank").sort("last_time", "part", "last")
-    unknown = {name: {"evidence": "measured", "image_digest": "none"}.get(name, "?") for name in _EXPECTED_ONE}
+    unknown = {
+        name: {"evidence": "measured", "image_digest": "none"}.get(name, "?") for name in _EXPECTED_ONE
+    }
     series = (
         rows.filter(pl.col("metric").is_not_null())
         .group_by("side", *MACHINE, *METRIC)
@@ -165,7 +184,11 @@ def gather(parts: Iterable[tuple[str, pl.DataFrame]]) -> Gathered:
     failed = (
         rows.filter(pl.col("metric").is_null())
         .group_by("side", *MACHINE, *CASE)
-        .agg(pl.col("n").sum().alias("failed"), pl.col("parameters", "fail_reason").last(), pl.col("rank").min())
+        .agg(
+            pl.col("n").sum().alias("failed"),
+            pl.col("parameters", "fail_reason").last(),
+            pl.col("rank").min(),
+        )
         .sort("rank")
         .drop("rank")
     )

@@ -47,9 +47,13 @@ def collection_version() -> str:
     # Git refuses the clone of another user unless it is declared safe; these commands run nothing of it.
     git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]
     try:
-        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        commit = subprocess.run(
+            [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
+        )
         changes = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return f"{__version__}+unknown"
-    is_changed = any(not line.startswith("??") or line[3:].startswith(_RUN) for line in changes.stdout.splitlines())
+    is_changed = any(
+        not line.startswith("??") or line[3:].startswith(_RUN) for line in changes.stdout.splitlines()
+    )
     return f"{__version__}+g{commit.stdout.strip()}{'.dirty' if is_changed else ''}"

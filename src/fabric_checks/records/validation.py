@@ -168,12 +168,16 @@ def checked(frame: pl.DataFrame, required: Sequence[str]) -> tuple[pl.DataFrame,
     :returns: the valid rows; and of each of the others its ``line`` and the cause.
     """
     bad = _unsound(frame, required)
-    causes = dict.fromkeys(frame.filter(_halves(frame))["line"], "the record has a metric or a value without the other")
+    causes = dict.fromkeys(
+        frame.filter(_halves(frame))["line"], "the record has a metric or a value without the other"
+    )
     if "time" in bad:
         bad.remove("time")  # Python has no such dates
         never = ~frame["time"].is_between(_FIRST, _END, closed="left").fill_null(value=False)
         causes |= dict.fromkeys(frame.filter(never)["line"], _NO_TIME)
-    for row in frame.select("line", *bad).with_columns(cs.categorical().cast(pl.String)).iter_rows(named=True):
+    for row in (
+        frame.select("line", *bad).with_columns(cs.categorical().cast(pl.String)).iter_rows(named=True)
+    ):
         cause = next((why for name in bad if (why := _fault(name, row[name], required))), None)
         if cause:
             causes[row["line"]] = cause

@@ -36,7 +36,9 @@ def lines_of(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         facts = {name: first[name] for name in OF_CASE if first.get(name) is not None}
         folding = {"nodelist": folded, "placement": folded_ranks}
         facts |= {name: fold(facts[name]) for name, fold in folding.items() if name in facts}
-        measured = [record for record in of if record.get("metric") is not None or record.get("value") is not None]
+        measured = [
+            record for record in of if record.get("metric") is not None or record.get("value") is not None
+        ]
         metrics = {"metrics": groups} if (groups := _groups(measured)) else {}
         yield {**facts, **metrics}
         for record in measured:
@@ -50,7 +52,9 @@ def case_of(record: Record) -> str:
 
 
 def _line_of_value(case: str, record: Record) -> dict[str, Any]:
-    line = {"case": case} | {name: record.get(name) for name in (*_REPEATED, "metric", "value", "unit", *_JUDGED)}
+    line = {"case": case} | {
+        name: record.get(name) for name in (*_REPEATED, "metric", "value", "unit", *_JUDGED)
+    }
     if isinstance(line["time"], str):
         line["time"] = line["time"].replace("+00:00", "Z")
     if record.get("result") != PASSED or record.get("reference") is not None:

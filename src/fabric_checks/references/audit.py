@@ -70,7 +70,9 @@ def _looked_up(file: ReferenceFile, cases: Iterable[Case], used: _Used) -> Itera
             yield str(error)
         if gaps := _gaps(file, case, derived, used):
             own = [value for key, value in case.attributes.items() if key[:1] != "$" and key != "layout"]
-            missing.setdefault((case.check, *gaps), []).append(f"{context} ({', '.join(own)})" if own else context)
+            missing.setdefault((case.check, *gaps), []).append(
+                f"{context} ({', '.join(own)})" if own else context
+            )
     for (_, *gaps), contexts in missing.items():
         others = f" and {count_text(len(contexts) - 1, 'more case')}" if len(contexts) > 1 else ""
         yield (
@@ -114,10 +116,16 @@ def _why_no_index(check: str, entry: Mapping[Any, Any], cases: Sequence[Case]) -
     return None
 
 
-def _unused(check: str, entry: Mapping[Any, Any], cases: Sequence[Case], used: _Used) -> Iterator[tuple[Keys, str]]:
+def _unused(
+    check: str, entry: Mapping[Any, Any], cases: Sequence[Case], used: _Used
+) -> Iterator[tuple[Keys, str]]:
     """Yield the keys of an entry that no case uses, and why."""
     items = list(entry["$index"])
-    known = {item: dict.fromkeys(case.attributes.get(item, "") for case in cases) for item in items} if cases else {}
+    known = (
+        {item: dict.fromkeys(case.attributes.get(item, "") for case in cases) for item in items}
+        if cases
+        else {}
+    )
     for keys in lookup.paths(check, entry):
         if keys not in used.paths:
             yield keys, lookup.why_no_key(items, keys, known) or _why_unused(keys, cases)
@@ -128,7 +136,11 @@ def _unused(check: str, entry: Mapping[Any, Any], cases: Sequence[Case], used: _
 
 def _why_unused(keys: Keys, cases: Sequence[Case]) -> str:
     """Return why no case uses these keys, each of which is known."""
-    why = "no case has all of these, or an earlier key matches first" if cases else "no case of this check runs here"
+    why = (
+        "no case has all of these, or an earlier key matches first"
+        if cases
+        else "no case of this check runs here"
+    )
     return f"orphan: {lookup.where(keys)}: {why}; delete it"
 
 

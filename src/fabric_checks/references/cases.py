@@ -46,7 +46,12 @@ class Case:
     @property
     def facts(self) -> dict[str, str]:
         """The attributes that reasons and rules of a reference file match."""
-        return {"check": self.check, "partition": self.partition, "environ": self.environ, "layout": self.layout}
+        return {
+            "check": self.check,
+            "partition": self.partition,
+            "environ": self.environ,
+            "layout": self.layout,
+        }
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,14 @@ def of_system(system: str, attributes: Iterable[str]) -> Catalogue:
         variables = os.environ | {"FABRIC_RESULTS": folder, "PYTHONPATH": str(LIBRARY)}
         if variables.get("FABRIC_MPI") != "none":
             variables["FABRIC_MPI"] = "all"
-        command = [sys.executable, "-m", "fabric_checks.reframe_ext.catalogue", system, str(path), *attributes]
+        command = [
+            sys.executable,
+            "-m",
+            "fabric_checks.reframe_ext.catalogue",
+            system,
+            str(path),
+            *attributes,
+        ]
         done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode or not path.exists():
             lines = (done.stderr or done.stdout).strip().splitlines()

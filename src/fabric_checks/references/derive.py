@@ -61,7 +61,9 @@ def derive(values: Sequence[float], better: Better) -> Derived:
         raise ReferenceError("there are no values, or some are not finite")
     value = float(f"{np.median(array):.4g}")
     if value == 0:
-        raise ReferenceError("the median is 0, and bounds are shares of it; give a reason under no_reference instead")
+        raise ReferenceError(
+            "the median is 0, and bounds are shares of it; give a reason under no_reference instead"
+        )
     sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
     sign = 1 if better == "smaller" else -1
     share, decided_by = _share(sign * value, float((sign * array).max()), sigma_share)

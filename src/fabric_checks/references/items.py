@@ -66,7 +66,9 @@ class Rule(Item):
     share_of_line_rate: Annotated[float, rules(exclusiveMinimum=0, maximum=2)] = option(
         "up to 1, or 2 for metrics that count both directions", ...
     )
-    lower: Annotated[float, rules(exclusiveMinimum=-1, maximum=0)] | None = option("a share below that passes")
+    lower: Annotated[float, rules(exclusiveMinimum=-1, maximum=0)] | None = option(
+        "a share below that passes"
+    )
     upper: Annotated[float, rules(minimum=0)] | None = option("a share above that passes")
 
     def __post_init__(self) -> None:

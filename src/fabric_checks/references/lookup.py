@@ -143,7 +143,11 @@ def paths(check: str, entry: Mapping[Any, Any]) -> list[Keys]:
 
 def why_no_check(check: str, checks: Collection[str]) -> str | None:
     """Return a fault if an entry is not of one of ``checks``, the names of all check classes; None otherwise."""
-    return None if check in checks else f"orphan entry {quoted(check)}: no check class has that name; fix or delete it"
+    return (
+        None
+        if check in checks
+        else f"orphan entry {quoted(check)}: no check class has that name; fix or delete it"
+    )
 
 
 def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[str]]) -> str | None:
@@ -156,9 +160,7 @@ def why_no_key(items: Sequence[str], keys: Keys, known: Mapping[str, Collection[
         values = known.get(item)
         if values is not None and not any(key_of({key: None}, value) is not None for value in values):
             there = ", ".join([*values][:_MOST])
-            return (
-                f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or delete it"
-            )
+            return f"orphan: {where(keys)}: there is no such {item.lstrip('$')} here (there is {there}); fix or delete it"
     return None
 
 

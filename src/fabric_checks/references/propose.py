@@ -26,7 +26,18 @@ from fabric_checks.references.reference_file import ReferenceFile
 COLUMNS = (
     *SERIES,
     "parameters",
-    *("session", "time", "tasks", "ppn", "value", "better", "case_result", "evidence", "nodelist", "link_MBps"),
+    *(
+        "session",
+        "time",
+        "tasks",
+        "ppn",
+        "value",
+        "better",
+        "case_result",
+        "evidence",
+        "nodelist",
+        "link_MBps",
+    ),
     *("program", "program_version", "mpi", "compiler", "spec_hash"),
     *("host_cores", "runnable_processes_before", "runnable_processes_after"),
 )
@@ -106,7 +117,9 @@ def propose(frame: pl.DataFrame, file: ReferenceFile, min_passes: int = 5) -> li
     return _apart(found)
 
 
-def within_line_rate(proposals: Sequence[Proposal], extras_of: Callable[[], Mapping[str, Extras]]) -> list[Proposal]:
+def within_line_rate(
+    proposals: Sequence[Proposal], extras_of: Callable[[], Mapping[str, Extras]]
+) -> list[Proposal]:
     """Refuse references that ask for more than the links carry, as `references check` does.
 
     :param extras_of: returns the extras of each partition by its full name, at the cost of loading the checks: it is
@@ -123,7 +136,8 @@ def within_line_rate(proposals: Sequence[Proposal], extras_of: Callable[[], Mapp
         return list(proposals)
     extras = extras_of()
     reasons = [
-        why(each, extras.get(f"{each.series['system']}:{each.series['partition']}", Extras())) for each in proposals
+        why(each, extras.get(f"{each.series['system']}:{each.series['partition']}", Extras()))
+        for each in proposals
     ]
     return [
         replace(each, action="refused", reference=None, why=reason) if reason else each
@@ -161,7 +175,9 @@ def _nodes(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _versions(records: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return all versions of the program, and of what else may differ between runs, the latest last."""
-    found = {"program": [f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records]}
+    found = {
+        "program": [f"{record['program']} {record['program_version'] or ''}".rstrip() for record in records]
+    }
     for name, column in _VERSIONS.items():
         found[name] = [str(record[column]) for record in records if record[column] is not None]
     return {name: tuple(dict.fromkeys(versions)) for name, versions in found.items()}
@@ -176,19 +192,24 @@ def _of_series(
         slot = lookup.slot(file.entries, records[-1])
         proposal = replace(proposal, slot=slot)
         if len(history.values) < min_passes:
-            raise ReferenceError(f"{count_text(len(history.values), 'pass', 'passes')}, but {min_passes} are needed")
+            raise ReferenceError(
+                f"{count_text(len(history.values), 'pass', 'passes')}, but {min_passes} are needed"
+            )
         derived = derive(history.values, records[-1]["better"])
     except ReferenceError as error:
         return replace(proposal, why=str(error))
     proposal = replace(proposal, derived=derived)
     old = slot.reference
     if old is None:
-        return replace(proposal, action="new", reference=(derived.value, derived.lower, derived.upper, series["unit"]))
+        return replace(
+            proposal, action="new", reference=(derived.value, derived.lower, derived.upper, series["unit"])
+        )
     if old[0] == "$xfail":
         return replace(proposal, why=f"expected to fail: {old[1]}; remove the $xfail first")
     if old[3] != series["unit"]:
         return replace(
-            proposal, why=f"the reference is in {old[3]}, but the records are in {series['unit']}; fix that first"
+            proposal,
+            why=f"the reference is in {old[3]}, but the records are in {series['unit']}; fix that first",
         )
     return _changed(proposal, old, derived)
 
@@ -197,7 +218,11 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived) -> Propos
     """Return the proposal with its effect on the reference in the file."""
     smaller = proposal.better == "smaller"
     # A bound on values that are too good stays as it is.
-    new = (derived.value, old[1], derived.upper, old[3]) if smaller else (derived.value, derived.lower, old[2], old[3])
+    new = (
+        (derived.value, old[1], derived.upper, old[3])
+        if smaller
+        else (derived.value, derived.lower, old[2], old[3])
+    )
     outward = _outward(old, new, smaller=smaller)
     worse = (new[0] - old[0]) * (1 if smaller else -1)
     least = _NO_CHANGE * abs(old[0])

@@ -20,7 +20,7 @@ import yaml
 from fabric_checks.core import files, yaml_file
 from fabric_checks.core.errors import ReferenceError
 from fabric_checks.core.text import one_line
-from fabric_checks.references import wording
+from fabric_checks.references import proposal_text
 from fabric_checks.references.lookup import Keys, Slot
 from fabric_checks.references.propose import Proposal
 from fabric_checks.references.reference_file import ReferenceFile, load
@@ -88,7 +88,11 @@ def changed(text: str, proposals: Sequence[Proposal], path: Path) -> str:
 
 
 def _set(
-    entries: dict[str, Any], content: Mapping[str, Any], comments: dict[Keys, str], proposal: Proposal, slot: Slot
+    entries: dict[str, Any],
+    content: Mapping[str, Any],
+    comments: dict[Keys, str],
+    proposal: Proposal,
+    slot: Slot,
 ) -> None:
     """Set a reference in the entry of its check, a copy of that in the file, with its comment."""
     level = entries.setdefault(slot.check, _unshared(content.get(slot.check) or {"$index": list(slot.index)}))
@@ -97,7 +101,7 @@ def _set(
     level[slot.metric] = list(proposal.reference or ())
     keys = (slot.check, *slot.keys, slot.metric)
     own = _MARK.sub("", comments.get(keys, "")).strip()
-    comments[keys] = "; ".join(filter(None, (own, one_line(wording.comment(proposal)))))
+    comments[keys] = "; ".join(filter(None, (own, one_line(proposal_text.comment(proposal)))))
 
 
 def _span(lines: Sequence[str], starts: Mapping[str, int], check: str) -> tuple[int, int]:
@@ -135,5 +139,7 @@ def _entry(level: Mapping[Any, Any], above: Keys, comments: Mapping[Keys, str]) 
 
 def _flow(value: Any) -> str:
     """Return a value on one line, as YAML 1.1 has it, which ReFrame reads."""
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False)
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False
+    )
     return text.removesuffix("\n").removesuffix("\n...")

@@ -87,7 +87,9 @@ def load(path: Path) -> ReferenceFile:
 
 def _require_entry(path: Path, name: Any, entry: Any) -> None:
     if not isinstance(name, str):
-        raise ReferenceError(f"{path}: the key {quoted(str(name))} is not the name of a check; write it as text")
+        raise ReferenceError(
+            f"{path}: the key {quoted(str(name))} is not the name of a check; write it as text"
+        )
     if isinstance(entry, list) and (meant := schema.nearest(name, _LISTS, 0.6)):
         raise ReferenceError(f"{path}: {name}: unknown; did you mean {meant}?")
     index = entry.get("$index") if isinstance(entry, dict) else None
@@ -95,7 +97,9 @@ def _require_entry(path: Path, name: Any, entry: Any) -> None:
         raise ReferenceError(
             f"{path}: {name}: must be a mapping with an $index, such as [$partition, $environ, layout]"
         )
-    _require_references(f"{path}: {name}", {key: each for key, each in entry.items() if key != "$index"}, len(index))
+    _require_references(
+        f"{path}: {name}", {key: each for key, each in entry.items() if key != "$index"}, len(index)
+    )
 
 
 def _require_references(context: str, level: Any, depth: int) -> None:
@@ -197,7 +201,9 @@ def complete(
             continue
         why = file.why_none(metric=name, **case)
         if why is None:
-            raise ReferenceError(f"{context}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}")
+            raise ReferenceError(
+                f"{context}: {name} has no reference; add one, or give a reason under {NO_REFERENCE}"
+            )
         references[name] = (0, None, None, metric.unit)
         reasons[name] = why
     return references, reasons

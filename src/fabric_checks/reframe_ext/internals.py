@@ -276,7 +276,9 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
         raise
     except Exception as error:  # whatever a settings file raises: it is a program
         # ReFrame itself raises KeyError for a system or a partition without a name.
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+        lines = [
+            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files
+        ]
         if isinstance(error, SyntaxError):
             lines = [error.lineno]
         where = f"line {lines[-1]}: " if lines else ""
@@ -324,7 +326,9 @@ def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
     wanted, colon, partition = name.partition(":")
     partitions = {system["name"]: [each["name"] for each in system["partitions"]] for system in systems}
     if wanted not in partitions:
-        raise ConfigError(f"there is no system {quoted(wanted)}: choose one of {', '.join(sorted(partitions))}")
+        raise ConfigError(
+            f"there is no system {quoted(wanted)}: choose one of {', '.join(sorted(partitions))}"
+        )
     if colon and partition not in partitions[wanted]:
         raise ConfigError(
             f"the system {wanted} has no partition {quoted(partition)}: choose one of {', '.join(partitions[wanted])}"
@@ -354,7 +358,9 @@ def take_own_system(name: str, folder: Path | None = None) -> None:
     take_system(files.split(os.pathsep), name, folder)
 
 
-def load_cases(folder: Path, variables: Mapping[str, str] | None = None) -> tuple[list[TestCase], list[TestCase]]:
+def load_cases(
+    folder: Path, variables: Mapping[str, str] | None = None
+) -> tuple[list[TestCase], list[TestCase]]:
     """Return the cases of the checks in a folder, what others depend on first; and those that lack what they depend on.
 
     Why: the command line can list cases or run them, and does not hand them out.
@@ -431,7 +437,9 @@ def select_only(take: Callable[[list[TestCase], int], None]) -> None:
     class Handing(Runner):
         def runall(self, testcases, restored_cases=None):
             if self._timeout:
-                raise CommandLineError("--duration itself sets how long the run takes; compute the cost without it")
+                raise CommandLineError(
+                    "--duration itself sets how long the run takes; compute the cost without it"
+                )
             take(testcases, 1 + self._num_reruns)
 
     cli.Runner = Handing

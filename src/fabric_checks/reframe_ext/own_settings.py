@@ -30,7 +30,9 @@ from fabric_checks.software.stacks import selected_stack
 
 PAGE = "docs/own-settings.md"
 #: For each of ReFrame's schedulers that of this collection, and what a run with ReFrame's goes without.
-_MUTE = "a failed case does not say that its job was cancelled, lost a node, ran over its time or could not start"
+_MUTE = (
+    "a failed case does not say that its job was cancelled, lost a node, ran over its time or could not start"
+)
 LACKS = {
     "slurm": ("fabric-slurm", f"{_MUTE}, and a session ends if sacct fails"),
     "squeue": ("fabric-slurm", _MUTE),
@@ -107,7 +109,9 @@ def _require_environments() -> None:
         if files:
             lack = f"no system of {', '.join(files)} matches this host: choose one with --system NAME"
         raise ConfigError(f"{lack}, or add -C {ROOT / 'config/settings.py'}, whose 'local' is any host")
-    environs = dict.fromkeys(environ.name for partition in system.partitions for environ in partition.environs)
+    environs = dict.fromkeys(
+        environ.name for partition in system.partitions for environ in partition.environs
+    )
     if environs:
         raise ConfigError(
             f"the system {system.name} has no environment with an MPI for the checks: give one of {', '.join(environs)}"

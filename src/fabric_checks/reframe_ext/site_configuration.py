@@ -59,10 +59,14 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
             internals.require_system(wanted, systems)
         for system in systems:
             if has_others and _matches_any_machine(system):
-                system["hostnames"] = []  # the system is one of the other files', in whichever order they are named
+                system[
+                    "hostnames"
+                ] = []  # the system is one of the other files', in whichever order they are named
             for partition in system["partitions"]:
                 ask_for_nodes(partition)
-                partition["environs"] = environments_for(system["name"], partition["environs"], found["environments"])
+                partition["environs"] = environments_for(
+                    system["name"], partition["environs"], found["environments"]
+                )
             # A session has its own folders: ReFrame empties a case's folder before it runs, whoever else is using it.
             system.setdefault("prefix", str(prefix))
             system.setdefault("stagedir", str(prefix / "stage" / session))
@@ -70,7 +74,11 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         topology = (home() if os.access(home(), os.W_OK) else prefix) / "topology"
     except FabricError as error:
         raise ConfigError(str(error)) from None
-    local = [system["name"] for system in systems if all(part["scheduler"] == "local" for part in system["partitions"])]
+    local = [
+        system["name"]
+        for system in systems
+        if all(part["scheduler"] == "local" for part in system["partitions"])
+    ]
     general = {
         "check_search_recursive": True,
         # ReFrame uses the next free number at the end of a session: two that end at once would share it.
@@ -108,7 +116,9 @@ def _collected(folder: Path) -> dict[str, list[Data]]:
             names = {"target_systems": [system["name"] for system in defined.get("systems", [])]}
             if "handlers_perflog" in defined:
                 # ReFrame uses a system's own entry instead of the general one.
-                found["perflogs"].append({"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **names})
+                found["perflogs"].append(
+                    {"handlers_perflog": [_JSON_LINES, *defined["handlers_perflog"]], **names}
+                )
             found["storage"] += [{**entry, **names} for entry in defined.get("storage", [])]
     for kind in ("environments", "systems"):
         own = [(item["name"], *item.get("target_systems", ())) for item in found[kind]]
@@ -169,14 +179,18 @@ def _prefix() -> Path:
 
 def _logging(prefix: Path, session: str) -> Data:
     # The report names its log files, by which it is found for a session.
-    log = prefix / "logs" / f"{session}.log" if can_write(prefix / "logs") and not _is_dry_run() else os.devnull
+    log = (
+        prefix / "logs" / f"{session}.log" if can_write(prefix / "logs") and not _is_dry_run() else os.devnull
+    )
     return {
         "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
         "handlers": [
             {
                 "type": "sessionlog",
                 "name": str(log),
-                "level": "debug" if _is_run() else "warning",  # a listing has as many lines, and nobody reads them
+                "level": "debug"
+                if _is_run()
+                else "warning",  # a listing has as many lines, and nobody reads them
                 "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
             }
         ],

@@ -77,7 +77,7 @@ class Picture:
     """A figure.
 
     :param description: what it shows, in words, for readers who do not see it.
-    :param svgs: its panels, drawn by :mod:`fabric_checks.report.drawing`; none where there is only a sentence.
+    :param svgs: its panels, drawn by :mod:`fabric_checks.report.svg_panels`; none where there is only a sentence.
     :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the lines.
     :param absent: the sentence shown if there is no drawing.
     """

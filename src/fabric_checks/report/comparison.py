@@ -61,7 +61,9 @@ class Page:
     counts: tuple[str, ...]
 
 
-def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False, folded: bool = True) -> Page:
+def page(
+    comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = False, folded: bool = True
+) -> Page:
     """Return a comparison as texts.
 
     :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of all.
@@ -72,12 +74,15 @@ def page(comparison: Comparison, chosen: pl.DataFrame, *, every_point: bool = Fa
     lines = counts(comparison)
     if folded and not every_point:
         # A case that failed is missing as well, but somebody has to know.
-        never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(pl.col("^failed_.*$").is_null())
+        never_ran = (pl.col("verdict") == verdicts.MISSING) & pl.all_horizontal(
+            pl.col("^failed_.*$").is_null()
+        )
         lines = [*_missing(comparison, chosen.filter(never_ran)), *lines]
         chosen = chosen.filter(~never_ran)
     rows = aggregate(chosen, every_point=every_point)
     tables = tuple(
-        _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes) for side in comparison.sides
+        _table(comparison.baseline, side, rows.filter(pl.col("side") == side), notes)
+        for side in comparison.sides
     )
     return Page(tables, tuple(map(clean, notes.lines())), tuple(map(clean, lines)))
 
@@ -98,7 +103,9 @@ def _missing(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
             tests = [test_text(*each) for each in lacking.select("check", "parameters").iter_rows()]
             if tests:
                 verb = "test is" if len(tests) == 1 else "tests are"
-                lines.append(f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --only missing lists them")
+                lines.append(
+                    f"{len(tests)} {verb} missing in {label} ({names_text(tests)}); --only missing lists them"
+                )
     return lines
 
 
@@ -129,7 +136,17 @@ def _table(baseline: str, side: str, rows: pl.DataFrame, notes: Footnotes) -> Ta
     # The title names the system that all rows share; a value that is missing on a side has none there.
     shared = next(iter(known)) if len(known) == 1 else None
     title = f"{side} against {baseline}" + (f": {_where(*shared)}" if shared else "")
-    header = ("verdict", "test", "layout", "metric", f"median, {baseline}", f"median, {side}", "unit", "change", "note")
+    header = (
+        "verdict",
+        "test",
+        "layout",
+        "metric",
+        f"median, {baseline}",
+        f"median, {side}",
+        "unit",
+        "change",
+        "note",
+    )
     lines = [_cells(row, shared, notes) for row in rows.iter_rows(named=True)]
     return Table(clean(title), tuple(clean(each) for each in header), tuple(lines))
 
@@ -195,7 +212,9 @@ def _medians(row: Row, side: str) -> str:
 def _change(row: Row) -> str:
     if row["change_min"] is None:
         return ""
-    unit = "%" if row["change_unit"] is None else ("points" if row["change_unit"] == "%" else row["change_unit"])
+    unit = (
+        "%" if row["change_unit"] is None else ("points" if row["change_unit"] == "%" else row["change_unit"])
+    )
     low, high = signed(row["change_min"]), signed(row["change_max"])
     text = f"{low} {unit}" if low == high else f"{low} .. {high} {unit}"
     if row["verdict"] == NO_DIFFERENCE and row["detectable_max"] is not None:
@@ -217,7 +236,9 @@ def render(page: Page) -> list[RichTable | Text]:
     return [*parts, *map(plain, (*page.notes, *page.counts))]
 
 
-def as_json(comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str], faults: Sequence[str]) -> str:
+def as_json(
+    comparison: Comparison, rows: pl.DataFrame, objections: Sequence[str], faults: Sequence[str]
+) -> str:
     """Return a comparison as a JSON object.
 
     :param rows: those of its frame that are wanted.

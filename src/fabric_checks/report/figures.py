@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fabric_checks.core.layouts import Layout
-from fabric_checks.report import drawing
+from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Picture, runs_note
-from fabric_checks.report.drawing import Line, Panel
 from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.svg_panels import Line, Panel
 from fabric_checks.report.values import Results, Value
 
 
@@ -46,13 +46,15 @@ def by_size(name: str, values: Sequence[Value]) -> Line | None:
     return line(name, points) if points else None
 
 
-def picture(key: str, title: str, description: str, panels: Sequence[Panel], provenance: Provenance) -> Picture | None:
+def picture(
+    key: str, title: str, description: str, panels: Sequence[Panel], provenance: Provenance
+) -> Picture | None:
     """Return a figure, or None where nothing was measured."""
     shown = [panel for panel in panels if any(line.points for line in panel.lines)]
     if not shown:
         return None
-    looks = drawing.looks(shown)
+    looks = svg_panels.looks(shown)
     notes = runs_note(value for panel in shown for line in panel.lines for value in line.values)
-    svgs = tuple(drawing.panel(panel, looks, provenance.series_of) for panel in shown)
-    legend = tuple((text, drawing.style(at)) for text, at in looks.items())
+    svgs = tuple(svg_panels.panel(panel, looks, provenance.series_of) for panel in shown)
+    legend = tuple((text, svg_panels.style(at)) for text, at in looks.items())
     return Picture(key, title, description, svgs, legend, notes=notes)

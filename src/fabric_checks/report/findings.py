@@ -70,16 +70,22 @@ def verdict_of(session: Session) -> Verdict:
     """Return the verdict on a run."""
     was_killed = session.report is None and bool(session.records) and not session.archived
     return verdict(
-        failed=not (was_killed or _has_run(session)) or not any(record["metric"] for record in session.records),
+        failed=not (was_killed or _has_run(session))
+        or not any(record["metric"] for record in session.records),
         incomplete=was_killed or any(case.result == "abort" for case in session.cases),
-        findings=_has_faults(session) or runs.failed(session) or _misses(session) or runs.other_faults(session),
+        findings=_has_faults(session)
+        or runs.failed(session)
+        or _misses(session)
+        or runs.other_faults(session),
         blind=sight.blind(by_case(session.records))[0],
         busy=load_text(session.records)[1],
     )
 
 
 def _has_run(session: Session) -> bool:
-    return any(not case.fixture and case.result not in ("skip", "abort", "fail_deps") for case in session.cases)
+    return any(
+        not case.fixture and case.result not in ("skip", "abort", "fail_deps") for case in session.cases
+    )
 
 
 def _has_faults(session: Session) -> bool:
@@ -107,7 +113,9 @@ def would_have_found(records: Sequence[Record]) -> str:
 
 
 def _misses(session: Session) -> list[Record]:
-    return [record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]]
+    return [
+        record for record in session.records if record["result"] in ("fail", "xpass") and record["metric"]
+    ]
 
 
 def _without_values(session: Session) -> list[Case]:
@@ -126,7 +134,9 @@ def _of_severity(of: Iterable[Record], severity: Severity) -> list[Problem]:
             if finding.severity is severity:
                 cases.setdefault(finding.text, {})[case_text(record)] = None
                 details[finding.text] = finding.lines
-    return [Problem(text, (*details[text], f"seen by {names_text(list(names))}")) for text, names in cases.items()]
+    return [
+        Problem(text, (*details[text], f"seen by {names_text(list(names))}")) for text, names in cases.items()
+    ]
 
 
 def _failures(cases: Sequence[Case]) -> list[Problem]:
@@ -137,7 +147,9 @@ def _failures(cases: Sequence[Case]) -> list[Problem]:
     unbuilt = [short_name(case.name) for case in cases if case.result == "fail_deps"]
     if unbuilt:
         text = f"{count_text(len(unbuilt), 'case')} not run, because something they depend on failed"
-        found.append(Problem(text, (names_text(unbuilt, len(unbuilt) if len(cases) <= _NAMED else 3),), failed=True))
+        found.append(
+            Problem(text, (names_text(unbuilt, len(unbuilt) if len(cases) <= _NAMED else 3),), failed=True)
+        )
     return found
 
 
@@ -163,7 +175,8 @@ def _missed(of: Sequence[Record]) -> list[Problem]:
         verb = "missed" if first["result"] == "fail" else "met, although it was expected to miss"
         found.append(
             Problem(
-                f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}", failed=True
+                f"{name}: {first['metric']} is {value} {first['unit']}, reference {within}: {verb}{others}",
+                failed=True,
             )
         )
     return found

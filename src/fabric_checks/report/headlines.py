@@ -90,7 +90,9 @@ class Values:
     :param machine_of: returns the machine of a record, which has a column of its own.
     """
 
-    def __init__(self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name) -> None:
+    def __init__(
+        self, records: Iterable[Record], machine_of: Callable[[Record], Machine] = machine_name
+    ) -> None:
         self._series: dict[tuple[str, str, str, _Parameters], dict[Machine, dict[int, Record]]] = {}
         machines: dict[Machine, None] = {}
         for record in records:
@@ -122,7 +124,13 @@ class Values:
 
         def position(each: _Candidate) -> tuple[int, str, bool, int, str]:
             headline = each.headline
-            return orders[headline.section], headline.section, each.section != WITHIN, headline.order, headline.title
+            return (
+                orders[headline.section],
+                headline.section,
+                each.section != WITHIN,
+                headline.order,
+                headline.title,
+            )
 
         return [candidate.row() for candidate in sorted(best.values(), key=position)]
 
@@ -135,7 +143,9 @@ class Values:
                 layout = Layout.of(text)
             except ValueError:
                 continue
-            if headline is None or layout.tasks < max(headline.least_tasks, 2 if headline.section == PAIR else 1):
+            if headline is None or layout.tasks < max(
+                headline.least_tasks, 2 if headline.section == PAIR else 1
+            ):
                 continue
             section = headline.section
             if section == PAIR:
@@ -180,7 +190,9 @@ def cell(points: Points, point: str) -> Cell:
     if point in ("ends", "both") and len(sizes) > 1:
         wanted = (8, MiB) if point == "ends" else (sizes[0], sizes[-1])
         first, last = (_nearest(sizes, near) for near in wanted)
-        before, after = (_end(points, size, is_told=point == "both" or size not in wanted) for size in (first, last))
+        before, after = (
+            _end(points, size, is_told=point == "both" or size not in wanted) for size in (first, last)
+        )
         return Cell(before, curve, after, missed, points[first])
     size = {"last": sizes[-1], "peak": _best(points)}.get(point, sizes[0])
     after = _at(size) if point == "last" and len(sizes) > 1 else ""

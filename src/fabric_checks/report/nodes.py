@@ -15,7 +15,18 @@ from fabric_checks.core.text import bytes_text, clean, count_text, value_text
 from fabric_checks.report.blocks import Cell, Column, Section, Table
 from fabric_checks.report.texts import plain
 
-HEADS = ("system", "node", "last seen", "cases", "blamed", "failed", "share of bad cases", "others", "ports", "errors")
+HEADS = (
+    "system",
+    "node",
+    "last seen",
+    "cases",
+    "blamed",
+    "failed",
+    "share of bad cases",
+    "others",
+    "ports",
+    "errors",
+)
 #: What the columns mean.
 NOTES = (
     "A case counts as bad for a node that it blames and, if it failed without blaming any, for all its nodes.",
@@ -33,7 +44,8 @@ def cells(node: Node) -> tuple[str, ...]:
     found = (
         *(node.system, node.name, f"{node.last_seen:%Y-%m-%d %H:%M}"),
         *(str(node.cases), str(node.blamed), str(node.failed)),
-        f"{100 * share:.0f} % ({100 * node.low:.0f} to {100 * node.high:.0f} %)" + (" <-" if node.stands_out else ""),
+        f"{100 * share:.0f} % ({100 * node.low:.0f} to {100 * node.high:.0f} %)"
+        + (" <-" if node.stands_out else ""),
         "" if node.others is None else f"{100 * node.others:.0f} %",
         *(", ".join(ports), ", ".join(errors)),
     )
@@ -48,7 +60,11 @@ def section(nodes: Sequence[Node]) -> Section:
     """Return a table of the nodes, the worst first."""
     rows = tuple((row[1], tuple(map(Cell, (row[0], *row[2:])))) for row in map(cells, nodes[:MOST]))
     columns = tuple(map(Column, (HEADS[0], *HEADS[2:])))
-    more = (f"{len(nodes) - MOST} more are listed by `fabric-checks show --nodes`.",) if len(nodes) > MOST else ()
+    more = (
+        (f"{len(nodes) - MOST} more are listed by `fabric-checks show --nodes`.",)
+        if len(nodes) > MOST
+        else ()
+    )
     table = Table("nodes-table", "Nodes, the worst first", "node", columns, rows, more)
     return Section("nodes", "Nodes", (table,), (*NOTES, "<- is worse than the other nodes for certain."))
 

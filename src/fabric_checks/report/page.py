@@ -18,11 +18,11 @@ from fabric_checks import __version__
 from fabric_checks.comparison.nodes import Node, nodes_of
 from fabric_checks.core.plugins import report_sections
 from fabric_checks.core.text import clean, plural_text, printable
-from fabric_checks.records import reading, runs
+from fabric_checks.records import reader, runs
 from fabric_checks.records.sources import Source
 from fabric_checks.report import nodes
 from fabric_checks.report.blocks import Section
-from fabric_checks.report.collecting import COLUMNS, collect
+from fabric_checks.report.collection import COLUMNS, collect
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import families, not_measured, over_time, pairs, summary, verdicts
 from fabric_checks.report.sections.over_time import Changed, change_points
@@ -52,7 +52,7 @@ def report(
     :param left_out: records that were left out when the sources were made, a line each.
     :raises RecordError: if a source does not exist or has no record.
     """
-    loaded = reading.load(sources, COLUMNS)
+    loaded = reader.load(sources, COLUMNS)
     results = collect(loaded.frame, tuple(dict.fromkeys((*left_out, *loaded.faults))))
     provenance = Provenance()
     shown = sections(
@@ -104,7 +104,9 @@ def sections(
 def _unfinished(results: Results, folders: Sequence[Path]) -> list[str]:
     """Return how the last runs of the machines ended early, a line each."""
     last = dict.fromkeys(names[-1] for names in results.sessions.values() if names)
-    return [line for name in last for folder in dict.fromkeys(folders) if (line := runs.ended_early(folder, name))]
+    return [
+        line for name in last for folder in dict.fromkeys(folders) if (line := runs.ended_early(folder, name))
+    ]
 
 
 def _title(results: Results) -> str:
@@ -117,7 +119,7 @@ def _title(results: Results) -> str:
 def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
     """Return sections as the page.
 
-    The template escapes all text; only drawings of :mod:`fabric_checks.report.drawing` and the page's own style and
+    The template escapes all text; only drawings of :mod:`fabric_checks.report.svg_panels` and the page's own style and
     script are not escaped. By its policy the page loads nothing and runs no script but its own.
 
     :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
@@ -137,7 +139,9 @@ def render(title: str, sections: Sequence[Section], provenance: Provenance, when
     # Cells are numbered as they are written, so the provenance is complete only after that.
     legends = (getattr(block, "legend", ()) for section in sections for block in section.blocks)
     machines = {re.sub(r", \d+ a node\b", "", name) for legend in legends for name, _ in legend}
-    body = Markup(environment.get_template("sections.html.jinja").render(sections=sections, several=len(machines) > 1))
+    body = Markup(
+        environment.get_template("sections.html.jinja").render(sections=sections, several=len(machines) > 1)
+    )
     return environment.get_template("page.html.jinja").render(
         title=clean(title),
         sections=sections,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fabric_checks.core.text import clean, count_text, names_text, value_text
-from fabric_checks.report.drawing import Line
+from fabric_checks.report.svg_panels import Line
 from fabric_checks.report.values import Value, bounds_text, case_text
 
 #: More nodes than this are counted.
@@ -26,7 +26,9 @@ class Provenance:
         self._texts: dict[str, int] = {}
         self._facts: dict[Facts, int] = {}
         self._values: list[list[int]] = []
-        self._cases: dict[Facts, tuple[int, dict[str, datetime | None]]] = {}  # its number, and times by session
+        self._cases: dict[
+            Facts, tuple[int, dict[str, datetime | None]]
+        ] = {}  # its number, and times by session
         self._series: list[list[Any]] = []
 
     def number_of(self, value: Value) -> int:
@@ -41,7 +43,7 @@ class Provenance:
     def series_of(self, line: Line, x: str) -> int:
         """Return the number of a line's provenance, from 0.
 
-        :param x: the axis across, see :class:`fabric_checks.report.drawing.Panel`.
+        :param x: the axis across, see :class:`fabric_checks.report.svg_panels.Panel`.
         """
         value = line.values[0]
         quantity = value.quantity if x == "size" else str(value.record["metric"])
@@ -65,7 +67,11 @@ class Provenance:
     def cases(self) -> list[Mapping[str, str]]:
         """The facts of each case by label, with its number and the dates of its runs."""
         return [
-            {**dict(facts), "case": f"{at + 1}", "when": f"{_dates(runs.values())}; {clean(_sessions(sorted(runs)))}"}
+            {
+                **dict(facts),
+                "case": f"{at + 1}",
+                "when": f"{_dates(runs.values())}; {clean(_sessions(sorted(runs)))}",
+            }
             for facts, (at, runs) in self._cases.items()
         ]
 
@@ -76,10 +82,18 @@ class Provenance:
         of its facts, and label and text of its own. A series has its name, quantity, unit, axis across, positions,
         values, and the numbers of their provenance.
         """
-        cases = [self._texts_of((("case", f"{number}"), *facts)) for number, facts in enumerate(self._cases, 1)]
+        cases = [
+            self._texts_of((("case", f"{number}"), *facts)) for number, facts in enumerate(self._cases, 1)
+        ]
         facts = [self._texts_of(facts) for facts in self._facts]
         texts = list(self._texts)
-        return {"cases": cases, "facts": facts, "values": self._values, "series": self._series, "texts": texts}
+        return {
+            "cases": cases,
+            "facts": facts,
+            "values": self._values,
+            "series": self._series,
+            "texts": texts,
+        }
 
 
 def _value_facts(value: Value) -> Facts:
@@ -140,7 +154,10 @@ def _case_facts(value: Value) -> Facts:
         ("environment", record["environ"]),
         ("Spack", record["spec_hash"]),
         ("image", " ".join(image).strip()),
-        ("layout", f"{value.layout}, {record['tasks']} processes, binding {record['binding'] or 'not known'}"),
+        (
+            "layout",
+            f"{value.layout}, {record['tasks']} processes, binding {record['binding'] or 'not known'}",
+        ),
         ("nodes", names_text(record["nodelist"] or [], _MOST_NODES)),
         ("collection", f"{record['collection']}, ReFrame {record['reframe']}"),
     )

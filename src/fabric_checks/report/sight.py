@@ -60,9 +60,13 @@ def _notes(few: Sequence[str], dim: Sequence[str]) -> list[str]:
     notes = []
     if few:
         remedy = "take a level with more nodes"
-        notes.append(f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}")
+        notes.append(
+            f"fewer than {FEWEST_NODES} nodes are too few to name a slow one: {_cases(few)}; {remedy}"
+        )
     if dim:
-        notes.append(f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}")
+        notes.append(
+            f"values vary too much to name a node slower by a tenth: {_cases(sorted(dim))}; {_REMEDY}"
+        )
     return notes
 
 

@@ -33,7 +33,11 @@ def load_text(of: Iterable[Record]) -> tuple[str, bool]:
     They do if a tenth of the cases, or more, had to share their cores with other processes.
     """
     cases = {(record.get("session"), record.get("time"), case_name(record)): record for record in of}
-    known = [record for record in cases.values() if record.get("load_1min_before") is not None and record["host_cores"]]
+    known = [
+        record
+        for record in cases.values()
+        if record.get("load_1min_before") is not None and record["host_cores"]
+    ]
     if not known:
         return "", False
     disturbed = list(filter(was_disturbed, known))
@@ -67,7 +71,9 @@ def rich_table(
     """
     out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=bool(widths), header_style="bold")
     for title, width in zip(header, widths or (None,) * len(header), strict=True):
-        out.add_column(plain(title), max_width=width, overflow="fold", justify="right" if title in right else "left")
+        out.add_column(
+            plain(title), max_width=width, overflow="fold", justify="right" if title in right else "left"
+        )
     for row in rows:
         out.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
     return out

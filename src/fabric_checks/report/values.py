@@ -132,7 +132,14 @@ class Results:
             self._by_quantity.setdefault((value.machine, value.quantity), []).append(value)
 
     def of(
-        self, machine: str, quantity: str, layout: str = "", *, check: str = "", family: str = "", **parameters: str
+        self,
+        machine: str,
+        quantity: str,
+        layout: str = "",
+        *,
+        check: str = "",
+        family: str = "",
+        **parameters: str,
     ) -> list[Value]:
         """Return the values of a quantity on a machine, those of a curve by size.
 

@@ -122,7 +122,9 @@ def listed(node_faults: Mapping[str, str]) -> str:
     return "; ".join(first_of(list(node_faults.values()), most=MOST_SHOWN))
 
 
-def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, node_faults: Mapping[str, str]) -> ExitReason:
+def terminated(
+    jobid: str, names: Sequence[str], cause: str, detail: str, node_faults: Mapping[str, str]
+) -> ExitReason:
     """Return the exit reason of a job that was ended.
 
     :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the scheduler's
@@ -134,7 +136,13 @@ def terminated(jobid: str, names: Sequence[str], cause: str, detail: str, node_f
 
 
 def timed_out(
-    jobid: str, seconds: float, scheduler: str, reason: str, nodes: Sequence[Node], *, unschedulable: bool = False
+    jobid: str,
+    seconds: float,
+    scheduler: str,
+    reason: str,
+    nodes: Sequence[Node],
+    *,
+    unschedulable: bool = False,
 ) -> ExitReason:
     """Return the exit reason of a job that was cancelled because it waited for too long.
 

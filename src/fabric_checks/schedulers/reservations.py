@@ -46,7 +46,10 @@ def apply(partition: dict[str, Any]) -> None:
     reservation, nodes, scheduler = asked_for(), nodes_asked_for(), partition["scheduler"]
     access = list(partition.get("access", []))
     if reservation and is_slurm(scheduler):
-        access = [*(each for each in access if not each.startswith(f"{_OPTION}=")), f"{_OPTION}={reservation}"]
+        access = [
+            *(each for each in access if not each.startswith(f"{_OPTION}=")),
+            f"{_OPTION}={reservation}",
+        ]
     if nodes and takes_nodes(scheduler):
         # PBS has no such option: its job scripts have a chunk for each node.
         option = "--nodelist=" if is_slurm(scheduler) else "--requires=host:" if scheduler == FLUX else None
@@ -81,7 +84,9 @@ def option(access: Sequence[str], *names: str) -> str | None:
     """Return the value of an option among those of a partition, by its names; None without it."""
     parser = argparse.ArgumentParser(add_help=False)  # sbatch accepts abbreviations, too
     parser.add_argument(*names, dest="value", nargs="?")
-    value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[0].value
+    value: str | None = parser.parse_known_args([word for each in access for word in shlex.split(each)])[
+        0
+    ].value
     return value
 
 

@@ -137,4 +137,6 @@ def of_others() -> list[Path]:
     """Return the folders of parts that this clone on this Python never uses, whichever stack and MPIs are chosen."""
     own = set(map(folder, PINS))
     # A link leads to a part of another home.
-    return sorted(part for part in (home() / "parts").glob("[!.]*") if part not in own and not part.is_symlink())
+    return sorted(
+        part for part in (home() / "parts").glob("[!.]*") if part not in own and not part.is_symlink()
+    )

@@ -139,7 +139,12 @@ class Module:
     @property
     def rank(self) -> tuple[bool, bool, list[int], str]:
         """The sort key for modules of one software: the default and the newest are the greatest."""
-        return not self.is_variant, self.is_default, list(map(int, re.findall(r"\d+", self.version))), self.name
+        return (
+            not self.is_variant,
+            self.is_default,
+            list(map(int, re.findall(r"\d+", self.version))),
+            self.name,
+        )
 
 
 def available(text: str) -> tuple[list[Module], list[str]]:
@@ -158,7 +163,9 @@ def available(text: str) -> tuple[list[Module], list[str]]:
             refused.append(line)
         else:
             is_default = "default" in tags or re.search(r"(^|[(:])D([):]|$)", f"({tags}") is not None
-            found.setdefault(name, Module(name, is_default, folder))  # of two, the first on MODULEPATH is loaded
+            found.setdefault(
+                name, Module(name, is_default, folder)
+            )  # of two, the first on MODULEPATH is loaded
     return list(found.values()), refused
 
 
@@ -177,7 +184,9 @@ def built_with(module: Module, mpi: Module, *shown: str) -> bool | None:
         named = [match for text in texts for match in list(_NAMED.finditer(text))[-1:]]
         if named:
             return any(_is_of(match, mpi) for match in named)
-        toolchains = [family for family, word in _TOOLCHAINS.items() if texts == [own] and re.search(word, own, re.I)]
+        toolchains = [
+            family for family, word in _TOOLCHAINS.items() if texts == [own] and re.search(word, own, re.I)
+        ]
         if toolchains:
             return toolchains[0] == mpi.software
     return None

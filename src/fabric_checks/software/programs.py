@@ -48,19 +48,28 @@ def environment(
     """
     reasons = why_not or {}
     if unknown := reasons.keys() - SUITES.keys():
-        raise ValueError(f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}")
+        raise ValueError(
+            f"there is no suite {', '.join(sorted(unknown))}; the suites are {', '.join(SUITES)}"
+        )
     features = [feature for program in programs for feature in program.features]
     described = {program.suite: {**program.description, "stack": stack} for program in programs}
     return {
         **base,
         "features": ["mpi", "mpicc", *base.get("features", []), *features],
-        "extras": {"stack": stack, "programs": described, "without": _without(programs, reasons), **(extras or {})},
+        "extras": {
+            "stack": stack,
+            "programs": described,
+            "without": _without(programs, reasons),
+            **(extras or {}),
+        },
     }
 
 
 def _without(programs: Iterable[Program], reasons: Mapping[str, str]) -> dict[str, str]:
     """Return the reasons for what is not offered: features of the programs' suites, and whole suites."""
-    found = {suite.name: "the environment does not name it" for suite in SUITES.values() if not suite.only_of_sites}
+    found = {
+        suite.name: "the environment does not name it" for suite in SUITES.values() if not suite.only_of_sites
+    }
     found |= {name: why for name, why in reasons.items() if name in found}
     for program in programs:
         found.pop(program.suite, None)

@@ -79,7 +79,9 @@ def selected_stack() -> str | None:
     return require_stack(name, "FABRIC_STACK") if name else None
 
 
-def environments_for(system: str, names: Iterable[str], environments: Iterable[Mapping[str, Any]]) -> list[str]:
+def environments_for(
+    system: str, names: Iterable[str], environments: Iterable[Mapping[str, Any]]
+) -> list[str]:
     """Return those of a partition's environments that belong to the selected stack.
 
     :param system: the partition's system, because an environment may be defined anew for some systems.

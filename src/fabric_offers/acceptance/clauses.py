@@ -56,7 +56,9 @@ class Valid:
     binding: Text = option("of ranks to cores, as records have it", "")
     versions: Mapping[str, Pattern] = option("regular expressions by field of the record", make=dict)
     one: tuple[Text, ...] = option("fields of which all runs must have the same value, such as mpi", ())
-    blind_from: Loss = option("the loss of a node, as a share, that the run itself must have been able to name", 0.0)
+    blind_from: Loss = option(
+        "the loss of a node, as a share, that the run itself must have been able to name", 0.0
+    )
     transport: bool = option("the ports must have counted what the program moved", False)
 
     def __post_init__(self) -> None:
@@ -106,9 +108,13 @@ class Shared(Selection):
     runs: Hundreds = option("how many runs (passes) a session has; the first ones count", 1)
     most: Hundreds = option("units that the clause allows", 0)
     least: Tens = option("units before which nothing is decided", 3)
-    correlation: Annotated[float, rules(minimum=0, maximum=0.9)] = option("of a unit with the one before", 0.3)
+    correlation: Annotated[float, rules(minimum=0, maximum=0.9)] = option(
+        "of a unit with the one before", 0.3
+    )
     spread: Spread = option("how far a unit's value is from a machine's usual one, as a share", 0.0)
-    risks: dict[Literal["seller", "buyer"], Risk] = option("a good machine is refused, a bad one accepted", make=dict)
+    risks: dict[Literal["seller", "buyer"], Risk] = option(
+        "a good machine is refused, a bad one accepted", make=dict
+    )
     missing: Worst = option("what a day without a session, or with fewer runs, counts", BAD)
     failed: Worst = option("what a run without a value counts", BAD)
     most_excluded: Annotated[int, rules(minimum=0, maximum=1000)] = option("units that may be invalid", 3)
@@ -123,10 +129,16 @@ class Clause(Shared):
     name: Text = option("its name", ...)
     text: Annotated[str, rules(type=("string", "number"))] = option("the wording of the contract", "")
     check: Pattern = option("a regular expression that matches in full", ...)
-    over: Literal["runs", "nodes", "pairs"] = option("values of a metric, or bandwidths of Rotate's pairs", "runs")
-    quantity: Literal["median", "slowest", "quantile", "share", "drift"] = option("what is judged of them", "median")
+    over: Literal["runs", "nodes", "pairs"] = option(
+        "values of a metric, or bandwidths of Rotate's pairs", "runs"
+    )
+    quantity: Literal["median", "slowest", "quantile", "share", "drift"] = option(
+        "what is judged of them", "median"
+    )
     share: Share | None = option("of a quantile: which share of the runs, nodes or pairs reaches the value")
-    length: Annotated[float, rules(minimum=1, maximum=1e4)] = option("of a drift: over how many units it is", 0.0)
+    length: Annotated[float, rules(minimum=1, maximum=1e4)] = option(
+        "of a drift: over how many units it is", 0.0
+    )
     of: Literal["line rate", "median"] | Of | None = option("what values are divided by")
     good: Bound = option("a machine that has this must be accepted", ...)
     bad: Bound = option("a machine that has this must be refused", ...)
@@ -159,7 +171,8 @@ class Clause(Shared):
             "'length' goes with quantity: drift, which needs it: over how many units the change is": (
                 bool(self.length) != (self.quantity == "drift")
             ),
-            "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share, which needs it": bounds != is_share,
+            "one of 'at_least', 'at_most' and 'free_of' goes with quantity: share, which needs it": bounds
+            != is_share,
             "'spread' is missing: how far a unit's value is from a machine's usual one, as a share": (
                 not is_share and not self.spread
             ),
@@ -173,7 +186,8 @@ class Clause(Shared):
                 is_share and not 0 < self.bad <= self.good < 1
             ),
             f"good and bad are both {self.good:g}: no number of runs tells machines at one bound apart; leave a "
-            "distance between a machine that must be accepted and one that must be refused": self.good == self.bad,
+            "distance between a machine that must be accepted and one that must be refused": self.good
+            == self.bad,
             "a change of -1 leaves nothing; 'good' and 'bad' of a drift are shares, as in -0.05": (
                 self.quantity == "drift" and min(self.good, self.bad) <= -1
             ),
@@ -190,7 +204,8 @@ class Clause(Shared):
             f"good is {good:g} MB/s, beyond the line rate of {rate:g} MB/s; ask for less": (
                 bool(rate) and not runs and not self.of and good > rate
             ),
-            f"layout {self.layout} has one node, and no pairs of nodes": not runs and self.layout.startswith("1x"),
+            f"layout {self.layout} has one node, and no pairs of nodes": not runs
+            and self.layout.startswith("1x"),
         }
 
     @property
@@ -221,7 +236,11 @@ class Clause(Shared):
     @property
     def tested(self) -> tuple[float, float]:
         """Good and bad as the test has them: of a drift their logarithms, which add up over units."""
-        return (math.log1p(self.good), math.log1p(self.bad)) if self.quantity == "drift" else (self.good, self.bad)
+        return (
+            (math.log1p(self.good), math.log1p(self.bad))
+            if self.quantity == "drift"
+            else (self.good, self.bad)
+        )
 
     @property
     def model(self) -> Model:
@@ -244,7 +263,9 @@ class Clause(Shared):
     @property
     def fixed_units(self) -> int:
         """How many units a test of a fixed size would take."""
-        return math.ceil(sequential.fixed_steps(self.model, self.seller, self.buyer) * self.model.scale - 1e-9)
+        return math.ceil(
+            sequential.fixed_steps(self.model, self.seller, self.buyer) * self.model.scale - 1e-9
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +276,9 @@ class ClauseFile(Shared):
     source: Text = option("where the clauses come from", "")
     parties: dict[Literal["seller", "buyer"], Text] = option("the two sides", make=dict)
     system: Text = option("whose records count", ...)
-    period: dict[Literal["from", "to"], date] = option("days in UTC; all sessions that begin in it count", make=dict)
+    period: dict[Literal["from", "to"], date] = option(
+        "days in UTC; all sessions that begin in it count", make=dict
+    )
     clauses: Annotated[tuple[Clause, ...], rules(minItems=1)] = option("the clauses, at least one", ...)
 
     def __post_init__(self) -> None:
@@ -309,7 +332,9 @@ def _with_defaults(top: Any) -> Any:
     if not isinstance(top, dict) or not isinstance(top.get("clauses"), list):
         return top
     shared = {field.name: top[field.name] for field in fields(Shared) if field.name in top}
-    return top | {"clauses": [_merged(shared, each) if isinstance(each, dict) else each for each in top["clauses"]]}
+    return top | {
+        "clauses": [_merged(shared, each) if isinstance(each, dict) else each for each in top["clauses"]]
+    }
 
 
 def _merged(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text
 from fabric_checks.records import sessions
 from fabric_checks.report.texts import rich_table
-from fabric_offers import bundle_file, signing
-from fabric_offers.acceptance import clauses, document, evidence, judging, planning
+from fabric_offers import bundle_file, signatures
+from fabric_offers.acceptance import clause_verdicts, clauses, document, run_plan, session_records
+from fabric_offers.acceptance.clause_verdicts import Judged
 from fabric_offers.acceptance.clauses import Contract, number_text
-from fabric_offers.acceptance.evidence import Evidence, Ledger
-from fabric_offers.acceptance.judging import Judged
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
+from fabric_offers.acceptance.session_records import Evidence, Ledger
 
 _STATUSES = {
     0: "the contract is met",
@@ -63,7 +63,10 @@ _file = click.Path(path_type=Path, dir_okay=False)
 _contract = click.argument("contract", metavar="CLAUSES", type=_file)
 _source = click.argument("source", metavar="[RESULTS]", default="", required=False)
 _ledger = click.option(
-    "--ledger", "ledger_path", type=_file, help="The count of sessions.  [default: acceptance/CLAUSES.jsonl in RESULTS]"
+    "--ledger",
+    "ledger_path",
+    type=_file,
+    help="The count of sessions.  [default: acceptance/CLAUSES.jsonl in RESULTS]",
 )
 
 
@@ -75,7 +78,9 @@ def command() -> None:
 @command.command("plan", epilog=_PLAN)
 @_contract
 @_source
-@click.option("--system", help="A system of this clone: its checks must have the cases and its links the rates.")
+@click.option(
+    "--system", help="A system of this clone: its checks must have the cases and its links the rates."
+)
 @json_option
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
     """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is found.
@@ -84,13 +89,13 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
     node-hours are those of the time limits of the system's jobs.
     """
     read = clauses.read(contract)
-    measured = planning.measured_by(read, system) if system else {}
-    rows = planning.rows(read, evidence.load(source).records if source else (), measured)
+    measured = run_plan.measured_by(read, system) if system else {}
+    rows = run_plan.rows(read, session_records.load(source).records if source else (), measured)
     if as_json:
         console.print_json(rows)
         return
-    console.print_rich([rich_table(planning.HEADER, list(map(planning.cells, rows)))])
-    seller, buyer = judging.joint_risks(read)
+    console.print_rich([rich_table(run_plan.HEADER, list(map(run_plan.cells, rows)))])
+    seller, buyer = clause_verdicts.joint_risks(read)
     console.print(
         f"A good machine fails some clause with at most {100 * seller:.3g} %; one that is bad in a clause meets it "
         f"with at most {100 * buyer:.3g} %.",
@@ -101,8 +106,8 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
 def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Contract, Evidence, Ledger]:
     """Return clauses, results and ledger; sessions that the ledger does not have are counted, but not yet written."""
     read = clauses.read(contract)
-    found = evidence.load(source or str(paths.results()))
-    ledger = evidence.ledger(ledger_path or evidence.ledger_of(found.folder, contract))
+    found = session_records.load(source or str(paths.results()))
+    ledger = session_records.ledger(ledger_path or session_records.ledger_of(found.folder, contract))
     ledger.count(found, read.system)
     return read, found, ledger
 
@@ -119,7 +124,7 @@ def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bo
     """
     read, found, ledger = _counted(contract, source, ledger_path)
     ledger.write()
-    judged = judging.judge(read, found.records, found.folder)
+    judged = clause_verdicts.judge(read, found.records, found.folder)
     count = count_text(len(ledger.entries), "session")
     _print(judged, f"{count} counted; last line of {ledger.path}: {ledger.last}", as_json)
     _end(judged, [*found.faults, *ledger.faults])
@@ -134,16 +139,23 @@ def _print(judged: Sequence[Judged], last: str, as_json: bool) -> None:
     for each in judged:
         clause, unit = each.clause, each.observed.unit
         value = "-" if each.estimate is None else number_text(clause, each.estimate, unit)
-        cells = (document.bounds_text(clause, unit), value, count_text(each.state.units, clause.unit), str(each.left))
+        cells = (
+            document.bounds_text(clause, unit),
+            value,
+            count_text(each.state.units, clause.unit),
+            str(each.left),
+        )
         rows.append((each.word, clause.name, *cells))
     console.print_rich([rich_table(header, rows)])
-    console.print(*(f"{each.clause.name}: {line}" for each in judged for line in (*each.notes, *each.observed.lines)))
+    console.print(
+        *(f"{each.clause.name}: {line}" for each in judged for line in (*each.notes, *each.observed.lines))
+    )
     console.print(last)
 
 
 def _end(judged: Sequence[Judged], faults: Sequence[str]) -> None:
     console.warn(tuple(faults))
-    raise SystemExit(FOUND if faults else _STATUS[judging.overall(judged)])
+    raise SystemExit(FOUND if faults else _STATUS[clause_verdicts.overall(judged)])
 
 
 @command.command("verdict", epilog=_VERDICT, statuses=_STATUSES)
@@ -160,28 +172,32 @@ def verdict(contract: Path, *, target: Path, source: str, ledger_path: Path | No
     if faults := (*ledger.faults, *found.faults):
         raise FabricError(f"no verdict: {faults[0]}; restore what was counted")
     ledger.write()
-    judged = judging.judge(read, found.records, found.folder)
+    judged = clause_verdicts.judge(read, found.records, found.folder)
     files.write_text(target, document.html(read, judged, found, ledger, sessions.collection_version()))
-    console.print(f"{target}: {judging.overall(judged)}")
+    console.print(f"{target}: {clause_verdicts.overall(judged)}")
     _end(judged, ())
 
 
 @command.command("sign", epilog=_SIGN)
 @click.argument("target", metavar="FILE", type=_file)
-@click.option("--as", "role", required=True, type=click.Choice(evidence.ROLES), help="Who signs.")
+@click.option("--as", "role", required=True, type=click.Choice(session_records.ROLES), help="Who signs.")
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="An SSH key.")
 def sign(target: Path, *, role: str, key: Path) -> None:
     """Sign a verdict; the signature is FILE.seller.sig or FILE.buyer.sig."""
-    path = evidence.signature_of(target, role)
-    files.write_text(path, signing.signature(document.read(target), key).decode())
+    path = session_records.signature_of(target, role)
+    files.write_text(path, signatures.signature(document.read(target), key).decode())
     console.print(f"{path}: signed by the {role}")
 
 
 @command.command("check", epilog=_CHECK, statuses=_STATUSES)
 @click.argument("bundle", type=_file)
-@click.option("--clauses", "contract", type=_file, help="The clauses, if the bundle has none or to compare its own.")
+@click.option(
+    "--clauses", "contract", type=_file, help="The clauses, if the bundle has none or to compare its own."
+)
 @click.option("--verdict", "target", type=_file, help="The document, if it is not the one in the bundle.")
-@click.option("--signers", type=_file, help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1).")
+@click.option(
+    "--signers", type=_file, help="Allowed signers, lines `seller KEY` and `buyer KEY`, see ssh-keygen(1)."
+)
 @click.option("--ledger", "ledger_path", type=_file, help="The count of sessions, if it is not the bundle's.")
 @json_option
 def check(
@@ -199,19 +215,19 @@ def check(
     """
     if not bundle_file.is_bundle(bundle):
         raise FabricError(f"{bundle}: this is no bundle; `fabric-checks offers pack` writes one")
-    with evidence.of_bundle(bundle) as found:
-        packed = {name: found.folder / path for name, path in evidence.PACKED.items()}
+    with session_records.of_bundle(bundle) as found:
+        packed = {name: found.folder / path for name, path in session_records.PACKED.items()}
         if contract is None and not packed["clauses"].is_file():
             raise FabricError(f"{bundle}: it has no clauses; name them with --clauses, or pack them")
         read = clauses.read(contract or packed["clauses"])
-        ledger = evidence.ledger(ledger_path or packed["ledger"])
+        ledger = session_records.ledger(ledger_path or packed["ledger"])
         objections = list(found.faults)
         if packed["clauses"].is_file() and clauses.read(packed["clauses"]).sha256 != read.sha256:
             objections.append(f"{bundle}: its clauses are not those of {contract}")
         if ledger.path.exists():
             missing = ledger.count(found, read.system)
             objections += [*ledger.faults, *(f"{each}: it was never counted" for each in missing)]
-        judged = judging.judge(read, found.records, found.folder)
+        judged = clause_verdicts.judge(read, found.records, found.folder)
         if target or packed["verdict"].is_file():
             objections += document.objections(target or packed["verdict"], read, judged, ledger, signers)
         _print(judged, f"{found.recomputed} values computed again from their outputs", as_json)

@@ -12,17 +12,17 @@ from fabric_checks.core import console, files
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.text import count_text, first_of, names_text
 from fabric_checks.records.record import Record
-from fabric_checks.report import drawing
+from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table
-from fabric_checks.report.drawing import Panel
 from fabric_checks.report.page import render
 from fabric_checks.report.provenance import Provenance
-from fabric_offers import signing
-from fabric_offers.acceptance import judging
+from fabric_checks.report.svg_panels import Panel
+from fabric_offers import signatures
+from fabric_offers.acceptance import clause_verdicts
+from fabric_offers.acceptance.clause_verdicts import Judged
 from fabric_offers.acceptance.clauses import Clause, Contract, number_text
-from fabric_offers.acceptance.evidence import ROLES, Evidence, Ledger, digest, signature_of
-from fabric_offers.acceptance.judging import Judged
 from fabric_offers.acceptance.sequential import MET, OPEN, VIOLATED
+from fabric_offers.acceptance.session_records import ROLES, Evidence, Ledger, digest, signature_of
 
 #: So many lines of what did not count are on paper; the page says how many more there are.
 _MOST_LINES = 12
@@ -81,8 +81,8 @@ def html(contract: Contract, judged: Sequence[Judged], evidence: Evidence, ledge
 
 
 def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
-    word = judging.overall(judged)
-    seller, buyer = judging.joint_risks(contract)
+    word = clause_verdicts.overall(judged)
+    seller, buyer = clause_verdicts.joint_risks(contract)
     counts = Counter(each.word for each in judged)
     period = f"{contract.since or 'the first session'} to {contract.until or 'the last'}"
     sessions = sorted({str(record["session"]) for record in _records(judged)})
@@ -97,7 +97,10 @@ def _verdict(contract: Contract, judged: Sequence[Judged]) -> Section:
             ("System", contract.system),
             ("Period", f"{period}, UTC"),
             ("Sessions", f"{len(sessions)}, {sessions[0]} to {sessions[-1]}" if sessions else "none"),
-            ("Risks", f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each"),
+            (
+                "Risks",
+                f"seller's at most {100 * seller:.3g} % over all clauses, buyer's {100 * buyer:.3g} % in each",
+            ),
         ),
     )
 
@@ -125,7 +128,10 @@ def _signatures(contract: Contract) -> tuple[str, ...]:
     return (
         "Each side signs this file with its own key: fabric-checks offers accept sign FILE --as ROLE --key KEY. The "
         "signature is in a file of its own; whoever has the public keys can verify both.",
-        *(f"{role}: {contract.parties.get(role, _BLANK)}, date: {_BLANK}, signature: {_BLANK}" for role in ROLES),
+        *(
+            f"{role}: {contract.parties.get(role, _BLANK)}, date: {_BLANK}, signature: {_BLANK}"
+            for role in ROLES
+        ),
     )
 
 
@@ -142,7 +148,8 @@ def _table(judged: Sequence[Judged]) -> Table:
             each.word,
             f"{quantity_text(clause)}: {bounds_text(clause, unit)}",
             number_text(clause, each.estimate, unit) if each.estimate is not None else "nothing yet",
-            " to ".join(number_text(clause, end, unit) for end in (each.low, each.high) if end is not None) or "-",
+            " to ".join(number_text(clause, end, unit) for end in (each.low, each.high) if end is not None)
+            or "-",
             f"{each.state.units} of at most {count_text(each.plan.most_units, clause.unit)}",
             f"{100 * clause.seller:g} %, {100 * clause.buyer:g} %",
         )
@@ -164,21 +171,23 @@ def _evidence(judged: Sequence[Judged]) -> Picture:
             continue
         ends = (1, max(count, 2))
         lines = (
-            drawing.Line("evidence", tuple(enumerate(each.state.path, 1))),
-            drawing.Line("violated", tuple((end, plan.lower) for end in ends)),
-            drawing.Line("met", tuple((end, plan.upper) for end in ends)),
+            svg_panels.Line("evidence", tuple(enumerate(each.state.path, 1))),
+            svg_panels.Line("violated", tuple((end, plan.lower) for end in ends)),
+            svg_panels.Line("met", tuple((end, plan.upper) for end in ends)),
         )
         axes = Panel(f"{each.clause.name}: {each.word}", lines, "log-likelihood ratio", "number")
-        svgs.append(drawing.panel(axes, drawing.looks([axes])))
+        svgs.append(svg_panels.panel(axes, svg_panels.looks([axes])))
     names = ("evidence", "limit at which it is violated", "limit at which it is met")
-    legend = tuple((name, drawing.style(number)) for number, name in enumerate(names))
+    legend = tuple((name, svg_panels.style(number)) for number, name in enumerate(names))
     text = "The logarithm of the likelihood ratio of a good machine to a bad one, after each unit, and both limits."
     return Picture("evidence", "Evidence", text, tuple(svgs), legend)
 
 
 def _excluded(judged: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     groups = [(each.clause.name, each.observed.lines) for each in judged if each.observed.lines]
-    return tuple((name, tuple(first_of(lines, ", which `status --json` lists", _MOST_LINES))) for name, lines in groups)
+    return tuple(
+        (name, tuple(first_of(lines, ", which `status --json` lists", _MOST_LINES))) for name, lines in groups
+    )
 
 
 def read(path: Path) -> bytes:
@@ -189,7 +198,9 @@ def read(path: Path) -> bytes:
     try:
         return files.read_bytes(path)
     except OSError as error:
-        raise FabricError(f"{path}: {error.strerror}; name the document that `accept verdict` wrote") from None
+        raise FabricError(
+            f"{path}: {error.strerror}; name the document that `accept verdict` wrote"
+        ) from None
 
 
 def objections(
@@ -205,15 +216,18 @@ def objections(
         if not signature.is_file():
             found.append(f"{path.name}: the {role} has not signed it")
             continue
-        good, who = signing.verify(text, files.read_bytes(signature), signers)
+        good, who = signatures.verify(text, files.read_bytes(signature), signers)
         if not good or (signers is not None and f" for {role} " not in f" {who} "):
             found.append(f"{signature.name}: not a signature of the {role}: {who}")
         else:
             console.error(f"signed by the {role}: {who}")
-    shown, word = text.decode(errors="replace"), judging.overall(judged)
+    shown, word = text.decode(errors="replace"), clause_verdicts.overall(judged)
     for part, cause in (
         (contract.sha256, f"it is about other clauses than {contract.path.name}"),
-        (ledger.last or _NOT_COUNTED, f"its count of sessions does not end with the last line of {ledger.path.name}"),
+        (
+            ledger.last or _NOT_COUNTED,
+            f"its count of sessions does not end with the last line of {ledger.path.name}",
+        ),
         (digest(_records(judged)), "its records are not those that the outputs give"),
         (f'class="verdict {word}"', f"its verdict is not {word}, which the outputs give"),
     ):

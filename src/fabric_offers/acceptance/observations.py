@@ -111,7 +111,9 @@ class _Observation:
         for found, noun in ((cases, "case"), (metrics, "metric")):
             if len(found) > 1:
                 listed = names_text(found)
-                raise ClauseError(f"{self.where}: it fits {count_text(len(found), noun)}: {listed}; narrow it to one")
+                raise ClauseError(
+                    f"{self.where}: it fits {count_text(len(found), noun)}: {listed}; narrow it to one"
+                )
 
     def run(self) -> Observed:
         by_unit = self._by_unit()
@@ -136,11 +138,17 @@ class _Observation:
 
     def _by_unit(self) -> Mapping[str, Mapping[str, list[list[Record]]]]:
         """Return the sessions of each unit in the order of time, and the runs of each, a list of records for each."""
-        in_order = sorted(self.chosen, key=lambda each: (str(each["session"]), str(each["time"]), str(each["output"])))
+        in_order = sorted(
+            self.chosen, key=lambda each: (str(each["session"]), str(each["time"]), str(each["output"]))
+        )
         found: dict[str, dict[str, list[list[Record]]]] = defaultdict(lambda: defaultdict(list))
-        for (session, *_), run in groupby(in_order, lambda each: (str(each["session"]), each["time"], each["output"])):
+        for (session, *_), run in groupby(
+            in_order, lambda each: (str(each["session"]), each["time"], each["output"])
+        ):
             records = list(run)
-            found[_day(records[0]).isoformat() if self.clause.unit == "day" else session][session].append(records)
+            found[_day(records[0]).isoformat() if self.clause.unit == "day" else session][session].append(
+                records
+            )
         return found
 
     def _expected(self, names: Sequence[str]) -> Sequence[str]:
@@ -151,20 +159,26 @@ class _Observation:
         return [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
 
     def _missing_text(self) -> str:
-        return "it counts as the worst that a unit can be" if self.clause.missing == BAD else "it does not count"
+        return (
+            "it counts as the worst that a unit can be" if self.clause.missing == BAD else "it does not count"
+        )
 
     def _values(self, name: str, sessions: Mapping[str, list[list[Record]]]) -> list[float] | None:
         """Return the numbers of a unit's runs: none if it does not count, None if runs are missing."""
         clause, values, excluded = self.clause, [], 0
         counted = list(sessions)[: clause.sessions]
         for more in list(sessions)[clause.sessions :]:
-            self.lines.append(f"{more}: repeated: {count_text(clause.sessions, 'session')} a unit count, the first")
+            self.lines.append(
+                f"{more}: repeated: {count_text(clause.sessions, 'session')} a unit count, the first"
+            )
         for session in counted:
             taken = 0
             for run in sessions[session]:
                 if taken == clause.runs:
                     count = len(sessions[session])
-                    self.lines.append(f"{session}: {count} runs, of which the first valid {clause.runs} count")
+                    self.lines.append(
+                        f"{session}: {count} runs, of which the first valid {clause.runs} count"
+                    )
                     break
                 try:
                     number = self._number(run)
@@ -239,7 +253,9 @@ class _Observation:
         if other is None:
             rate = self.clause.line_rate_MBps or record["link_MBps"]
             if not rate:
-                raise ClauseError(f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses")
+                raise ClauseError(
+                    f"{self.where}: the line rate is not known; add line_rate_MBps to the clauses"
+                )
             return float(rate)
         if not other.value and not self.series:
             raise ClauseError(f"{self.where}: there are no records of {other.select}, which it compares with")
@@ -257,7 +273,9 @@ class _Observation:
         try:
             output = rotate.parse(files.read_text(path, self.folder))
         except OSError as error:
-            raise _InvalidError(f"its output {record['output']}/{OUTPUT} cannot be read: {error.strerror}") from None
+            raise _InvalidError(
+                f"its output {record['output']}/{OUTPUT} cannot be read: {error.strerror}"
+            ) from None
         except OutputError as error:
             raise _InvalidError(f"its output has no bandwidths of pairs ({error})") from None
         scan = output.scan

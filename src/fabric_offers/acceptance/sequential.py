@@ -121,12 +121,17 @@ class Model:
         if self.is_drift:
             apart = abs(self.good - self.bad)
             information = [self.drift_information(range(count)) for count in range(1, steps + 1)]
-            scores = [(apart * more * from_middle, apart * math.sqrt(more)) for more in np.diff(information, prepend=0)]
+            scores = [
+                (apart * more * from_middle, apart * math.sqrt(more))
+                for more in np.diff(information, prepend=0)
+            ]
             # The same lattice for good and for bad machines, whose means differ in their signs.
             edges = [math.ceil((abs(mean) + 7 * width) / _H) for mean, width in scores]
             return [_normal(*score, edge) for score, edge in zip(scores, edges, strict=True)]
         width = abs(self.delta)
-        return [_normal(width * from_middle / self.spread, width, math.floor(width * self.furthest / _H))] * steps
+        return [
+            _normal(width * from_middle / self.spread, width, math.floor(width * self.furthest / _H))
+        ] * steps
 
 
 def _normal(mean: float, width: float, edge: int) -> tuple[int, Floats]:
@@ -157,7 +162,9 @@ class Operation(NamedTuple):
     mean: float
 
 
-def operation(pmfs: Sequence[tuple[int, Floats]], lower: float, upper: float, cut: float, least: int = 1) -> Operation:
+def operation(
+    pmfs: Sequence[tuple[int, Floats]], lower: float, upper: float, cut: float, least: int = 1
+) -> Operation:
     """Follow the distribution of the sum through all steps.
 
     :param least: the first step after which it may end.
@@ -264,10 +271,14 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
 
 def without_end(model: Model, seller: float, buyer: float, most_units: int, least_units: int) -> Design:
     """Return a test with Wald's own limits, which may be open after the last unit that the clause allows."""
-    return Design(model, *_limits(seller, buyer), 0.0, max(1, math.floor(most_units / model.scale)), 1, least_units)
+    return Design(
+        model, *_limits(seller, buyer), 0.0, max(1, math.floor(most_units / model.scale)), 1, least_units
+    )
 
 
-def _cut(good: Sequence[tuple[int, Floats]], bad: Sequence[tuple[int, Floats]], seller: float, buyer: float) -> float:
+def _cut(
+    good: Sequence[tuple[int, Floats]], bad: Sequence[tuple[int, Floats]], seller: float, buyer: float
+) -> float:
     """Return the limit of a fixed test of that size whose two risks are in the agreed proportion."""
     low, mass_good, mass_bad = 0, np.ones(1), np.ones(1)
     for (first, one), (_, two) in zip(good, bad, strict=True):
@@ -322,7 +333,9 @@ def follow(plan: Design, values: Sequence[float | None], times: Sequence[float] 
     ratio = 0.0
     for number, value in enumerate(values[: plan.most_units], 1):
         if value is None or not plan.model.is_drift:
-            ratio += (plan.model.worst if value is None else plan.model.step(value)) / plan.model.design_effect
+            ratio += (
+                plan.model.worst if value is None else plan.model.step(value)
+            ) / plan.model.design_effect
         else:
             seen.append((times[number - 1], value))
         path.append(ratio + _drift_ratio(plan.model, seen))

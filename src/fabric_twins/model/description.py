@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read the description of a twin from its YAML file, with the source of each value.
 
-See :mod:`fabric_twins.model.reading` for how a value and its source are written. The top level of a file has
+See :mod:`fabric_twins.model.sourced_yaml` for how a value and its source are written. The top level of a file has
 
 - ``name``, ``about`` (the cluster that it stands for, in one line), ``nodes``, ``cpus_per_node``;
 - ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``: messages
@@ -31,7 +31,7 @@ from typing import Annotated, Any, Literal
 from fabric_checks.core import yaml_file
 from fabric_checks.core.layouts import Layout
 from fabric_checks.core.schema import Count, Positive, Text, option, rules
-from fabric_twins.model.reading import UNITS, Source, Sources, content, convert
+from fabric_twins.model.sourced_yaml import UNITS, Source, Sources, content, convert
 from fabric_twins.model.topology import (
     MOST_NODES,
     Dragonfly,
@@ -237,9 +237,13 @@ class _Within(_Costs):
 class _Between(_Costs):
     eager_below_B: Annotated[int, rules(minimum=0)] = option("messages below this size leave at once", ...)
     hop_latency_us: _Number = option("the latency that each cable between switches adds", 0.0)
-    in_turn_below_B: Annotated[int, rules(minimum=0)] | None = option("below it messages leave one after another")
+    in_turn_below_B: Annotated[int, rules(minimum=0)] | None = option(
+        "below it messages leave one after another"
+    )
     adapter_us: _Number = option("how long an eager message keeps the adapter of its sender", 0.0)
-    needs_calls: Literal["begin", "whole"] | None = option("the part of a long message that moves within calls only")
+    needs_calls: Literal["begin", "whole"] | None = option(
+        "the part of a long message that moves within calls only"
+    )
 
 
 def _points(name: str, table: float | Mapping[str, float]) -> Table:
@@ -295,7 +299,9 @@ class _Metric:
             raise ValueError(f"metrics: {name}: has no unit; end the name in one of {', '.join(UNITS)}")
         source, tolerance = Source("published", self.published), self.tolerance_percent or 1.0
         why_not = self.not_reproduced or ""
-        return PublishedValue(metric, UNITS[ending], self.value, source, self.twin or PREDICTED, why_not, tolerance)
+        return PublishedValue(
+            metric, UNITS[ending], self.value, source, self.twin or PREDICTED, why_not, tolerance
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +334,9 @@ class Description:
     host_bus: _Bus | None = option("the limits of the bus between memory and adapter")
     topology: dict[str, Any] = option("kind, and what it has", ...)
     faults: list[FaultKeys] = option("of the cluster", make=list)
-    collectives: Literal["default", "ompi", "mpich", "mvapich2", "impi"] = option("SimGrid's selector", "default")
+    collectives: Literal["default", "ompi", "mpich", "mvapich2", "impi"] = option(
+        "SimGrid's selector", "default"
+    )
     values: list[_Case] = option("the values that the documents report", make=list)
     statements: list[Statement] = option("those of the documents without a number", make=list)
 

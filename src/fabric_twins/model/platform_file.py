@@ -58,7 +58,10 @@ def platform(twin: Twin, flops: float | None = None) -> str:
         *links.lines,
         *(f"switch {name}" for name in wiring.switches),
         *hosts,
-        *(" ".join(["next", str(switch), *map(words.__getitem__, row)]) for switch, row in enumerate(ways.next)),
+        *(
+            " ".join(["next", str(switch), *map(words.__getitem__, row)])
+            for switch, row in enumerate(ways.next)
+        ),
     ]
     return "\n".join([*lines, f"end {len(lines)}", ""])
 
@@ -90,7 +93,11 @@ def _hosts_part(twin: Twin) -> Iterable[str]:
 
 
 def _tables(where: str, costs: Costs) -> Iterable[str]:
-    tables: dict[str, Table] = {"send": costs.send_us, "receive": costs.receive_us, "latency": costs.latency_us}
+    tables: dict[str, Table] = {
+        "send": costs.send_us,
+        "receive": costs.receive_us,
+        "latency": costs.latency_us,
+    }
     for kind, table in tables.items():
         yield f"table {where} {kind} {_points(table)}"
 

@@ -127,7 +127,9 @@ def _choices(wiring: Wiring, routing: Routing, hosts: Numbers, count: Numbers) -
     return chosen
 
 
-def _require_reachable(wiring: Wiring, routing: Routing, to: int, count: Numbers, used: Sequence[int]) -> None:
+def _require_reachable(
+    wiring: Wiring, routing: Routing, to: int, count: Numbers, used: Sequence[int]
+) -> None:
     for switch in used:
         if switch != to and count[switch] == 0:
             host = wiring.hosts[wiring.at.index(to)]

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 
 from fabric_checks.core.schema import Count, Positive, Text, option, rules
 from fabric_twins.errors import TwinError
-from fabric_twins.model.reading import convert
+from fabric_twins.model.sourced_yaml import convert
 
 #: The most hosts, the most switches and cables together, and the most levels of a tree: far more than is simulated.
 MOST_NODES = 100_000
@@ -174,7 +174,9 @@ class Dragonfly:
 
     def wiring(self) -> Wiring:
         """Return the dragonfly; the cables between two groups are spread over the routers of both."""
-        names = [f"router-{group}-{router}" for group, router in product(range(self.groups), range(self.routers))]
+        names = [
+            f"router-{group}-{router}" for group, router in product(range(self.groups), range(self.routers))
+        ]
         cables = [
             Cable(group * self.routers + a, group * self.routers + b, self.link_MBps)
             for group in range(self.groups)
@@ -262,7 +264,9 @@ class _FatTree:
         up = Fraction(ports) / (1 + Fraction(self.oversubscription).limit_denominator(ports))
         if up.denominator != 1 or not 1 <= up < ports:
             share = f"oversubscription: {self.oversubscription:g}"
-            raise ValueError(f"{share} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}")
+            raise ValueError(
+                f"{share} does not divide {ports} ports; write one that does, such as 1 or {ports - 1}"
+            )
         tree = FatTree(nodes, ports, levels, ports - int(up), int(up), self.link_MBps)
         room = prod(tree.children[:-1]) * ports
         if nodes > room:
@@ -303,7 +307,9 @@ _KINDS: dict[str, type[_Star | _FatTree | _Dragonfly]] = {
 }
 
 
-def read_topology(data: Mapping[str, Any], nodes: int, file: Path) -> tuple[Star | FatTree | Dragonfly, Routing]:
+def read_topology(
+    data: Mapping[str, Any], nodes: int, file: Path
+) -> tuple[Star | FatTree | Dragonfly, Routing]:
     """Read the section ``topology``, without its sources.
 
     :raises TwinError: if it is malformed, or has room for fewer nodes than there are.
@@ -350,7 +356,9 @@ class FaultKeys:
         if isinstance(value, list) and len(value) != 2:
             raise ValueError(f"{what}: two names are expected here, as in [leaf-0, spine-1]")
         if (self.fraction is None) != (what == "swap") or (what == "host" and not self.fraction):
-            raise ValueError("fraction: write one of the rate, from 0 to 1; above 0 for a host; none for a swap")
+            raise ValueError(
+                "fraction: write one of the rate, from 0 to 1; above 0 for a host; none for a swap"
+            )
         ends = _swapped_ends(value) if what == "swap" else (tuple(value) if what == "cable" else (value,),)
         return Fault(what, ends, 1.0 if self.fraction is None else self.fraction, f"{location}{what}")
 
@@ -420,7 +428,9 @@ def _swapped(wiring: Wiring, fault: Fault) -> Wiring:
         at[a], at[b] = at[b], at[a]
         return replace(wiring, at=tuple(at))
     first, second = (_cable(wiring, end, fault.location) for end in fault.ends)
-    (a, b), (c, d) = ([number_of(wiring.switches, name, fault.location) for name in end] for end in fault.ends)
+    (a, b), (c, d) = (
+        [number_of(wiring.switches, name, fault.location) for name in end] for end in fault.ends
+    )
     cables = list(wiring.cables)
     cables[first], cables[second] = replace(cables[first], a=a, b=d), replace(cables[second], a=c, b=b)
     return replace(wiring, cables=tuple(cables))

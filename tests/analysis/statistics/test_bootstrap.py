@@ -111,7 +111,9 @@ def test_the_two_sides_are_drawn_independently():
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=30), st.floats(0.001, 1000))
 def test_other_units_give_the_same_interval(values, factor):
     one, two = bootstrap.median([values]), bootstrap.median([np.array(values) * factor])
-    assert two.low[0] == pytest.approx(one.low[0] * factor) and two.high[0] == pytest.approx(one.high[0] * factor)
+    assert two.low[0] == pytest.approx(one.low[0] * factor) and two.high[0] == pytest.approx(
+        one.high[0] * factor
+    )
     assert min(values) <= one.low[0] <= one.high[0] <= max(values)
     ratio = bootstrap.ratio([values], [np.array(values) * factor])
     assert ratio.low[0] <= factor * (1 + 1e-9) and ratio.high[0] >= factor * (1 - 1e-9)

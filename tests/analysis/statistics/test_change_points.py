@@ -121,5 +121,7 @@ def test_what_is_too_short_or_no_number_is_refused(values):
 
 def test_shorter_than_a_segment_is_no_level():
     assert change_points.MIN_SEGMENT == 3
-    series = np.concatenate([np.full(20, 100.0), np.full(2, 150.0)]) + np.random.default_rng(1).normal(size=22)
+    series = np.concatenate([np.full(20, 100.0), np.full(2, 150.0)]) + np.random.default_rng(1).normal(
+        size=22
+    )
     assert split(series).starts == ()

@@ -8,7 +8,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 GPUS = 8
 OUTPUTS = os.environ["GPU_OUTPUTS"]
-NCCL = {"program": "nccl-tests", "version": "2.19.6", "stack": "modules", "command": f"{OUTPUTS}/{{benchmark}}_perf"}
+NCCL = {
+    "program": "nccl-tests",
+    "version": "2.19.6",
+    "stack": "modules",
+    "command": f"{OUTPUTS}/{{benchmark}}_perf",
+}
 site_configuration = runpy.run_path(str(HERE.parents[2] / "config" / "settings.py"))["site_configuration"]
 for system in site_configuration["systems"]:
     if system["name"] == "minicluster":

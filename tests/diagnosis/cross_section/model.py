@@ -40,7 +40,9 @@ class Fabric:
         own = np.random.default_rng([self.seed, 1]).standard_normal((self.nodes, self.nodes))
         self.own = np.exp(self.spread * own)
         # Static routing: the same pairs share a link whenever the same round runs.
-        self.shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=(half, half))
+        self.shared_by = self.random.choice(
+            np.arange(1, len(self.sharing) + 1), p=self.sharing, size=(half, half)
+        )
 
     def rate(self, sender, receiver, shared_by):
         """Return measured bandwidths in MB/s of pairs given as arrays."""
@@ -60,14 +62,20 @@ class Fabric:
         half = self.nodes // 2
         round_, sender = np.divmod(np.arange(half * half, dtype=np.int32), half)
         receiver = half + (sender + round_) % half
-        return Transfers(round_, sender, receiver, self.rate(sender, receiver, self.shared_by[round_, sender]))
+        return Transfers(
+            round_, sender, receiver, self.rate(sender, receiver, self.shared_by[round_, sender])
+        )
 
     def again(self, sender, receiver, repeats, together):
         """Return pairs measured again, all of them `repeats` times, alone or with others."""
-        sender, receiver = (np.tile(np.asarray(ranks, dtype=np.int32), repeats) for ranks in (sender, receiver))
+        sender, receiver = (
+            np.tile(np.asarray(ranks, dtype=np.int32), repeats) for ranks in (sender, receiver)
+        )
         shared_by = np.ones(len(sender))
         if together:
-            shared_by = self.random.choice(np.arange(1, len(self.sharing) + 1), p=self.sharing, size=len(sender))
+            shared_by = self.random.choice(
+                np.arange(1, len(self.sharing) + 1), p=self.sharing, size=len(sender)
+            )
         return Transfers(
             np.arange(len(sender), dtype=np.int32), sender, receiver, self.rate(sender, receiver, shared_by)
         )
@@ -98,7 +106,9 @@ def run(fabric, *, suspect_share=0.06, repeats=4, confirm=True):
         phases["together"] = Transfers(*map(np.concatenate, joined))
         alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
         left = budget.total - -(-used // repeats) - len(alone)
-        few, more = (suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True))
+        few, more = (
+            suspects.controls(found, scan, slow, alone, left, is_slow=is_slow) for is_slow in (False, True)
+        )
         if alone:
             phases["alone"] = fabric.again(*zip(*alone, strict=True), repeats, together=False)
         if alone and few:
@@ -124,7 +134,9 @@ def text_of(output, repeats=4):
     rows = [
         f"{round_} {sender} {receiver} {rate:.6g} {rate:.6g} {phase}"
         for phase, part in in_turns(output.phases, repeats)
-        for round_, sender, receiver, rate in zip(part.round, part.sender, part.receiver, part.MBps, strict=True)
+        for round_, sender, receiver, rate in zip(
+            part.round, part.sender, part.receiver, part.MBps, strict=True
+        )
     ]
     tail = [f"# transfers: {output.transfers_s} s", f"# elapsed: {output.elapsed_s} s"]
     text = "\n".join([*lines, *rows, *tail]) + "\n"

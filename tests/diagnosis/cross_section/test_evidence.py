@@ -22,9 +22,9 @@ def test_a_drift_is_seen_and_noise_is_not():
     seen = noise._drift(samples(drift, 0.01, 1), samples(drift, 0.01, 2))
     assert seen == pytest.approx(np.std(drift, ddof=1), rel=0.1)
     still = np.zeros(REPEATS)
-    assert [noise._drift(samples(still, 0.01, seed), samples(still, 0.01, seed + 9)) for seed in range(9)] == (
-        [0.0] * 9
-    )
+    assert [
+        noise._drift(samples(still, 0.01, seed), samples(still, 0.01, seed + 9)) for seed in range(9)
+    ] == ([0.0] * 9)
 
 
 def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):

@@ -12,7 +12,17 @@ from lab.faults.program import run
 from lab.faults.trials import NOISES, Trial, known_part, outcomes
 
 SEEDS = range(50_000, 50_003)
-KINDS = ("host", "host sends", "host receives", "pair", "cable", "cable, one way", "switch", "leaf", "host and cable")
+KINDS = (
+    "host",
+    "host sends",
+    "host receives",
+    "pair",
+    "cable",
+    "cable, one way",
+    "switch",
+    "leaf",
+    "host and cable",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -29,7 +39,9 @@ def test_the_right_leaf_is_named_where_ways_are_not_known(kind):
     assert found["right"] + found["among"] >= len(SEEDS) - 1
 
 
-@pytest.mark.parametrize(("parts", "kind", "words"), [("cables", "group", "or several"), ("spine", "switch", "above")])
+@pytest.mark.parametrize(
+    ("parts", "kind", "words"), [("cables", "group", "or several"), ("spine", "switch", "above")]
+)
 def test_three_slow_cables_are_no_switch_where_only_switches_are_known(parts, kind, words):
     trial = Trial("switch", 0.25, 32, known="switches")
     wiring, known = wired(trial.shape, trial.nodes, trial.table)
@@ -39,7 +51,9 @@ def test_three_slow_cables_are_no_switch_where_only_switches_are_known(parts, ki
             "spine": np.flatnonzero((known.starts == spine) | (known.ends == spine))}[parts]  # fmt: skip
     output = run(Fabric(wiring, known, NOISES["3 %"], 1, arcs=dict.fromkeys(slow.tolist(), 0.75)))
     (found,) = [
-        each for each in evaluation.of_run(output, known=known_part(trial, wiring, known)).findings if each.is_fault
+        each
+        for each in evaluation.of_run(output, known=known_part(trial, wiring, known)).findings
+        if each.is_fault
     ]
     assert found.kind == kind and words in found.part
 
@@ -52,7 +66,9 @@ def test_other_shapes(shape, kind):
     assert found["right"] + found["among"] >= 1
 
 
-@pytest.mark.parametrize("noise", ["3 %", "pairs differ by 3 %", "nodes differ by 3 %", "all drifts by 10 %", "10 %"])
+@pytest.mark.parametrize(
+    "noise", ["3 %", "pairs differ by 3 %", "nodes differ by 3 %", "all drifts by 10 %", "10 %"]
+)
 def test_nobody_is_blamed_on_a_healthy_fabric(noise):
     assert noise in NOISES
     _, found, wrong, _ = outcomes((Trial("healthy", 0.0, 32, noise=noise), SEEDS))

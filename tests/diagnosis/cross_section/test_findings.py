@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fabric_checks.diagnosis.cross_section import evidence, findings, sentences
-from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.inference import Culprit
+from fabric_checks.diagnosis.cross_section.intermittent import Change
 from fabric_checks.diagnosis.cross_section.parts import Part, on_map
 from fabric_checks.parsers import rotate
 from fabric_checks.parsers.rotate import Transfers
@@ -209,7 +209,9 @@ def test_a_node_that_comes_and_goes_is_told_with_how_much_others_vary():
     found = sentences.changed(mapped(output), output.hosts, change)
     assert found.text == "node n3 is intermittent: at 50 % of its own rate in 9 of 12 measurements"
     rounds = "from round 2 to 7 of"
-    assert found.details[0].startswith(rounds) and found.details[0].endswith("in at most 80 % of their measurements")
+    assert found.details[0].startswith(rounds) and found.details[0].endswith(
+        "in at most 80 % of their measurements"
+    )
     assert found.details[1] == "only while it sent" and not found.is_fault
 
 
@@ -228,8 +230,12 @@ def culprit(kind, share, *pairs):
 def test_a_finding_that_chance_could_explain_says_so(sure):
     output = run(Fabric(16, 0.01, 1))
     part = Part("pair", (0, 8), 1.0, np.array([0]), np.zeros(1))
-    found = sentences.slow(mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part))
-    assert ("chance, or the differences between healthy ones, could explain this" in found.details) is not sure
+    found = sentences.slow(
+        mapped(output), output.hosts, replace(culprit("pair", 0.8, 0), sure=sure, part=part)
+    )
+    assert (
+        "chance, or the differences between healthy ones, could explain this" in found.details
+    ) is not sure
 
 
 @pytest.mark.parametrize(
@@ -239,5 +245,9 @@ def test_a_finding_that_chance_could_explain_says_so(sure):
 def test_a_pair_is_a_symptom_of_slow_parts_on_its_route(share, on_route, is_symptom):
     """Two parts that leave half of the rate together make a pair at 0.93 of that half, and no slower one."""
     pair = culprit("pair", share, 3)
-    others = (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4)) if on_route else (culprit("arc", 0.5, 1),)
+    others = (
+        (culprit("sender", 0.8, 1, 2, 3), culprit("arc", 0.625, 3, 4))
+        if on_route
+        else (culprit("arc", 0.5, 1),)
+    )
     assert findings._is_symptom(pair, (pair, *others)) is is_symptom

@@ -71,7 +71,10 @@ def test_two_pairs_with_neighbours_distinguish_a_node_from_its_path(near, is_nod
     sender, receiver = np.array(pairs).T
     evidence = SimpleNamespace(sender=sender, receiver=receiver, ranks=8, rails=1)
     part = SimpleNamespace(kind="node", key=(0,), pairs=np.flatnonzero((sender == 0) | (receiver == 0)))
-    assert _has_neighbours(SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)), part) is is_node
+    assert (
+        _has_neighbours(SimpleNamespace(evidence=evidence, known=UNMAPPED, leaf=np.full(8, -1)), part)
+        is is_node
+    )
 
 
 NAN = float("nan")
@@ -92,7 +95,9 @@ NAN = float("nan")
 )
 def test_what_became_slow_is_a_node_if_all_its_pairs_alone_are_slow(pairs, expected):
     sender, receiver, alone, scan = map(np.array, zip(*pairs, strict=True))
-    evidence = SimpleNamespace(sender=sender, receiver=receiver, alone=alone, scan=scan, ranks=6, rounds=(4, 60))
+    evidence = SimpleNamespace(
+        sender=sender, receiver=receiver, alone=alone, scan=scan, ranks=6, rounds=(4, 60)
+    )
     found = slow_since_scan(SimpleNamespace(evidence=evidence), np.flatnonzero(alone < -0.1))
     assert (found and (found.part.kind, found.part.key)) == expected
     assert found is None or (not found.sure and found.share == pytest.approx(np.exp(-0.7)))
@@ -112,7 +117,9 @@ def test_the_other_direction_shows_that_a_pair_was_slow_in_the_scan_already(slow
     """The scan has one direction of a pair that is slow both ways; traffic of others may begin after it."""
     pair, mapped = slow_pair
     found = mapped.evidence
-    there, back = (int(np.flatnonzero((found.sender == a) & (found.receiver == b))[0]) for a, b in (pair, pair[::-1]))
+    there, back = (
+        int(np.flatnonzero((found.sender == a) & (found.receiver == b))[0]) for a, b in (pair, pair[::-1])
+    )
     assert np.isnan(found.scan[back]) and not np.isnan(found.scan[there])
     scan = found.scan.copy()
     scan[there] = in_scan
@@ -154,7 +161,9 @@ def test_a_node_of_which_most_pairs_are_fast_is_not_certain_although_its_slowest
     pairs = choice.part.pairs
     bound = mapped.evidence.bound.copy()
     bound[pairs] = 0.4 * choice.level
-    assert not _culprit(replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice, [choice]).sure
+    assert not _culprit(
+        replace(mapped, evidence=replace(mapped.evidence, bound=bound)), choice, [choice]
+    ).sure
 
 
 @pytest.mark.parametrize(
@@ -178,7 +187,8 @@ def test_a_slow_node_that_may_be_of_a_slower_kind_is_not_certain(searched):
 
 
 @pytest.mark.parametrize(
-    ("errors", "since", "expected"), [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)]
+    ("errors", "since", "expected"),
+    [(1.9, 8.0, False), (2.5, 8.0, True), (2.5, 0.0, False), (4.5, 0.0, True)],
 )
 def test_a_fast_pair_alone_contradicts_what_became_slow_sooner_than_what_always_was(errors, since, expected):
     unknown, level = np.full(5, NAN), -0.3

@@ -65,7 +65,9 @@ def test_what_a_node_lost_is_read_back_from_its_pairs_with_slower_kinds(kind):
     search = Search(mapped, [part])
     search.alone = np.zeros(len(evidence.sender))
     search.alone[pairs] = search.levels(part, np.log(0.7))
-    fast = np.isin(np.where(evidence.sender == 3, evidence.receiver, evidence.sender)[pairs], np.arange(8, 16))
+    fast = np.isin(
+        np.where(evidence.sender == 3, evidence.receiver, evidence.sender)[pairs], np.arange(8, 16)
+    )
     assert search.alone[pairs][~fast] == pytest.approx(np.log(0.7), abs=0.02)
     assert search.alone[pairs][fast] == pytest.approx(np.log(0.7 / 0.8), abs=0.03)
     assert search.own(part) == pytest.approx(np.log(0.7))
@@ -84,13 +86,19 @@ def test_kinds_are_told_in_one_sentence_and_the_run_is_not_quiet():
 
 def test_half_of_the_machine_is_told_with_its_switches():
     (finding,) = of(report(dict.fromkeys(range(16, 32), 0.6)), "node classes")
-    assert "16 (n16, n17, n18 and 13 more) reach 0.6" in finding.text and "all nodes of leaf-4" in finding.details[-1]
+    assert (
+        "16 (n16, n17, n18 and 13 more) reach 0.6" in finding.text
+        and "all nodes of leaf-4" in finding.details[-1]
+    )
 
 
 def test_half_of_a_machine_too_small_for_kinds_is_said_to_be_possible():
     half = dict.fromkeys(range(2, 4), 0.5)
     (finding,) = of(report(half, nodes=4, is_mapped=False), "sharing")
-    assert finding.text == "most pairs reach 52 % of the fastest ones: half of the nodes are slow, or they share cables"
+    assert (
+        finding.text
+        == "most pairs reach 52 % of the fastest ones: half of the nodes are slow, or they share cables"
+    )
     assert finding.details[0] == "no pair of n2, n3 is fast" and not finding.is_fault
     (finding,) = report(half, nodes=4, is_mapped=False, link_MBps=1000.0).findings
     assert "10 pairs (at 51 % of the typical rate) inconclusive" in finding.text
@@ -137,7 +145,8 @@ def rows(phase, rates):
     """Return rows for `kinds.of_rates`: of pairs and shares of a rate, of 32 ranks."""
     pairs = [32 * sender + receiver for sender, receiver in rates]
     return pl.DataFrame(
-        {"pair": pairs, "rate": np.log(list(rates.values())), "phase": phase}, schema_overrides={"pair": pl.Int64}
+        {"pair": pairs, "rate": np.log(list(rates.values())), "phase": phase},
+        schema_overrides={"pair": pl.Int64},
     )
 
 
@@ -173,7 +182,9 @@ def test_the_level_of_a_kind_is_that_of_its_pairs_alone_where_links_are_shared()
     found, of_kind = kinds_of(pl.concat([scan, as_fast, control]), 32)
     assert len(found) == 1 and not of_kind.any(), "it is the links that are shared"
     few, _ = kinds_of(pl.concat([scan, alone.head(5), control]), 32)
-    assert few[1].share == pytest.approx(of_scan[1].share, rel=0.01), "pairs of a few nodes do not speak for a kind"
+    assert few[1].share == pytest.approx(of_scan[1].share, rel=0.01), (
+        "pairs of a few nodes do not speak for a kind"
+    )
     slower = rows("control", {(0, 20): 0.58, (21, 5): 0.58, (25, 26): 0.58})
     of_controls, _ = kinds_of(pl.concat([scan, alone, control, slower]), 32)
     assert of_controls[1].share == pytest.approx(0.58)
@@ -244,7 +255,9 @@ def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
 def test_what_is_slow_alone_with_one_node_only_is_no_kind(own, count):
     """Three nodes are slow in the scan; alone they ran with the one at fault, and at ``own`` with a healthy one."""
     scan = rows("scan", scan_of({16, 20, 24, 28}, set(), rate=0.85))
-    with_it = {(28, other): 0.8 for other in (*range(8, 28), 30)} | {(other, 28): 0.8 for other in (16, 20, 24)}
+    with_it = {(28, other): 0.8 for other in (*range(8, 28), 30)} | {
+        (other, 28): 0.8 for other in (16, 20, 24)
+    }
     alone = rows("alone", with_it | {(other, 1): rate for other, rate in own.items()})
     control = rows("control", {(0, 1): 1.0, (4, 5): 1.0, (7, 9): 1.0})
     found, of_kind = kinds_of(pl.concat([scan, alone, control]), 32)
@@ -262,7 +275,9 @@ def test_an_eighth_of_the_nodes_are_a_kind_at_the_rate_of_their_pairs_alone():
     """The best of many pairs alone is faster than the kind."""
     found = report(dict.fromkeys((4, 12, 20, 28), 0.88))
     slow = found.mapped.evidence.kinds[1]
-    assert slow.ranks == (4, 12, 20, 28) and slow.share == pytest.approx(0.88, rel=0.01) and not found.has_faults
+    assert (
+        slow.ranks == (4, 12, 20, 28) and slow.share == pytest.approx(0.88, rel=0.01) and not found.has_faults
+    )
 
 
 def test_nodes_that_were_not_measured_with_each_other_are_no_kind():
@@ -306,5 +321,10 @@ def test_an_eighth_of_the_nodes_that_only_their_pairs_alone_show_are_a_kind(monk
     slower = dict.fromkeys((4, 12, 20, 28), 0.88)
     monkeypatch.setattr(kinds, "of_rates", lambda table, ranks, *given: np.zeros(ranks))
     hidden = report(slower)
-    assert [each.ranks for each in hidden.mapped.evidence.kinds][1] == (4, 12, 20, 28) and not hidden.has_faults
+    assert [each.ranks for each in hidden.mapped.evidence.kinds][1] == (
+        4,
+        12,
+        20,
+        28,
+    ) and not hidden.has_faults
     assert len(of(hidden, "node classes")) == 1

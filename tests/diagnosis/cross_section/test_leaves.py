@@ -96,7 +96,11 @@ def test_a_switch_is_blamed_only_where_routes_are_known_to_be_adaptive_or_hashed
     old = dict.fromkeys(range(0, NODES, 4), 0.7)
     kinds = report_of("adaptive", 1, kinds=old)
     assert not any("lost about" in finding.text for finding in kinds.findings)
-    for report, why in ((found, "no leaf is blamed"), (static, "no leaf is blamed"), (kinds, "of several kinds")):
+    for report, why in (
+        (found, "no leaf is blamed"),
+        (static, "no leaf is blamed"),
+        (kinds, "of several kinds"),
+    ):
         assert why in note_of(report) and report.limits["leaf"] is None
 
 
@@ -119,7 +123,9 @@ def test_a_switch_that_lost_less_than_another_may_be_in_its_way_and_is_observed(
         ("all uplinks of leaf-3", True),
         ("all uplinks of leaf-5", False),
     ]
-    assert "leaf-5 has lost about" in found[1].text and "look again once that is repaired" in found[1].details[0]
+    assert (
+        "leaf-5 has lost about" in found[1].text and "look again once that is repaired" in found[1].details[0]
+    )
     share[LEAF] = share[5] - 0.1
     alike = leaves.lost(replace(report.ways, share=share), report.mapped, report.output.hosts, [])
     assert [each.is_fault for each in alike] == [True, True]

@@ -67,7 +67,9 @@ def test_a_claim_on_pairs_allows_for_another_spread_of_nodes_in_the_next_run():
 def test_a_faster_cable_has_to_lose_more():
     measured, known = output("fat tree 2", 16, "d-mod-k")
     plain, fast = (
-        evaluation.of_run(measured, known=replace(known, rates=np.full(len(known.starts), rate))).limits["cable"]
+        evaluation.of_run(measured, known=replace(known, rates=np.full(len(known.starts), rate))).limits[
+            "cable"
+        ]
         for rate in (1.0, 2.0)
     )
     assert fast == pytest.approx(1 - (1 - plain) / 2, abs=0.01)

@@ -56,7 +56,9 @@ def test_tables_and_hosts_that_have_changed_are_doubted_and_name_nothing(table):
             assert not any(finding.kind in ("cable", "switch", "uplinks") for finding in report.findings)
             text = next(finding.text for finding in report.findings if finding.kind == "map")
             assert "is it from before the last change of cables or tables?" in text
-            assert "together carried more than a cable can" in text or "no cable that only these share" in text
+            assert (
+                "together carried more than a cable can" in text or "no cable that only these share" in text
+            )
             assert report.limits["cable"] is None
 
 
@@ -86,7 +88,9 @@ def test_one_explanation_by_switches_is_believed(kinds):
     assert map_fit.scattered(found, has_routes=False) is None
 
 
-@pytest.mark.parametrize(("kinds", "doubted"), [(["cable", "group"], True), (["cable", "pair", "pair"], False)])
+@pytest.mark.parametrize(
+    ("kinds", "doubted"), [(["cable", "group"], True), (["cable", "pair", "pair"], False)]
+)
 def test_routes_that_leave_many_slow_pairs_without_a_cable_are_doubted(kinds, doubted):
     found = [fault(kind, f"{kind} {number}") for number, kind in enumerate(kinds)]
     assert (map_fit.scattered(found, has_routes=True) is not None) is doubted

@@ -37,4 +37,6 @@ def test_the_smallest_faults_are_metrics_and_a_note():
     assert f"any node slower by {100 * rough.limits['node']:.0f} % or more" in rough.limits_text
     once = evaluation.of_run(run(Fabric(16, 0.01, 1), confirm=False))
     assert once.metrics()["smallest_node_fault"] == 100 and once.limits_text.startswith("no slow node")
-    assert any("without `rotate --confirm` no node or path is blamed" in note.text for note in once.all_findings())
+    assert any(
+        "without `rotate --confirm` no node or path is blamed" in note.text for note in once.all_findings()
+    )

@@ -16,7 +16,9 @@ def switches(known, output):
     """Return for the first router the pairs through all its cables, those through it, and the mapped."""
     mapped = parts.on_map(evidence.of_output(output), output.hosts, known)
     found = parts.candidates(mapped, np.arange(len(mapped.evidence.sender)))
-    of_first = {each.kind: each.pairs for each in found if each.key == (0,) and each.kind in ("leaf", "switch")}
+    of_first = {
+        each.kind: each.pairs for each in found if each.key == (0,) and each.kind in ("leaf", "switch")
+    }
     return of_first["leaf"], of_first["switch"], mapped
 
 
@@ -60,7 +62,9 @@ def of_slow(*slow):
     for host, switch in zip(wiring.hosts, wiring.at, strict=True):
         members.setdefault(wiring.switches[switch], []).append(host)
     mapped = parts.on_map(evidence.of_output(output), output.hosts, of_switches("Slurm", members, "static"))
-    of_pairs = [mapped.across & (mapped.from_leaf == leaf) & (mapped.evidence.receiver == host) for leaf, host in slow]
+    of_pairs = [
+        mapped.across & (mapped.from_leaf == leaf) & (mapped.evidence.receiver == host) for leaf, host in slow
+    ]
     pairs = np.flatnonzero(np.any(of_pairs, axis=0))
     alone, bound = mapped.evidence.alone.copy(), mapped.evidence.bound.copy()
     alone[pairs] = bound[pairs] = -0.5

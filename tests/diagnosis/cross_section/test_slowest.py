@@ -19,7 +19,9 @@ def mapped(spread, seed=1, nodes=16):
     return parts.on_map(evidence.of_output(output), output.hosts, known)
 
 
-@pytest.mark.parametrize(("nodes", "seed"), [(16, 256), (16, 573), (32, 44), (32, 337), (32, 417), (32, 1171)])
+@pytest.mark.parametrize(
+    ("nodes", "seed"), [(16, 256), (16, 573), (32, 44), (32, 337), (32, 417), (32, 1171)]
+)
 def test_no_node_is_blamed_where_all_differ_as_much(nodes, seed):
     assert outcome(Trial("healthy", 0.0, nodes, noise="nodes differ by 3 %"), seed)[0] == "right"
 
@@ -33,7 +35,8 @@ def test_a_node_that_loses_a_tenth_is_named_where_the_others_are_alike(kind, see
 
 def test_the_more_nodes_differ_the_slower_a_healthy_one_may_be():
     found = [
-        np.median([slowest.by_chance(mapped(spread, seed), NONE) for seed in range(5)]) for spread in (0.0, 0.03, 0.06)
+        np.median([slowest.by_chance(mapped(spread, seed), NONE) for seed in range(5)])
+        for spread in (0.0, 0.03, 0.06)
     ]
     assert found[0] < 0.1 < found[1] < 0.2 < found[2]
 

@@ -70,13 +70,17 @@ def test_the_program_measures_the_same_again(golden, pattern):
         return rates
 
     both_ways = output.pattern == "shift"
-    slow = suspects.sift(found, listed, output.suspect_share, budget, measure, repeats=repeats, both_ways=both_ways)
+    slow = suspects.sift(
+        found, listed, output.suspect_share, budget, measure, repeats=repeats, both_ways=both_ways
+    )
     measured, used = sum(map(len, passes[0])), sum(map(len, passes))
     printed = re.fullmatch(
         rf"(\d+) pairs of {ranks * (ranks - 1)}, (\d+) senders, (\d+) receivers; (\d+) measured again, (\d+) alone",
         output.header["suspects"],
     )
-    assert (len(listed), len(found.senders), len(found.receivers), measured) == tuple(map(int, printed.groups()[:4]))
+    assert (len(listed), len(found.senders), len(found.receivers), measured) == tuple(
+        map(int, printed.groups()[:4])
+    )
     assert together.round.max() + 1 == used and len(passes) > 1
     alone = suspects.choose_alone(found, slow, budget.alone, budget.of_others)
     assert alone and pairs_of(output.phases["alone"]) == alone * repeats
@@ -165,7 +169,10 @@ def test_what_was_fast_once_is_not_measured_again_beside_others():
     def measure(rounds, _):
         """Pair k shares in the first k passes; the last is slow."""
         passes.append([pair for pairs in rounds for pair in pairs])
-        return {pair: 800.0 if pair[0] == 7 else 500.0 if len(passes) <= pair[0] else 1000.0 for pair in passes[-1]}
+        return {
+            pair: 800.0 if pair[0] == 7 else 500.0 if len(passes) <= pair[0] else 1000.0
+            for pair in passes[-1]
+        }
 
     assert suspects.sift(found, pairs, 0.06, suspects.budget(16), measure) == {
         (4, 12): 500.0,
@@ -211,7 +218,9 @@ def test_pairs_of_suspect_nodes_are_measured_alone_before_others_and_these_are_s
     assert suspects.choose_alone(found, few, 12) == [*first, *shared[:2], *last]
 
 
-@pytest.mark.parametrize(("slower", "single"), [({3: 0.8}, {3}), (dict.fromkeys(range(4), 0.8) | {9: 0.9}, {9})])
+@pytest.mark.parametrize(
+    ("slower", "single"), [({3: 0.8}, {3}), (dict.fromkeys(range(4), 0.8) | {9: 0.9}, {9})]
+)
 def test_nodes_as_slow_as_hardly_another_are_single(slower, single):
     found = suspects.find(Fabric(32, 0.0, 1, senders=slower).scan(), 32, 0.06)
     assert set(found.senders) == set(slower) and found.single == (single, set())
@@ -270,7 +279,9 @@ def test_there_are_more_controls_where_a_pair_is_slow_alone(ranks, most, expecte
     scan = Fabric(ranks, 0.0, 1).scan()
     found = suspects.find(scan, ranks, 0.06)
     slow = [(0, ranks // 2), (1, ranks // 2)]
-    few, more = (suspects.controls(found, scan, slow, slow, most, is_slow=is_slow) for is_slow in (False, True))
+    few, more = (
+        suspects.controls(found, scan, slow, slow, most, is_slow=is_slow) for is_slow in (False, True)
+    )
     assert more[: len(few)] == few and len(set(more)) == len(more) == expected
     assert not set(slow) & set(more)
 
@@ -328,7 +339,9 @@ FAULTS += [(slow_spine, ranks) for ranks in (128, 512, 2000)]
 
 @pytest.mark.parametrize(("fault", "ranks"), FAULTS)
 def test_the_rounds_of_a_culprit_have_a_bound(fault, ranks):
-    numbers = np.array(rotate_patterns.round_robin_rounds(ranks, rotate_patterns.nightly_rounds(ranks)), dtype=np.int32)
+    numbers = np.array(
+        rotate_patterns.round_robin_rounds(ranks, rotate_patterns.nightly_rounds(ranks)), dtype=np.int32
+    )
     sender, receiver = (each.ravel() for each in rotate_patterns.pairs("round-robin", ranks, numbers))
     scan = fault(Transfers(np.repeat(numbers, ranks // 2), sender, receiver, np.ones(sender.size)))
     found, budget = suspects.find(scan, ranks, 0.06), suspects.budget(ranks)

@@ -32,7 +32,12 @@ def ibnetdiscover(wiring):
     ports, hosts = _devices(wiring)
     lines = ["#", "# Topology file: generated on Mon Jan  5 10:00:00 2026", "#"]
     for switch, own in enumerate(ports):
-        lines += ["", "vendid=0x2c9", "devid=0xcf08", f"switchguid=0x{guid('S', switch)}({guid('S', switch)})"]
+        lines += [
+            "",
+            "vendid=0x2c9",
+            "devid=0xcf08",
+            f"switchguid=0x{guid('S', switch)}({guid('S', switch)})",
+        ]
         lines.append(
             f'Switch\t36 "S-{guid("S", switch)}"\t\t# "{_name("S", switch, wiring)}" enhanced port 0 '
             f"lid {lid('S', switch, wiring)} lmc 0"
@@ -63,7 +68,9 @@ def dump_lfts(wiring, ways):
             if arc.start == switch:
                 cable = wiring.cables[arc.cable]
                 end = cable.b if number % 2 == 0 else cable.a
-                port_of[number] = next(p for p, (kind, other, _) in enumerate(own, 1) if (kind, other) == ("S", end))
+                port_of[number] = next(
+                    p for p, (kind, other, _) in enumerate(own, 1) if (kind, other) == ("S", end)
+                )
         for host in range(len(wiring.hosts)):
             here = ("H", host, 1)
             arc = ways.next[switch][host]

@@ -51,7 +51,9 @@ def test_a_cable_with_one_end_is_refused():
 def named(*descriptions):
     """Return the output for a switch with an adapter of each description."""
     ports = "".join(f'[{n}]\t"H-{n}"[1]\t# "{name}" lid {n}\n' for n, name in enumerate(descriptions, 1))
-    own = "".join(f'Ca\t1 "H-{n}"\t# "{name}"\n[1]\t"S-0"[{n}]\t# lid {n}\n' for n, name in enumerate(descriptions, 1))
+    own = "".join(
+        f'Ca\t1 "H-{n}"\t# "{name}"\n[1]\t"S-0"[{n}]\t# lid {n}\n' for n, name in enumerate(descriptions, 1)
+    )
     return infiniband.parse_ibnetdiscover(f'Switch\t36 "S-0"\t# "leaf" lid 99\n{ports}{own}')
 
 
@@ -73,13 +75,17 @@ def test_an_adapter_that_names_no_host_is_left_out_with_a_doubt(name):
     )
     assert known.hosts == ("n1", "ubuntu-7")
     assert known.warnings == (f"2 adapters without the name of a host, as in {name!r}: left out",)
-    with pytest.raises(OutputError, match="^1 adapter without the name of a host, .*: no adapter names its host; have"):
+    with pytest.raises(
+        OutputError, match="^1 adapter without the name of a host, .*: no adapter names its host; have"
+    ):
         infiniband.of_fabric(named(name))
 
 
 def test_hosts_with_several_ports_count_once_each_and_are_at_the_first():
     known = infiniband.of_fabric(named("n1 mlx5_0", "n1 mlx5_1", "n1 mlx5_2", "n2 HCA-1", "n2 HCA-2"))
-    assert known.hosts == ("n1", "n2") and known.warnings == ("2 hosts with several ports, only the first is used: n1",)
+    assert known.hosts == ("n1", "n2") and known.warnings == (
+        "2 hosts with several ports, only the first is used: n1",
+    )
     two = infiniband.of_fabric(infiniband.parse_ibnetdiscover(TWO_PORTS))
     assert two.warnings == ("1 host with several ports, only the first is used: n1",)
     assert [two.switches[at] for at in two.at] == ["b"]

@@ -10,7 +10,9 @@ TREE = (
     "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[00-03]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[04-06,09]\n"
     "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[00-06,09] Switches=s[0-1]\n"
 )
-BLOCKS = "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+BLOCKS = (
+    "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+)
 
 
 def test_trees_and_blocks_give_the_switch_of_each_node():

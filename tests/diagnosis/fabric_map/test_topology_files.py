@@ -15,7 +15,9 @@ from tests.diagnosis.fabric_map import printed
 
 DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"\n[1]\t"H-1"[1]\t# "n1"\n'
 #: As OpenSM logs a sweep (osm_ucast_mgr.c), and with NVIDIA's adaptive engines and its older manager beside others.
-SWEEP = "Jun 21 09:37:44 283581 [577FE6C0] 0x02 -> osm_ucast_mgr_process: {} tables configured on all switches\n"
+SWEEP = (
+    "Jun 21 09:37:44 283581 [577FE6C0] 0x02 -> osm_ucast_mgr_process: {} tables configured on all switches\n"
+)
 MANAGER = "AR Manager - Configuration cycle (number 1) completed successfully\n"
 SHAPES = [("fat tree 2", 16, "d-mod-k"), ("fat tree 3", 32, "random"), ("dragonfly", 32, "d-mod-k")]
 
@@ -93,7 +95,9 @@ def test_torn_output_is_refused_with_its_line():
     lines = lfts.splitlines()
     with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table ends here"):
         topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:-1]))])
-    with pytest.raises(OutputError, match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17"):
+    with pytest.raises(
+        OutputError, match=r"^lfts: line [0-9]+: the table has 16 lines but says that it has 17"
+    ):
         topology_files.of_texts([("net", net), ("lfts", "\n".join(lines[:4] + lines[5:]))])
 
 
@@ -124,9 +128,15 @@ def test_warnings_of_the_tools_are_skipped_with_a_doubt(warning):
     [
         ("hello", "not a known form of topology"),
         ('Switch\t36 "S-1"\t# "a"\nrubbish\n', "line 2: not a line of ibnetdiscover output: 'rubbish'"),
-        ('Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n', "line 2: the cable from S-1 port 1 to S-2 port 1 is not"),
+        (
+            'Switch\t36 "S-1"\t# "a"\n[1]\t"S-2"[1]\t# "b"\n',
+            "line 2: the cable from S-1 port 1 to S-2 port 1 is not",
+        ),
         ('Switch\t36 "S-1"\t# "a"\n[999]\t"S-2"[1]\t# "b"\n', "line 2: port 999 is beyond what a switch has"),
-        ('Ca\t1 "H-1"\t# "n1 mlx5_0"\n', "it has 1 adapter and no switch: the link of this host is down; run ibnet"),
+        (
+            'Ca\t1 "H-1"\t# "n1 mlx5_0"\n',
+            "it has 1 adapter and no switch: the link of this host is down; run ibnet",
+        ),
         (DIRECT, "it has 2 adapters and no switch: adapters that are connected directly have no topology"),
         (
             "Unicast lids [0x0-0x1] of switch Lid 1 guid 0x1 (a):\n0x0001 000 : (x)\n1 lids dumped\n",
@@ -146,8 +156,12 @@ def test_a_file_that_is_no_topology_is_refused_in_one_line(text, message):
     assert "\n" not in str(error.value)
 
 
-TWO_BLOCKS = "BlockName=b0 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b1 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
-TWO_LEAVES = "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=b1 Level=0 LinkSpeed=1 Nodes=n[3-4]\n"
+TWO_BLOCKS = (
+    "BlockName=b0 BlockIndex=0 Nodes=n[1-2] BlockSize=2\nBlockName=b1 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+)
+TWO_LEAVES = (
+    "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=b1 Level=0 LinkSpeed=1 Nodes=n[3-4]\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +170,9 @@ TWO_LEAVES = "SwitchName=b0 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=b1 Leve
         # a public set-up of Slurm on GB300 nodes, with `topology/block` from topology.yaml
         TWO_BLOCKS + "AggregatedBlock=b[0-1] BlockIndex=2 Nodes=n[1-4] BlockSize=4\n",
         # slurm.schedmd.com/topology.conf.html, and tests of Slurm itself
-        "# blocks\n" + TWO_BLOCKS.replace(" BlockIndex=0", "").replace(" BlockSize=2", "") + "BlockSizes=2,4\n",
+        "# blocks\n"
+        + TWO_BLOCKS.replace(" BlockIndex=0", "").replace(" BlockSize=2", "")
+        + "BlockSizes=2,4\n",
         TWO_LEAVES + "SwitchName=s2 Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=b[0-1]\n",
         TWO_LEAVES.lower().replace("switchname", "switchName"),
         TWO_LEAVES + "SwitchName=spare Level=0 LinkSpeed=1 Nodes= Switches=\n",
@@ -197,7 +213,9 @@ def test_tables_of_another_fabric_are_refused():
 
 
 def test_names_of_hosts_are_found_behind_adapters_and_domains():
-    position, missing = names.positions(("n1.site", "n2", "n3", "other"), ("n2 mlx5_0", "N1 HCA-1", "n3", "n3 mlx5_1"))
+    position, missing = names.positions(
+        ("n1.site", "n2", "n3", "other"), ("n2 mlx5_0", "N1 HCA-1", "n3", "n3 mlx5_1")
+    )
     assert position.tolist() == [1, 0, 2, -1]
     assert missing == ("other",)
 
@@ -206,7 +224,11 @@ def test_files_are_read_and_a_wrong_one_is_named(tmp_path):
     path = tmp_path / "topology.conf"
     path.write_text("SwitchName=s1 Nodes=a[1-2]\nSwitchName=s2 Nodes=a[3-4]\n")
     known = topology_files.read([path])
-    assert (known.hosts, known.switches, known.at.tolist()) == (("a1", "a2", "a3", "a4"), ("s1", "s2"), [0, 0, 1, 1])
+    assert (known.hosts, known.switches, known.at.tolist()) == (
+        ("a1", "a2", "a3", "a4"),
+        ("s1", "s2"),
+        [0, 0, 1, 1],
+    )
     path.write_text("nothing of the kind")
     with pytest.raises(OutputError, match=f"^{path}: not a known form of topology"):
         topology_files.read([path])

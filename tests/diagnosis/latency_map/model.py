@@ -32,7 +32,9 @@ def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts
     rounds = np.array(rotate_patterns.round_robin_rounds(nodes, shifts), dtype=np.int32)
     starter, other = rotate_patterns.pairs("round-robin", nodes, rounds)
     lines = ["# fabric-checks latency_map 1", "# mpi: a model", "# compiler: none", f"# ranks: {nodes}"]
-    lines += [f"# rank {rank}: host {(hosts or [f'n{r:03}' for r in range(nodes)])[rank]}" for rank in range(nodes)]
+    lines += [
+        f"# rank {rank}: host {(hosts or [f'n{r:03}' for r in range(nodes)])[rank]}" for rank in range(nodes)
+    ]
     lines.append(f"# options: size 8 samples 30 repetitions 4 warmup 10 passes {passes} shifts {shifts}")
     lines.append(f"# shifts: {len(rounds)} of {2 * rotate_patterns.turns(nodes)}")
     lines.append("# columns: pass round starter other latency_us least_us")

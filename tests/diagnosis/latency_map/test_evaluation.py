@@ -73,7 +73,9 @@ def test_the_words_of_misplaced_hosts():
     leaf[20] = 3
     (found,) = report_of(text_of(latencies(leaf))).findings
     assert (found.kind, found.ranks) == ("misplaced", (20,))
-    assert found.text.startswith("node n020 is near n048, n049, n050, n051, n052 and 11 more, not where it should be")
+    assert found.text.startswith(
+        "node n020 is near n048, n049, n050, n051, n052 and 11 more, not where it should be"
+    )
 
 
 def test_switches_that_are_known_count_more_than_the_order_of_names():
@@ -125,7 +127,9 @@ def test_what_only_some_measurements_show_is_no_fault():
 def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf):
     """Of 18 runs with a slow node one has a pair blamed beside it: the groups of its far half are not found."""
     wrong = []
-    for seed, more, far in product(range(2), (0.2, 0.3, 0.8), ("any quarter", "every fourth", "the last half")):
+    for seed, more, far in product(
+        range(2), (0.2, 0.3, 0.8), ("any quarter", "every fourth", "the last half")
+    ):
         random = np.random.default_rng(seed)
         ranks = {"any quarter": random.choice(32, 8, replace=False), "every fourth": range(0, 32, 4),
                  "the last half": range(16, 32)}[far]  # fmt: skip
@@ -135,7 +139,9 @@ def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf):
         slow = int(random.integers(32))
         own[slow] = own.get(slow, 0.0) + 1.2
         found = {
-            (kind, ranks) for kind, ranks, sure in findings(latencies(leaf, node=own), noise=0.02, seed=seed) if sure
+            (kind, ranks)
+            for kind, ranks, sure in findings(latencies(leaf, node=own), noise=0.02, seed=seed)
+            if sure
         }
         assert ("slow node", (slow,)) in found
         wrong += [found] if len(found) > 1 else []
@@ -146,7 +152,9 @@ def test_nodes_of_two_kinds_are_counted_and_named():
     own = dict.fromkeys(range(8), 0.4)
     (found,) = report_of(text_of(latencies(np.zeros(32, dtype=int), node=own))).findings
     assert not found.is_fault
-    assert "24 of 32 nodes" in found.text and "8 (n000, n001, n002 and 5 more) are 0.40 us farther" in found.text
+    assert (
+        "24 of 32 nodes" in found.text and "8 (n000, n001, n002 and 5 more) are 0.40 us farther" in found.text
+    )
 
 
 def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
@@ -163,7 +171,10 @@ def test_a_measurement_in_a_hundred_at_twice_the_latency_blames_nobody():
 def test_the_smallest_fault_that_would_have_been_named_is_named():
     for seed in range(4):
         limits = report_of(text_of(latencies(LEAVES), noise=0.02, seed=seed)).limits
-        slow, far = latencies(LEAVES, node={9: limits["node_us"]}), latencies(LEAVES, pair={(3, 40): limits["pair_us"]})
+        slow, far = (
+            latencies(LEAVES, node={9: limits["node_us"]}),
+            latencies(LEAVES, pair={(3, 40): limits["pair_us"]}),
+        )
         assert findings(slow, noise=0.02, seed=seed) == {("slow node", (9,), True)}
         assert findings(far, noise=0.02, seed=seed) == {("detour", (3, 40), True)}
         assert max(limits["node_us"], limits["pair_us"]) < 0.3
@@ -190,7 +201,12 @@ def test_nobody_is_blamed_on_a_healthy_fabric(leaf):
     for seed in range(4):
         for noise, own in ((0.0, 0.0), (0.01, 0.01), (0.05, 0.0), (0.03, 0.02), (0.3, 0.0)):
             report = report_of(text_of(latencies(leaf), noise=noise, own=own, seed=seed))
-            assert report.metrics()["faults"] == 0, (seed, noise, own, [found.text for found in report.findings])
+            assert report.metrics()["faults"] == 0, (
+                seed,
+                noise,
+                own,
+                [found.text for found in report.findings],
+            )
 
 
 def test_noise_is_said_and_nothing_else():

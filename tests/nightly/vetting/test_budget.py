@@ -5,8 +5,8 @@ import pytest
 
 from fabric_checks.nightly.vetting import budget
 from fabric_checks.nightly.vetting.budget import Spent, spend, spend_as_free
+from fabric_checks.nightly.vetting.group_tests import Outcome, Word
 from fabric_checks.nightly.vetting.machine import Machine, Switches
-from fabric_checks.nightly.vetting.planning import Outcome, Word
 from tests.nightly.vetting.test_planning import names
 
 
@@ -133,7 +133,8 @@ def test_jobs_that_never_begin_are_tried_again_until_the_wait_is_over(monkeypatc
         clock.groups += groups
         begins = len(clock.groups) > 2
         return [
-            (Outcome(begins, why="" if begins else "job 7 is still waiting", waited=not begins), 0.0) for _ in groups
+            (Outcome(begins, why="" if begins else "job 7 is still waiting", waited=not begins), 0.0)
+            for _ in groups
         ]
 
     clock.run = run
@@ -141,7 +142,9 @@ def test_jobs_that_never_begin_are_tried_again_until_the_wait_is_over(monkeypatc
     assert verdicts.of(Word.GOOD) == names(4) and len(clock.groups) == 3
     clock.groups.clear()
     verdicts, _ = clock.vet(0)
-    assert verdicts.of(Word.NOT_SEEN) == names(4) and set(verdicts.reasons.values()) == {"job 7 is still waiting"}
+    assert verdicts.of(Word.NOT_SEEN) == names(4) and set(verdicts.reasons.values()) == {
+        "job 7 is still waiting"
+    }
 
 
 def test_a_spent_budget_ends_the_wait(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from fabric_checks.core.errors import FabricError
 from fabric_checks.nightly.vetting import machine
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.schedulers.flux import output as flux
 from tests.nightly.conftest import CONFIGURATION, NODES, configuration
 
@@ -27,7 +27,9 @@ def test_the_nodes_of_the_partition_that_the_systems_file_names(answers, access)
 def test_the_nodes_of_a_reservation_in_maintenance(answers):
     answers[CONFIGURATION] = configuration(access=["--reservation=w"])
     answers["w"] = "ReservationName=w StartTime=x Nodes=n[1-2] State=ACTIVE"
-    answers["n[1-2]"] = "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
+    answers["n[1-2]"] = (
+        "NodeName=n1 State=IDLE+MAINT Partitions=all\nNodeName=n2 State=DOWN+MAINT Partitions=all"
+    )
     found = machine.look("oak")
     assert found.nodes == ("n1",) and found.away == {"n2": "n2 is down"} and found.lost == {"n2"}
 
@@ -35,7 +37,10 @@ def test_the_nodes_of_a_reservation_in_maintenance(answers):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({CONFIGURATION: configuration("pbs")}, "oak:p is run by 'pbs', whose jobs cannot be given their nodes"),
+        (
+            {CONFIGURATION: configuration("pbs")},
+            "oak:p is run by 'pbs', whose jobs cannot be given their nodes",
+        ),
         ({CONFIGURATION: configuration("fabric-pbs", []), "-Bf": "Server: x\n"}, "PBS has no default queue"),
         ({CONFIGURATION: configuration(environs=())}, "no partition has an environment"),
         ({CONFIGURATION: None}, "show-config=systems/0: no such thing"),
@@ -65,7 +70,9 @@ def test_the_nodes_of_flux(answers):
 
 @pytest.mark.parametrize("access", [[], ["-q main"], ["-l place=excl -q main"]])
 def test_the_nodes_of_pbs(answers, access):
-    vnode = "{0}\n     state = {1}\n     resources_available.host = {0}\n     resources_available.ncpus = 2\n\n"
+    vnode = (
+        "{0}\n     state = {1}\n     resources_available.host = {0}\n     resources_available.ncpus = 2\n\n"
+    )
     answers |= {
         CONFIGURATION: configuration("fabric-pbs", access),
         "-Bf": "Server: head\n    default_queue = main\n",

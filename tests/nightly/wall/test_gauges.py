@@ -8,7 +8,7 @@ from prometheus_client.openmetrics import parser
 from fabric_checks.core.metrics import UNITS
 from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly import journal
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.nightly.wall import gauges
 from tests.nightly.samples import acknowledged, finding, night, record
 
@@ -22,7 +22,14 @@ def headline(title="latency", section="pair"):
 
 
 def value(test="A", **changes):
-    of = {"headline": headline(), "reference": 2.0, "lower": None, "upper": 0.1, "layout": "2x1", "parameters": {}}
+    of = {
+        "headline": headline(),
+        "reference": 2.0,
+        "lower": None,
+        "upper": 0.1,
+        "layout": "2x1",
+        "parameters": {},
+    }
     return record(test, **(of | changes))
 
 
@@ -33,8 +40,15 @@ def shown(folder, found, of="night"):
     assert path.name == f"fabric_checks_{of}_sys.prom"
     text = path.read_text()
     read = [
-        {(sample.name, *sorted(sample.labels.items())): sample.value for each in families for sample in each.samples}
-        for families in (parser.text_string_to_metric_families(text), older.text_string_to_metric_families(text))
+        {
+            (sample.name, *sorted(sample.labels.items())): sample.value
+            for each in families
+            for sample in each.samples
+        }
+        for families in (
+            parser.text_string_to_metric_families(text),
+            older.text_string_to_metric_families(text),
+        )
     ]
     assert read[0] == read[1] and text.endswith("\n# EOF\n")
     return {
@@ -75,9 +89,13 @@ def test_a_night_that_failed_says_so(tmp_path):
 def test_findings_have_kind_part_state_age_and_loss(tmp_path):
     first = night(1, finding(), finding("n7", sizes={"slow node us": 3}, title="node n7 is far"))
     known = acknowledged(journal.still_open([first])[1])
-    later = night(2, first.findings[0], finding("B", sizes={"case B": None}, title="B is late"), measured=("B",))
+    later = night(
+        2, first.findings[0], finding("B", sizes={"case B": None}, title="B is late"), measured=("B",)
+    )
     found, _ = of_night(tmp_path, later, before=[first, known])
-    (one,) = having(found, "finding_since_timestamp_seconds", part="node n3", kind="own", state="open").values()
+    (one,) = having(
+        found, "finding_since_timestamp_seconds", part="node n3", kind="own", state="open"
+    ).values()
     assert one == 1767301200.0
     assert list(having(found, "finding_loss_ratio").values()) == [0.5]  # a loss without a number is none
     assert having(found, "finding_excess_seconds", part="node n7", kind="slow node") == {
@@ -101,7 +119,9 @@ def test_headline_values_have_base_units_and_their_references(tmp_path):
     assert having(found, "reference_seconds", title="latency").popitem()[1] == pytest.approx(2e-6)
     assert having(found, "value_bytes_per_second").popitem()[1] == 3e6
     assert having(found, "value_ratio").popitem()[1] == 0.5 and not having(found, "reference_ratio")
-    within = {dict(key[1:])["title"]: each for key, each in found.items() if key[0] == "value_within_reference"}
+    within = {
+        dict(key[1:])["title"]: each for key, each in found.items() if key[0] == "value_within_reference"
+    }
     assert within == {"latency": 1, "rate": 0}
 
 
@@ -110,7 +130,10 @@ def test_every_unit_of_the_collection_has_a_base_unit():
 
 
 def test_nodes_are_counted_by_what_the_night_has_against_them(tmp_path):
-    records = [record("A", nodelist=["n1", "n2", "n3"]), record("B", None, node_faults={"n9": "down"}, nodelist=["n9"])]
+    records = [
+        record("A", nodelist=["n1", "n2", "n3"]),
+        record("B", None, node_faults={"n9": "down"}, nodelist=["n9"]),
+    ]
     found, _ = of_night(tmp_path, night(1, finding(hosts=("n3",))), records)
     assert having(found, "night_nodes") == {("not blamed",): 2, ("blamed",): 1, ("not seen",): 1}
 
@@ -124,7 +147,12 @@ def vetted(count, **words):
 def test_a_vet_shows_its_counts_and_each_node_that_is_not_good(tmp_path):
     verdicts = vetted(4, n1=Word.SLOW, n2=Word.NOT_SEEN)
     found, _ = shown(tmp_path, gauges.of_vet("sys:p", "20260101T210000Z-0001", verdicts), "vet")
-    assert having(found, "vet_nodes", partition="p") == {("good",): 2, ("slow",): 1, ("faulty",): 0, ("not seen",): 1}
+    assert having(found, "vet_nodes", partition="p") == {
+        ("good",): 2,
+        ("slow",): 1,
+        ("faulty",): 0,
+        ("not seen",): 1,
+    }
     assert having(found, "vet_node_verdict", partition="p") == {("n1", "slow"): 1, ("n2", "not seen"): 1}
 
 
@@ -147,7 +175,9 @@ def test_hostile_names_are_labels_and_nothing_else(tmp_path):
     records = [value(environ=HOSTILE, headline=headline(HOSTILE)), value("B", environ="", metric=HOSTILE)]
     found, _ = of_night(tmp_path, spent, records)
     assert having(found, "finding_loss_ratio", part=SHOWN)
-    assert having(found, "value_seconds", environ=SHOWN, title=SHOWN) and having(found, "value_seconds", environ="?")
+    assert having(found, "value_seconds", environ=SHOWN, title=SHOWN) and having(
+        found, "value_seconds", environ="?"
+    )
 
 
 def test_names_that_differ_in_what_does_not_print_are_one_and_counted(tmp_path):

@@ -12,7 +12,7 @@ from fabric_checks.core.extras import Extras
 from fabric_checks.core.metrics import Metric
 from fabric_checks.references import cases
 from fabric_checks.references.cases import Case
-from fabric_offers.acceptance import evidence, planning
+from fabric_offers.acceptance import run_plan, session_records
 from fabric_offers.acceptance.clauses import ClauseError
 from tests.builders import write, write_session
 from tests.calling import invoke
@@ -53,7 +53,9 @@ def test_a_session_that_was_counted_and_is_gone_or_changed_is_found(tmp_path):
     assert accept("status", given, folder)[1].count("counted;") == 1
     results(folder, runs[0], runs[2])
     code, text = accept("status", given, folder)
-    assert code == 3 and f"{runs[1]['session']}: it was counted on 20" in text and "its records are gone" in text
+    assert (
+        code == 3 and f"{runs[1]['session']}: it was counted on 20" in text and "its records are gone" in text
+    )
     results(folder, runs[0], {**runs[1], "value": 120.0}, runs[2])
     assert "its records are not those that were counted" in accept("status", given, folder)[1]
     results(folder, *runs, run(0, 120, hours=2))
@@ -76,7 +78,9 @@ def test_a_ledger_whose_lines_were_changed_is_found(tmp_path):
     accept("status", given, folder)
     path = folder / "acceptance" / "c.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    assert "does not follow from the line before: the ledger was changed" in accept("status", given, folder)[1]
+    assert (
+        "does not follow from the line before: the ledger was changed" in accept("status", given, folder)[1]
+    )
     path.write_text("{}\n")
     with pytest.raises(RecordError, match="is no line of a ledger; restore its copy"):
         accept("status", given, folder)
@@ -95,7 +99,7 @@ def keys(folder):
 
 def checked(given, *words):
     """Check the recorded offer, recomputed in this process."""
-    with mock.patch.object(evidence.recomputation, "recompute", offers.in_process):
+    with mock.patch.object(session_records.recomputation, "recompute", offers.in_process):
         return accept("check", offers.OFFER, "--clauses", given, *words)
 
 
@@ -119,7 +123,8 @@ def test_both_sides_sign_and_the_other_repeats_the_verdict_from_the_outputs(tmp_
     assert "it is about other clauses" not in text and "its verdict is not" not in text
     (tmp_path / "v.html.buyer.sig").write_bytes((tmp_path / "v.html.seller.sig").read_bytes())
     assert (
-        "v.html.buyer.sig: not a signature of the buyer" in checked(given, "--verdict", target, "--signers", signers)[1]
+        "v.html.buyer.sig: not a signature of the buyer"
+        in checked(given, "--verdict", target, "--signers", signers)[1]
     )
     (tmp_path / "v.html.seller.sig").unlink()
     target.write_text(target.read_text().replace('class="verdict met"', 'class="verdict open"'))
@@ -138,9 +143,9 @@ def test_a_value_that_does_not_follow_from_its_output_is_replaced_and_named(tmp_
     path = tmp_path / "offer.tar"
     offers.bundle_file.write(path, facts, offers.with_records(members, changed))
     with (
-        mock.patch.object(evidence.recomputation, "recompute", offers.in_process),
-        evidence.of_bundle(offers.OFFER) as genuine,
-        evidence.of_bundle(path) as found,
+        mock.patch.object(session_records.recomputation, "recompute", offers.in_process),
+        session_records.of_bundle(offers.OFFER) as genuine,
+        session_records.of_bundle(path) as found,
     ):
         values = [
             sorted(each["value"] for each in side.records if each["metric"] == "latency_8B")
@@ -152,13 +157,22 @@ def test_a_value_that_does_not_follow_from_its_output_is_replaced_and_named(tmp_
 
 
 def test_the_document_has_what_both_sides_sign(tmp_path):
-    given = contract(tmp_path, {**CLAUSE, "text": "at least 100"}, parties={"seller": "Oak Inc.", "buyer": "Elm"})
+    given = contract(
+        tmp_path, {**CLAUSE, "text": "at least 100"}, parties={"seller": "Oak Inc.", "buyer": "Elm"}
+    )
     folder = results(tmp_path / "r", run(0), failed(1), run(2), run(3), run(3, 99, hours=1), run(4), run(5))
     target = tmp_path / "v.html"
     _, text = accept("verdict", given.path, target, folder)
     page = target.read_text()
     for part in (
-        *("Acceptance", "Oak Inc.", "Elm", "rate: at least 100", "node n1 is down", "repeated: 1 session a unit"),
+        *(
+            "Acceptance",
+            "Oak Inc.",
+            "Elm",
+            "rate: at least 100",
+            "node n1 is down",
+            "repeated: 1 session a unit",
+        ),
         *(given.sha256, "5 %, 5 %", "SHA-256 of the last line", "<svg"),
     ):
         assert part in page, part
@@ -191,12 +205,15 @@ def system(*metrics, check="A", layout="8x1", limit="1200.0"):
         ({**CLAUSE, "layout": "16x1"}, "nothing on s measures layout 16x1: there are 8x1"),
         ({**CLAUSE, "parameters": {"pattern": "y"}}, "measures parameters .*: there are pattern=x"),
         ({**CLAUSE, "good": 1100}, "unreachable: 1100 MB/s is beyond the line rate of 8x1, 1000 MB/s"),
-        ({**PAIRS, "check": "A", "good": 130, "bad": 120}, "130 MB/s is beyond the line rate of a node, 125 MB/s"),
+        (
+            {**PAIRS, "check": "A", "good": 130, "bad": 120},
+            "130 MB/s is beyond the line rate of a node, 125 MB/s",
+        ),
     ],
 )
 def test_what_nobody_measures_or_links_cannot_carry_is_refused(tmp_path, clause, text):
     with system(Metric("rate", "MB/s", "larger")), pytest.raises(ClauseError, match=text):
-        planning.measured_by(contract(tmp_path, clause), "s")
+        run_plan.measured_by(contract(tmp_path, clause), "s")
 
 
 def test_without_results_node_hours_are_those_of_the_time_limits(tmp_path):
@@ -212,4 +229,4 @@ def test_without_results_node_hours_are_those_of_the_time_limits(tmp_path):
 
 def test_what_is_measured_and_can_be_reached_is_planned(tmp_path):
     with system(Metric("rate", "MB/s", "larger")):
-        planning.measured_by(contract(tmp_path, CLAUSE, {**PAIRS, "check": "A", "of": "line rate"}), "s")
+        run_plan.measured_by(contract(tmp_path, CLAUSE, {**PAIRS, "check": "A", "of": "line rate"}), "s")

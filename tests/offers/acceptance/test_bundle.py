@@ -7,8 +7,8 @@ from unittest import mock
 import pytest
 
 from fabric_checks.core.errors import FabricError, RecordError
-from fabric_offers.acceptance import evidence
-from fabric_offers.acceptance.evidence import PACKED
+from fabric_offers.acceptance import session_records
+from fabric_offers.acceptance.session_records import PACKED
 from tests.builders import write_session
 from tests.offers import offers
 from tests.offers.acceptance.made import contract
@@ -32,9 +32,9 @@ def acceptance(tmp_path_factory):
         write_session(results, [], session=session, number=number)
     reports = {f"reports/{path.name}": path.read_bytes() for path in (results / "reports").iterdir()}
     assert accept("verdict", given, target, results)[0] == 0
-    for role in evidence.ROLES:
+    for role in session_records.ROLES:
         accept("sign", target, "--as", role, "--key", folder / role)
-    packed = evidence.packed(given, results, target)
+    packed = session_records.packed(given, results, target)
     return {**members, **reports, **{name: path.read_bytes() for name, path in packed.items()}}, signers
 
 
@@ -47,13 +47,19 @@ def checked(tmp_path, known, files, signers, *words):
     """Pack files and return the status and the text of a check of the bundle alone."""
     path = tmp_path / "oak.tar"
     offers.bundle_file.write(path, offers.parts()[0], files)
-    with mock.patch.object(evidence.recomputation, "recompute", known):
+    with mock.patch.object(session_records.recomputation, "recompute", known):
         return accept("check", path, "--signers", signers, *words)
 
 
 #: What is wrong with any part of an acceptance.
 CAUSES = (
-    *("has not signed it", "not a signature", "other clauses", "its count of sessions", "its records are not"),
+    *(
+        "has not signed it",
+        "not a signature",
+        "other clauses",
+        "its count of sessions",
+        "its records are not",
+    ),
     *("its verdict is not", "never counted", "the ledger was changed", "its clauses are not those"),
 )
 
@@ -83,18 +89,33 @@ def counted_anew(files):
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        (lambda files: changed(files, PACKED["clauses"], b"good: 50", b"good: 51"), "it is about other clauses"),
-        (lambda files: changed(files, PACKED["ledger"], b'"before": ""', b'"before": "0"'), "the ledger was changed"),
-        (lambda files: changed(files, PACKED["ledger"], b'"sha256": "', b'"sha256": "0'), "its records are not those"),
+        (
+            lambda files: changed(files, PACKED["clauses"], b"good: 50", b"good: 51"),
+            "it is about other clauses",
+        ),
+        (
+            lambda files: changed(files, PACKED["ledger"], b'"before": ""', b'"before": "0"'),
+            "the ledger was changed",
+        ),
+        (
+            lambda files: changed(files, PACKED["ledger"], b'"sha256": "', b'"sha256": "0'),
+            "its records are not those",
+        ),
         (counted_anew, "its count of sessions does not end with the last line"),
         (lambda files: {**files, PACKED["ledger"]: b""}, "was never counted"),
-        (lambda files: without(files, PACKED["ledger"]), "its count of sessions does not end with the last line"),
+        (
+            lambda files: without(files, PACKED["ledger"]),
+            "its count of sessions does not end with the last line",
+        ),
         (lambda files: changed(files, PACKED["verdict"], b"<h1", b"<h1 "), "not a signature of the seller"),
         (
             lambda files: changed(files, PACKED["verdict"], b'"verdict met"', b'"verdict open"'),
             "its verdict is not met",
         ),
-        (lambda files: {**files, SIGNATURE: files[SIGNATURE.replace("seller", "buyer")]}, "not a signature of the s"),
+        (
+            lambda files: {**files, SIGNATURE: files[SIGNATURE.replace("seller", "buyer")]},
+            "not a signature of the s",
+        ),
         (lambda files: without(files, SIGNATURE), "the seller has not signed"),
     ],
 )
@@ -112,7 +133,7 @@ def test_ones_own_copies_are_compared_with_the_bundle(tmp_path, acceptance, know
 
 def test_a_bundle_without_clauses_needs_them_named(tmp_path, known):
     with (
-        mock.patch.object(evidence.recomputation, "recompute", known),
+        mock.patch.object(session_records.recomputation, "recompute", known),
         pytest.raises(FabricError, match="it has no clauses; name them with --clauses"),
     ):
         accept("check", offers.OFFER)
@@ -121,4 +142,4 @@ def test_a_bundle_without_clauses_needs_them_named(tmp_path, known):
 def test_what_is_to_be_packed_has_to_be_there(tmp_path):
     given = contract(tmp_path, LATENCY, **LOCAL).path
     with pytest.raises(RecordError, match="the ledger is not there; `accept status` writes it"):
-        evidence.packed(given, tmp_path, None)
+        session_records.packed(given, tmp_path, None)

@@ -14,7 +14,15 @@ VALUE = {
     "name": "bandwidth", "check": "OsuBandwidth", "metric": "bandwidth_1B", "good": 100, "bad": 90, "spread": 0.05,
     "most": 40,
 }  # fmt: skip
-PAIRS = {"name": "pairs", "check": "Rotate", "over": "pairs", "good": 0.95, "bad": 0.9, "spread": 0.02, "most": 40}
+PAIRS = {
+    "name": "pairs",
+    "check": "Rotate",
+    "over": "pairs",
+    "good": 0.95,
+    "bad": 0.9,
+    "spread": 0.02,
+    "most": 40,
+}
 SHARE = {
     "name": "share", "check": "A", "metric": "t", "quantity": "share", "at_least": 3, "good": 0.95, "bad": 0.6,
     "most": 40,
@@ -85,7 +93,10 @@ def test_a_quantity_is_written_in_words(tmp_path, given, words):
         ({"spread": None}, "spread is null; give a number from"),
         ({"least": 50}, "least is 50, but most is 40"),
         ({"of": "median"}, "of: median is that of all nodes or pairs of a run"),
-        ({"of": {"value": 3, "layout": "2x1"}}, "a value with its source, or the fields of another series is expected"),
+        (
+            {"of": {"value": 3, "layout": "2x1"}},
+            "a value with its source, or the fields of another series is expected",
+        ),
         ({"of": "line rate", "good": 2.5, "bad": 2}, "good is 2.5 of the line rate, which no link carries"),
         ({"valid": {"one": ["mip"]}}, "valid: records have no field 'mip'; did you mean mpi?"),
         ({"check": "("}, "check is '('; give a regular expression"),
@@ -116,8 +127,13 @@ def test_a_wrong_clause_of_pairs_or_shares_is_named(tmp_path, given, text):
 
 def test_risks_out_of_reach_are_refused_with_the_units_it_takes(tmp_path):
     text = fault(tmp_path, {**VALUE, "spread": 0.1, "most": 10})
-    assert "its risks, 5 % (seller) and 5 % (buyer), between 100 and 90 take 23 days, but most is 10: allow" in text
-    assert clauses.read(write(tmp_path, {**VALUE, "spread": 0.1, "most": 23})).clauses[0].design.most_units <= 23
+    assert (
+        "its risks, 5 % (seller) and 5 % (buyer), between 100 and 90 take 23 days, but most is 10: allow"
+        in text
+    )
+    assert (
+        clauses.read(write(tmp_path, {**VALUE, "spread": 0.1, "most": 23})).clauses[0].design.most_units <= 23
+    )
     assert "take more than 1000 days" in fault(tmp_path, {**VALUE, "bad": 99.9})
 
 
@@ -125,5 +141,7 @@ def test_faults_of_the_whole_file_are_named(tmp_path):
     assert "clauses is []; give a list, each a mapping (the clauses, at least one)" in fault(tmp_path)
     assert "two clauses are called 'bandwidth'" in fault(tmp_path, VALUE, VALUE)
     assert "titel: unknown; did you mean title?" in fault(tmp_path, VALUE, titel="x")
-    days = {name: clauses.date.fromisoformat(day) for name, day in (("from", "2026-02-01"), ("to", "2026-01-01"))}
+    days = {
+        name: clauses.date.fromisoformat(day) for name, day in (("from", "2026-02-01"), ("to", "2026-01-01"))
+    }
     assert "the period ends before it begins" in fault(tmp_path, VALUE, period=days)

@@ -7,12 +7,13 @@ import pytest
 
 from fabric_checks.core.paths import ROOT
 from fabric_checks.records.record import FIELDS
-from fabric_offers.acceptance import clauses, judging
+from fabric_offers.acceptance import clause_verdicts, clauses
 from fabric_offers.acceptance.sequential import MET, VIOLATED
 from tests.conftest import TESTS
 
 RECORDS = [
-    dict.fromkeys(FIELDS) | json.loads(line) for line in (TESTS / "report" / "twins.jsonl").read_text().splitlines()
+    dict.fromkeys(FIELDS) | json.loads(line)
+    for line in (TESTS / "report" / "twins.jsonl").read_text().splitlines()
 ]
 
 
@@ -23,7 +24,7 @@ def verdicts(tmp_path, name, twin):
     given = next(clause.select["partition"] for clause in own.clauses)
     changed = tmp_path / path.name
     changed.write_text(path.read_text().replace(f"partition: {given}\n", f"partition: {twin}\n"))
-    found = judging.judge(clauses.read(changed), RECORDS, tmp_path)
+    found = clause_verdicts.judge(clauses.read(changed), RECORDS, tmp_path)
     return [each.word for each in found if each.clause.select["check"] == "Streaming"]
 
 

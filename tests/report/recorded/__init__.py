@@ -16,8 +16,30 @@ HERE = Path(__file__).resolve().parent
 NAMES = tuple(sorted(path.stem for path in HERE.glob("*.json")))
 #: The fields that all values of a case share, those that many values share, and those of a value alone.
 OF_CASE = (
-    *("system", "partition", "environ", "test", "check", "family", "parameters", "layout", "nodes", "ppn", "tasks"),
-    *("case_result", "fail_reason", "program", "program_version", "mpi", "compiler", "nodelist", "binding", "findings"),
+    *(
+        "system",
+        "partition",
+        "environ",
+        "test",
+        "check",
+        "family",
+        "parameters",
+        "layout",
+        "nodes",
+        "ppn",
+        "tasks",
+    ),
+    *(
+        "case_result",
+        "fail_reason",
+        "program",
+        "program_version",
+        "mpi",
+        "compiler",
+        "nodelist",
+        "binding",
+        "findings",
+    ),
     "limits",
     *("not_offered", "stack", "time", "elapsed_s", "collection", "reframe", "link_MBps"),
 )
@@ -30,7 +52,10 @@ def records_of(name):
     content = json.loads((HERE / f"{name}.json").read_text())
     of_all = dict.fromkeys(FIELDS) | {"format": 3, "session": content["session"]}
     return [
-        of_all | case | dict(zip(SHARED, content["shared"][number], strict=True)) | dict(zip(OWN, own, strict=True))
+        of_all
+        | case
+        | dict(zip(SHARED, content["shared"][number], strict=True))
+        | dict(zip(OWN, own, strict=True))
         for case, values in content["records"]
         for number, *own in values
     ]

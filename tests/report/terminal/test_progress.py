@@ -56,7 +56,9 @@ def test_builds_and_their_time_do_not_count_in_the_time_left():
 
 def test_passes_are_counted_and_the_time_left_is_of_all():
     found = progress.State(passes=5)
-    for line in ["[       OK ] (1/2) A @s:p+e", "[       OK ] (2/2) B @s:p+e"] * 2 + ["[       OK ] (1/2) A @s:p+e"]:
+    for line in ["[       OK ] (1/2) A @s:p+e", "[       OK ] (2/2) B @s:p+e"] * 2 + [
+        "[       OK ] (1/2) A @s:p+e"
+    ]:
         found.read(line)
     assert found.text(60.0) == "pass 3 of 5, 1 of 2 done, 1 min 0 s, about 1 min 0 s left"
     one = progress.State(passes=2)
@@ -67,7 +69,13 @@ def test_passes_are_counted_and_the_time_left_is_of_all():
 
 @pytest.mark.parametrize(
     ("options", "passes"),
-    [("-r", 1), ("--mode acceptance", 5), ("--mode=smoke", 1), ("--mode=acceptance --reruns=1", 2), ("--reruns 4", 5)],
+    [
+        ("-r", 1),
+        ("--mode acceptance", 5),
+        ("--mode=smoke", 1),
+        ("--mode=acceptance --reruns=1", 2),
+        ("--reruns 4", 5),
+    ],
 )
 def test_the_passes_are_those_of_the_level_or_of_reruns(options, passes):
     assert progress.passes_of(["reframe", "-c", "checks", *options.split()]) == passes

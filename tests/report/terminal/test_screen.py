@@ -56,7 +56,9 @@ def of_records(rows, name=NAME):
 
 def eight_nodes():
     """A cluster of eight nodes with three MPIs, on which all was measured, with a slow node."""
-    return of_records([row for environ in ("mpich", "openmpi", "impi") for row in records.everything(environ=environ)])
+    return of_records(
+        [row for environ in ("mpich", "openmpi", "impi") for row in records.everything(environ=environ)]
+    )
 
 
 def failures(number):
@@ -71,7 +73,9 @@ def failures(number):
 def unlike_reasons(number):
     """A run with so many cases that were skipped, each for a reason of its own."""
     cases = [Case(f"A{at} @s:p+e", "skip", None, f"reason {at}", False) for at in range(number)]
-    return Session(NAME, Path("x"), (*cases, Case("A @s:p+e", "pass", None, None, False, frozenset("t"))), (record(),))
+    return Session(
+        NAME, Path("x"), (*cases, Case("A @s:p+e", "pass", None, None, False, frozenset("t"))), (record(),)
+    )
 
 
 def nothing():
@@ -163,7 +167,9 @@ def test_ascii_will_do_where_a_terminal_has_no_more():
     text = "\n".join(printed(recorded.session_of("one_machine"), encoding="ascii"))
     assert text.isascii() and "?" not in text
     (line,) = (line for line in text.splitlines() if "bandwidth, peak" in line)
-    assert line.split()[-1] == "_.-~=+*#####"[: len(line.split()[-1])] or set(line.split()[-1]) <= set("_.-~=+*#")
+    assert line.split()[-1] == "_.-~=+*#####"[: len(line.split()[-1])] or set(line.split()[-1]) <= set(
+        "_.-~=+*#"
+    )
 
 
 def test_a_change_of_protocol_is_no_reason_to_worry():
@@ -177,7 +183,9 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
     """All that the analysis says of a real output of rotate on nodes that share cores."""
     found = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.txt")))
     everything = found.all_findings()
-    assert {each.kind for each in everything} >= {"slowest pair", "plateaus"} and not found.metrics()["faults"]
+    assert {each.kind for each in everything} >= {"slowest pair", "plateaus"} and not found.metrics()[
+        "faults"
+    ]
     blaming = [each for each in everything if each.severity is not Severity.NOTE]
     plain = [each.as_dict() for each in everything]
     assert [finding.text for finding in findings.problems(of_records([record(findings=plain)]))] == [
@@ -189,11 +197,17 @@ def test_what_a_sound_fabric_says_of_itself_is_no_reason_to_worry(golden):
 def test_what_a_run_would_have_found_is_one_line_and_no_finding():
     """A healthy machine with adaptive routing, whose detection limit is a property of the run."""
     notes = [
-        {"kind": kind, "severity": "note", "text": f"{kind}: nodes of one switch reach 0.97 of their best rate"}
+        {
+            "kind": kind,
+            "severity": "note",
+            "text": f"{kind}: nodes of one switch reach 0.97 of their best rate",
+        }
         for kind in ("by leaf", "topology", "wire", "container", "invented by a new check")
     ]
     limits = [{"node": 0.5}, {"node": 0.08, "leaf": None}]
-    rows = [record(test=f"A{at} %layout=8x1", nodes=8, findings=notes, limits=of) for at, of in enumerate(limits)]
+    rows = [
+        record(test=f"A{at} %layout=8x1", nodes=8, findings=notes, limits=of) for at, of in enumerate(limits)
+    ]
     lines = printed(of_records(rows))
     assert lines[0].startswith("Passed: ") and "Nothing to look at." in lines and "0.97" not in "".join(lines)
     (line,) = [line for line in lines if "would have been found" in line]
@@ -204,7 +218,10 @@ def test_what_a_run_would_have_found_is_one_line_and_no_finding():
     ("changes", "word"),
     [
         ({}, "Passed"),
-        ({"findings": [{"kind": "line rate", "severity": "fault", "text": "all pairs reach 0.40"}]}, "Findings"),
+        (
+            {"findings": [{"kind": "line rate", "severity": "fault", "text": "all pairs reach 0.40"}]},
+            "Findings",
+        ),
         ({"findings": [{"kind": "noise", "severity": "suspect", "text": "pairs vary"}]}, "Passed"),
         ({"nodes": 8, "limits": {"node": 0.4}}, "Blind"),
         ({"metric": None, "value": None}, "Failed"),
@@ -257,15 +274,23 @@ def test_a_busy_machine_comes_before_everything_else(rows, first, where):
 
 def test_names_of_environments_that_are_cut_still_differ():
     names = [f"gcc-13-openmpi-with-a-long-name-{version}" for version in ("4.1.4", "4.1.6")]
-    head = next(line for line in printed(of_records([record(environ=name) for name in names])) if "layout" in line)
+    head = next(
+        line for line in printed(of_records([record(environ=name) for name in names])) if "layout" in line
+    )
     assert head.split()[-2:] == ["..4", "..6"]
     assert screen._cut(["a" * 30, "b" * 30], 10) == ["..aaaaaaaa", "..bbbbbbbb"]
 
 
 def test_each_failed_case_is_named_however_many_causes_there_are():
     reasons = [f"/home/{name}/stage/{name}.err: cannot open {name}" for name in "abcdefghijklmnopqrst"]
-    cases = [Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False) for at, why in enumerate(reasons)]
-    unknown = {"kind": "own", "severity": "suspect", "text": "nothing is known about the ports: it did not finish"}
+    cases = [
+        Case(f"Check{at} %layout=1x2 @s:p+e", "fail", "run", why, False) for at, why in enumerate(reasons)
+    ]
+    unknown = {
+        "kind": "own",
+        "severity": "suspect",
+        "text": "nothing is known about the ports: it did not finish",
+    }
     text = "\n".join(printed(Session(NAME, Path("x"), tuple(cases), (record(findings=[unknown]),))))
     assert all(f"Check{at} 1x2" in text for at in range(20)) and "more" not in text
     assert text.index("Check19") < text.index("nothing is known")
@@ -274,9 +299,13 @@ def test_each_failed_case_is_named_however_many_causes_there_are():
 def test_failures_that_differ_by_a_path_are_one():
     names = [f"Check{at} %layout=1x2 @s:p+e" for at in range(6)]
     cases = [
-        Case(name, "fail", "run", f"{'abcdef'[at]}: no /x/{'abcdef'[at]}/lmp", False) for at, name in enumerate(names)
+        Case(name, "fail", "run", f"{'abcdef'[at]}: no /x/{'abcdef'[at]}/lmp", False)
+        for at, name in enumerate(names)
     ]
-    alike = [replace(case, reason=f"no {'/x' * at}/y-{at}/lmp: it is not there") for at, case in enumerate(cases, 1)]
+    alike = [
+        replace(case, reason=f"no {'/x' * at}/y-{at}/lmp: it is not there")
+        for at, case in enumerate(cases, 1)
+    ]
     found = findings.problems(Session(NAME, Path("x"), tuple(alike), (record(),)))
     assert [finding.text.count("Check") for finding in found] == [6]
     assert len(findings.problems(Session(NAME, Path("x"), tuple(cases), (record(),)))) == 6
@@ -294,7 +323,10 @@ def test_values_of_one_row_are_of_one_program_in_one_layout():
         of = {"check": check, "quantity": quantity, "size_B": 0, "environ": environ}
         return record(**of, **recorded.declared(check, quantity, {}))
 
-    rows = [point("OsuLatency", "latency", "a"), *(point("Streaming", "ping_pong_time", name) for name in "ab")]
+    rows = [
+        point("OsuLatency", "latency", "a"),
+        *(point("Streaming", "ping_pong_time", name) for name in "ab"),
+    ]
     (row,) = headlines.Values([row | {"program": row["check"]} for row in rows]).rows()
     assert (set(row.cells), row.layout, row.program) == ({"s:p+a", "s:p+b"}, "1x2", "Streaming")
     assert (row.section, row.title) == ("Within a node", "latency, smallest size")
@@ -308,11 +340,18 @@ def test_a_strangers_headline_is_on_the_screen():
 
 @pytest.mark.parametrize(
     ("point", "before", "after"),
-    [("first", "5", ""), ("last", "9", " @1M"), ("peak", "4", ""), ("ends", "4", "9"), ("both", "5 @0", "9 @1M")],
+    [
+        ("first", "5", ""),
+        ("last", "9", " @1M"),
+        ("peak", "4", ""),
+        ("ends", "4", "9"),
+        ("both", "5 @0", "9 @1M"),
+    ],
 )
 def test_cells(point, before, after):
     points = {
-        size: record(size_B=size, value=value, better="smaller") for size, value in ((0, 5), (8, 4), (1 << 20, 9))
+        size: record(size_B=size, value=value, better="smaller")
+        for size, value in ((0, 5), (8, 4), (1 << 20, 9))
     }
     cell = headlines.cell(points, point)
     assert (cell.before, cell.after, cell.curve) == (before, after, (5, 4, 9))
@@ -324,12 +363,19 @@ def test_sizes_that_are_not_those_asked_for_are_named():
 
 
 def test_what_is_cut_off_ends_with_dots():
-    reason = "config/references/x.yaml, line 3: nothing reads this entry; " * 5 + "write it below the name of a check"
+    reason = (
+        "config/references/x.yaml, line 3: nothing reads this entry; " * 5
+        + "write it below the name of a check"
+    )
     head = printed(of_records([record(no_reference=reason)]))[:6]
     assert any(line.endswith(" ...") for line in head) and not any("below the name" in line for line in head)
 
 
 def test_messages_of_reframe_are_shown_and_only_text():
-    lines = printed(of_records([record()]), messages=("\x1b[31mred\x07 [bold]x[/bold]\nerror: a line of its own",))
+    lines = printed(
+        of_records([record()]), messages=("\x1b[31mred\x07 [bold]x[/bold]\nerror: a line of its own",)
+    )
     (message,) = lines[lines.index("  messages of ReFrame:") + 1 :][:1]
-    assert "[bold]x[/bold]" in message and message.isprintable() and "error:" not in [line[:6] for line in lines]
+    assert (
+        "[bold]x[/bold]" in message and message.isprintable() and "error:" not in [line[:6] for line in lines]
+    )

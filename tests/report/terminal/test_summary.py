@@ -29,7 +29,9 @@ def curve(*points, **changes):
 
 
 def test_curves_are_folded_and_scalars_are_not():
-    text = shown(*curve((0, 1.0), (1024, 2.5), (4 * 1024**2, 1234.5)), record(metric="t", value=0.012345, unit="s"))
+    text = shown(
+        *curve((0, 1.0), (1024, 2.5), (4 * 1024**2, 1234.5)), record(metric="t", value=0.012345, unit="s")
+    )
     (line,) = (line for line in text.splitlines() if "latency" in line)
     assert "0:1 1K:2.5 4M:1234" in line and " us " in line and "no reference: [1]" in line
     assert any("t " in line and "0.01235" in line for line in text.splitlines())
@@ -84,13 +86,21 @@ def test_any_width_keeps_every_value(width):
 
 def test_findings_stand_below_their_case_and_once():
     found = [{"kind": "sender", "text": "node n7 is slow\x1b[2J"}]
-    text = shown(record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None))
+    text = shown(
+        record(findings=found), record(metric="other", findings=found), record(test="Other", findings=None)
+    )
     assert text.count("node n7 is slow") == 1
     assert "Findings:" in text and "\x1b" not in text
 
 
 def test_values_of_a_simulation_say_what_they_are():
-    judged = {"no_reference": None, "reference": 1.0, "lower": -0.1, "upper": 0.1, "reference_source": "SAND Table 2"}
+    judged = {
+        "no_reference": None,
+        "reference": 1.0,
+        "lower": -0.1,
+        "upper": 0.1,
+        "reference_source": "SAND Table 2",
+    }
     text = shown(
         record(metric="a", **judged, evidence="fitted"),
         record(metric="b", **judged, evidence="predicted"),

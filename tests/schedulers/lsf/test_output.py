@@ -7,9 +7,7 @@ from fabric_checks.core.errors import OutputError
 from fabric_checks.schedulers.lsf import output as lsf
 from tests.schedulers.stand_ins import Lsf
 
-HOSTS = (
-    "HOST_NAME STATUS JL/U MAX NJOBS\nn1 ok - 40 0\nn2 closed_Excl - 40 40\nlogin closed_Adm - 40 0\nmgmt ok - 1 0\n"
-)
+HOSTS = "HOST_NAME STATUS JL/U MAX NJOBS\nn1 ok - 40 0\nn2 closed_Excl - 40 40\nlogin closed_Adm - 40 0\nmgmt ok - 1 0\n"
 MODELS = "HOST_NAME type model cpuf ncpus\nn1 X86_64 EPYC 60.0 64\nn2 X86_64 EPYC 60.0 -\n"
 QUEUES = "QUEUE_NAME PRIO STATUS\nnormal 30 Open:Active\nold 1 Closed:Active\n"
 
@@ -42,7 +40,9 @@ def test_another_text_is_no_table(number):
 
 
 def test_the_script_rounds_minutes_up_and_passes_on_the_options_of_a_job(tmp_path, monkeypatch):
-    job = Lsf(tmp_path, monkeypatch).job(exclusive_access=True, num_cpus_per_task=3, options=["-q long", "#NOTE x"])
+    job = Lsf(tmp_path, monkeypatch).job(
+        exclusive_access=True, num_cpus_per_task=3, options=["-q long", "#NOTE x"]
+    )
     assert job.scheduler.emit_preamble(job)[3:] == [
         "#BSUB -n 4",
         '#BSUB -R "span[ptile=2]"',

@@ -62,13 +62,17 @@ def test_several_jobs_and_one_that_is_unknown():
     assert pbs.parse_jobs('{"timestamp": 1}') == {}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "3", '{"Jobs": 1}', '{"Jobs": {"1": {}}}', "qstat: Unknown Job Id"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "3", '{"Jobs": 1}', '{"Jobs": {"1": {}}}', "qstat: Unknown Job Id"]
+)
 def test_another_text_is_no_list_of_jobs(text):
     with pytest.raises(OutputError, match="qstat printed no list of jobs"):
         pbs.parse_jobs(text)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"nodes": {"n1": {}}}', "pbsnodes: Server has no node list"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"nodes": {"n1": {}}}', "pbsnodes: Server has no node list"]
+)
 def test_another_text_is_no_list_of_nodes(text):
     with pytest.raises(OutputError, match="pbsnodes printed no list of nodes"):
         pbs.parse_nodes(text)
@@ -79,7 +83,11 @@ def test_terminal_controls_are_taken_out():
 
 
 def test_nodes():
-    assert model.faults(NODES) == {"n2": "n2 is down", "n3": "n3 is down", "n4": 'n4 is offline (broken "cable")'}
+    assert model.faults(NODES) == {
+        "n2": "n2 is down",
+        "n3": "n3 is down",
+        "n4": 'n4 is offline (broken "cable")',
+    }
     assert [node.name for node in BUSY if node.is_busy] == ["n1", "n2"] and not model.faults(BUSY)
 
 
@@ -89,7 +97,10 @@ def test_nodes():
         ("completed", None),
         ("failed", None),
         ("timeout", "ran on n1, n2; it ran over its time limit (Exit_status -29; Job run at Sun Nov 22"),
-        ("cancelled", "ran on n1, n2; it was cancelled, but not by this session (Exit_status 0; Job run at Sun Nov"),
+        (
+            "cancelled",
+            "ran on n1, n2; it was cancelled, but not by this session (Exit_status 0; Job run at Sun Nov",
+        ),
         ("cancelled_waiting", "had not started; it was cancelled, but not by this session (substate 91)"),
         ("node_lost", "ran on n1, n2; a node of it failed (Exit_status 0; Job run at Sun Nov 22"),
         ("first_node_lost", "ran on n3, n4; a node of it failed (Exit_status -20; Job run at Sun Nov 22"),
@@ -140,12 +151,16 @@ def test_queues_that_take_no_jobs():
 
 
 def test_a_queue_of_several_nodes():
-    (one,) = pbs.queues(LISTED.replace("queue = b", "queue = a, c").replace("down", "free"), QUEUE.format("c", True))
+    (one,) = pbs.queues(
+        LISTED.replace("queue = b", "queue = a, c").replace("down", "free"), QUEUE.format("c", True)
+    )
     assert (one.nodes, one.cores) == (1, 4)
 
 
 def test_empty_attributes_in_json_are_none():
-    text = json.dumps({"nodes": {"n1": {"state": "down", "jobs": [], "comment": None, "resources_available": {}}}})
+    text = json.dumps(
+        {"nodes": {"n1": {"state": "down", "jobs": [], "comment": None, "resources_available": {}}}}
+    )
     assert pbs.parse_nodes(text) == [model.Node("n1", "n1 is down", is_lost=True)]
 
 
@@ -179,7 +194,9 @@ def as_json(text):
 
 def queue(name, kind="Execution", **more):
     lines = [f"    {key.replace('__', '.')} = {value}\n" for key, value in more.items()]
-    return f"Queue: {name}\n    queue_type = {kind}\n    enabled = True\n    started = True\n{''.join(lines)}\n"
+    return (
+        f"Queue: {name}\n    queue_type = {kind}\n    enabled = True\n    started = True\n{''.join(lines)}\n"
+    )
 
 
 def seen(nodes, *queues):
@@ -193,7 +210,12 @@ def seen(nodes, *queues):
         ("".join(vnode(f"uv[{n}]", "uv", ("job-exclusive", "free")[n % 2]) for n in range(24)), 1, 192, {}),
         (vnode("n1", ncpus=0) + vnode("n1[0]", "n1") + vnode("n1[1]", "n1"), 1, 16, {}),
         (vnode("n1[0]", "n1", "offline") + vnode("n1[1]", "n1") + vnode("n2"), 2, 8, {}),
-        (vnode("n1[0]", "n1", "down") + vnode("n1[1]", "n1", "offline") + vnode("n2"), 1, 8, {"n1": "n1 is down"}),
+        (
+            vnode("n1[0]", "n1", "down") + vnode("n1[1]", "n1", "offline") + vnode("n2"),
+            1,
+            8,
+            {"n1": "n1 is down"},
+        ),
         (vnode("n1", ncpus=0) + vnode("n1[0]", "n1", "stale") + vnode("n2"), 1, 8, {"n1": "n1 is stale"}),
         (vnode("n1", state="sleep") + vnode("n2", state="provisioning"), 2, 8, {}),
     ],
@@ -221,7 +243,17 @@ def test_vnodes_of_a_host_are_one_node(vnodes, hosts, cores, faults):
         (("ngpus", "1"), "ngpus = 0", "ngpus = 4"),
         (("tier3-fast.x", "a"), "tier3-fast.x = b", "tier3-fast.x = a"),
     ],
-    ids=["MetaCentrum", "Palmetto", "SUTD", "vntype", "any case", "boolean", "boolean of one", "number", "odd name"],
+    ids=[
+        "MetaCentrum",
+        "Palmetto",
+        "SUTD",
+        "vntype",
+        "any case",
+        "boolean",
+        "boolean of one",
+        "number",
+        "odd name",
+    ],
 )
 def test_a_resource_of_the_site_ties_nodes_to_queues(asked, c1, g1):
     nodes = vnode("c1")[:-1] + f"     resources_available.{c1}\n\n" + vnode("g1", ncpus=64)[:-1]
@@ -253,7 +285,9 @@ def test_a_queue_that_only_takes_routed_jobs_is_offered_as_the_one_that_routes()
 
 def test_the_nodes_of_a_queue_also_of_one_that_routes():
     behind = queue("normal-exec", from_route_only=True, default_chunk__Qlist="n")
-    nodes = vnode("n1", resources_available__Qlist="n") + vnode("n2", state="down", resources_available__Qlist="n")
+    nodes = vnode("n1", resources_available__Qlist="n") + vnode(
+        "n2", state="down", resources_available__Qlist="n"
+    )
     nodes += vnode("n3", resources_available__Qlist="x")
     queues = queue("normal", "Route", route_destinations="normal-exec,gone") + behind
     for name in ("normal", "normal-exec"):

@@ -57,7 +57,10 @@ def test_a_job_that_has_ended(exit_code, status):
     ],
 )
 def test_a_job_that_is_tidied_up_has_all_its_nodes(details, nodes):
-    line = ENDED.replace("FAILED", "COMPLETING").replace("n[1-2]", "n2") + f" JOB_GRES=(null){details}MinCPUsNode=1"
+    line = (
+        ENDED.replace("FAILED", "COMPLETING").replace("n[1-2]", "n2")
+        + f" JOB_GRES=(null){details}MinCPUsNode=1"
+    )
     assert slurm.parse_job(line).nodelist == nodes
 
 
@@ -177,7 +180,9 @@ def test_the_reservation_of_a_job():
 
 
 def test_groups_of_one_name_are_one_partition():
-    one, two = slurm.queues("all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n")
+    one, two = slurm.queues(
+        "all*|up|4|1|2|idle|(null)\n\nb|drain|1|2+|8|idle|N/A\nall*|down|2|1|4|down*|gpu:4\n"
+    )
     assert (one.name, one.nodes, one.cores, one.differ, one.out_of_service) == ("all", 4, 2, False, 2)
     assert (one.is_default, one.takes_jobs, one.gpus) == (True, True, "gpu:4")
     assert (two.nodes, two.cores, two.differ) == (1, 16, True)
@@ -202,7 +207,9 @@ def test_a_partition_offers_its_nodes_in_service(states, in_service):
     assert (found.nodes, found.out_of_service, found.cores) == (in_service, len(states) - in_service, 4)
 
 
-@pytest.mark.parametrize("line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"])
+@pytest.mark.parametrize(
+    "line", ["a|up|4", "a|up|x|1|2|idle|n", "a|up|4|1|2|idle|n|m", "sinfo: error: timeout"]
+)
 def test_lines_of_another_form(line):
     with pytest.raises(OutputError, match="line 2: not a group of nodes as requested"):
         slurm.queues(f"b|up|1|1|1|idle|(null)\n{line}\n")
@@ -249,7 +256,9 @@ def test_features_and_qos_of_partitions():
 
 
 def test_settings_topology_and_accounts():
-    assert slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
+    assert (
+        slurm.settings("A         = x = y\nClusterName             = c\nNo value  = \n")["ClusterName"] == "c"
+    )
     assert slurm.leaf_switches("SwitchName=a Level=0 Nodes=n\nSwitchName=b Level=1 Nodes=n\n") == 1
     assert slurm.leaf_switches("No topology information available") == 0
     assert slurm.associations("a|x,y\n\nb|\na|y\nc\n") == (["a", "b", "c"], ["x", "y"])

@@ -9,19 +9,27 @@ from datetime import datetime
 import pytest
 from reframe.core.exceptions import JobSchedulerError
 
-from fabric_checks.schedulers import watching
+from fabric_checks.schedulers import watchdog
 from fabric_checks.schedulers.slurm import scheduler as backend
 from tests.guard import GUARD_S
 from tests.schedulers.stand_ins import Slurm, standing_clock
 
-NO_SACCT = (1, "", "sacct: error: Sending PersistInit msg: Connection refused\nsacct: error: Problem talking\n")
-NO_CONTROLLER = (1, "", "sbatch: error: Batch job submission failed: Unable to contact slurm controller (x)\n")
+NO_SACCT = (
+    1,
+    "",
+    "sacct: error: Sending PersistInit msg: Connection refused\nsacct: error: Problem talking\n",
+)
+NO_CONTROLLER = (
+    1,
+    "",
+    "sbatch: error: Batch job submission failed: Unable to contact slurm controller (x)\n",
+)
 DOWN = "Nodes_required_for_job_are_DOWN"
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    return standing_clock(monkeypatch, watching, backend)
+    return standing_clock(monkeypatch, watchdog, backend)
 
 
 @pytest.fixture
@@ -94,7 +102,10 @@ def test_a_job_whose_first_node_is_done_with_it_ran_on_both(fake, clock):
 def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake, clock):
     fake.knows("cancelled")
     job = fake.submitted()
-    assert end(fake, job, clock) == "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"
+    assert (
+        end(fake, job, clock)
+        == "job 7 had not started; it was cancelled, but not by this session (CANCELLED)"
+    )
     assert job.nodelist == [] and fake.scheduler.began(job) is None and "None" not in fake.calls[-1]
 
 
@@ -121,7 +132,9 @@ def test_a_controller_that_stays_silent_is_waited_for_once(fake, clock):
     scheduler = fake.scheduler
     fake.say("sbatch", NO_CONTROLLER)
     job = fake.job()
-    with pytest.raises(JobSchedulerError, match=r"^sbatch: Batch job submission failed: Unable to contact .* \(x\)$"):
+    with pytest.raises(
+        JobSchedulerError, match=r"^sbatch: Batch job submission failed: Unable to contact .* \(x\)$"
+    ):
         scheduler.submit(job)
     assert fake.count("sbatch") == 2
 
@@ -133,7 +146,7 @@ def test_two_short_silences_of_the_controller_are_not_one(fake, clock):
     for is_silent in (True, False, True):
         fake.is_silent() if is_silent else fake.controller("RUNNING")
         fake.scheduler.poll(job)
-        clock.now += 0.6 * watching.SILENCE_S
+        clock.now += 0.6 * watchdog.SILENCE_S
     fake.scheduler.poll(job)
     assert not fake.scheduler.finished(job) and fake.count("scontrol -d") == 4
 
@@ -163,7 +176,7 @@ def test_a_job_in_a_reservation_waits_for_nodes_in_maintenance(fake, clock, stat
     job = fake.submitted()
     for _ in range(3):
         fake.scheduler.poll(job)
-        clock.now += watching.OUT_OF_SERVICE_S
+        clock.now += watchdog.OUT_OF_SERVICE_S
     assert job.is_cancelling == cancels
     assert "scontrol -a -o show node n[1-2]" in fake.calls
 
@@ -175,7 +188,7 @@ def test_nodes_that_come_back_in_time_are_waited_for(fake, clock):
     for state in ("IDLE+DRAIN", "IDLE", "IDLE+DRAIN"):
         fake.has_nodes(state)
         fake.scheduler.poll(job)
-        clock.now += 0.6 * watching.OUT_OF_SERVICE_S
+        clock.now += 0.6 * watchdog.OUT_OF_SERVICE_S
     assert not job.is_cancelling and fake.count("scontrol -a -o show node") == 3
 
 
@@ -185,7 +198,7 @@ def test_a_job_that_is_being_tidied_up_does_not_wait(fake, clock):
     fake.has_nodes("DOWN")
     job = fake.submitted(max_pending_time=0.1)
     for _ in range(3):
-        clock.now += watching.OUT_OF_SERVICE_S
+        clock.now += watchdog.OUT_OF_SERVICE_S
         fake.scheduler.poll(job)
     assert not job.is_cancelling
 

@@ -52,7 +52,9 @@ class Tape:
     def variables(self):
         """The environment variables of a run: the stand-in is on PATH, and there is nothing of the real one."""
         inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith(("SPACK", "FABRIC_SPACK"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("SPACK", "FABRIC_SPACK"))
         }
         return inherited | {
             "PATH": f"{self.program.parent}:{os.environ['PATH']}",
@@ -93,7 +95,10 @@ class Tape:
         for word in ("concretize", "install"):
             self.write(f"{word}.txt", (TRANSCRIPTS / f"{word}.{package}.{mpi}.txt").read_text())
         self.write("concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text())
-        names = [*PACKAGES[package].files("@3.4.3 names:=is"), "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat"]
+        names = [
+            *PACKAGES[package].files("@3.4.3 names:=is"),
+            "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_multi_lat",
+        ]
         program = TESTS / "software/spack/program"
         self.write(
             "install.sh",

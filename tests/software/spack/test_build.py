@@ -41,12 +41,19 @@ def tape(tmp_path, monkeypatch):
 
 def run(tape, folder="env", package=OSU, mpi="mpich", progress=lambda line: None, **variables):
     scopes = Scopes(LOCAL / mpi, tape.site, COMMON)
-    return Environment.prepared(package, scopes, tape.folder / folder, tape.variables | variables, progress).build()
+    return Environment.prepared(
+        package, scopes, tape.folder / folder, tape.variables | variables, progress
+    ).build()
 
 
 @pytest.mark.parametrize(
     ("package", "mpi"),
-    [("osu-micro-benchmarks", "mpich"), ("intel-mpi-benchmarks", "impi"), ("lammps", "mpich"), ("npb", "openmpi")],
+    [
+        ("osu-micro-benchmarks", "mpich"),
+        ("intel-mpi-benchmarks", "impi"),
+        ("lammps", "mpich"),
+        ("npb", "openmpi"),
+    ],
 )
 def test_the_result_of_a_build_is_described_in_full(tape, package, mpi, monkeypatch):
     monkeypatch.setenv("FABRIC_LAMMPS_INPUTS", "/bench")  # this old release has none
@@ -67,9 +74,13 @@ def test_a_variant_that_the_pinned_recipe_cannot_build_is_refused(tape, variant,
     own = ", externals: [{spec: osu-micro-benchmarks@7.5.1+rocm, prefix: /opt/osu}]" if external else ""
     put(tape.site / "packages.yaml", f"packages:\n  {OSU.name}: {{require: '@7.5.1{variant}'{own}}}\n")
     scopes = Scopes(LOCAL / "mpich", tape.site, COMMON)
-    prepare = partial(Environment.prepared, OSU, scopes, tape.folder / "env", tape.variables, lambda line: None)
+    prepare = partial(
+        Environment.prepared, OSU, scopes, tape.folder / "env", tape.variables, lambda line: None
+    )
     if variant == "+rocm" and not external:
-        with pytest.raises(SpackError, match=r"^osu-micro-benchmarks \+rocm: the pinned recipe does not pass"):
+        with pytest.raises(
+            SpackError, match=r"^osu-micro-benchmarks \+rocm: the pinned recipe does not pass"
+        ):
             prepare()
     else:
         assert variant in prepare().asked.requirement
@@ -97,21 +108,33 @@ def without_init(tape):
 @pytest.mark.parametrize(
     ("play", "message"),
     [
-        (lambda tape: tape.fail("concretize", "concretize.unsatisfiable", 1), "cannot be concretized.*mpich.*scopes"),
-        (lambda tape: tape.fail("python", "concretize.no-repository", 1), "no package repository.*spack-packages"),
+        (
+            lambda tape: tape.fail("concretize", "concretize.unsatisfiable", 1),
+            "cannot be concretized.*mpich.*scopes",
+        ),
+        (
+            lambda tape: tape.fail("python", "concretize.no-repository", 1),
+            "no package repository.*spack-packages",
+        ),
         (fail_to_compile, "the build failed.*error:.*spack-build-out.txt.*see the log"),
         (lambda tape: tape.fail("install", "install.killed", -9), "it was interrupted.*run it again"),
         (other_mpi, r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11"),
         (lambda tape: (tape.played / "concretize.lock").unlink(), "there is no such lock.*see its output"),
         (without_init, "installed without libexec/.*/startup/osu_init.*build log"),
         (lambda tape: tape.write("--version.json", "0.23.1\n"), r"Spack 0\.23\.1 is too old.*SPACK_ROOT"),
-        (lambda tape: tape.commit(), "where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed"),
+        (
+            lambda tape: tape.commit(),
+            "where release v2026.06.0 of spack-packages, commit d4f7c711a6a4, is needed",
+        ),
         (
             lambda tape: put(tape.repository / "packages/zlib/package.py", "class Zlib: version = 2\n"),
             "'packages/zlib/package.py' differs from release v2026.06.0.*a repository of your own",
         ),
         (lambda tape: shutil.rmtree(tape.repository / ".git"), "no Git clone, where release v2026.06.0"),
-        (lambda tape: tape.write("python.json", "hello\n"), "`spack python` answered 'hello', which is not JSON"),
+        (
+            lambda tape: tape.write("python.json", "hello\n"),
+            "`spack python` answered 'hello', which is not JSON",
+        ),
     ],
 )
 def test_a_failure_has_cause_and_remedy_and_no_result(tape, play, message):
@@ -133,7 +156,9 @@ def test_a_later_failure_leaves_no_result_of_an_earlier_build(tape):
 
 
 def test_progress_names_the_log_and_the_phases(tape):
-    tape.write("install.txt", "==> Installing gmake-4.4.1 [1/2]\nnoise\n==> gmake: Executing phase: 'build'\n")
+    tape.write(
+        "install.txt", "==> Installing gmake-4.4.1 [1/2]\nnoise\n==> gmake: Executing phase: 'build'\n"
+    )
     lines = []
     run(tape, progress=lines.append)
     assert f"to follow it: tail -f {tape.folder}/env/install.txt" in lines[1]
@@ -144,7 +169,9 @@ def test_the_log_grows_during_a_build(tape):
     """The first line is in the log before the second is printed: the stand-in waits for it."""
     log = tape.folder / "env/install.txt"
     good = (tape.played / "install.sh").read_text()
-    tape.write("install.sh", f"echo first\nuntil grep -q first {log}; do sleep 0.05; done\necho second\n{good}")
+    tape.write(
+        "install.sh", f"echo first\nuntil grep -q first {log}; do sleep 0.05; done\necho second\n{good}"
+    )
     run(tape)
     assert log.read_text().splitlines()[-2:] == ["first", "second"]
 
@@ -223,7 +250,9 @@ def test_a_mirror_gets_the_sources_of_the_lock(tape):
     lines = mirror(tape)
     assert tape.calls == ["--version", "python", "concretize", "mirror"]
     assert (
-        tape.calls_file.read_text().splitlines()[-1].endswith(f"mirror create --directory {tape.folder}/mirror --all")
+        tape.calls_file.read_text()
+        .splitlines()[-1]
+        .endswith(f"mirror create --directory {tape.folder}/mirror --all")
     )
     assert lines[-1] == f"osu-micro-benchmarks for mpich: sources are in {tape.folder}/mirror"
 
@@ -238,13 +267,17 @@ def test_a_missing_source_does_not_stop_the_other_packages(tape):
     """The first of two packages fails; the sources of the other one are fetched."""
     tape.fail("mirror", "install.no-source", 1)
     fetched = tape.folder / "fetched"
-    tape.write("mirror.sh", f'case $1 in *intel*) touch {fetched}; rm "$SPACK_PLAYBACK/mirror.status" ;; esac\n')
+    tape.write(
+        "mirror.sh", f'case $1 in *intel*) touch {fetched}; rm "$SPACK_PLAYBACK/mirror.status" ;; esac\n'
+    )
     tape.write("concretize.sh", CONCRETIZE.format(golden=GOLDEN / "spack"))
     lines = []
     with pytest.raises(SpackError) as raised:
         mirror(tape, (OSU.name, "intel-mpi-benchmarks"), lines=lines)
     message = str(raised.value).splitlines()
     assert message[0] == f"{tape.folder}/mirror: 1 of 2 are missing or incomplete; the others are complete"
-    assert message[1].startswith("osu-micro-benchmarks for mpich: Spack: ") and message[-2].startswith("To do: ")
+    assert message[1].startswith("osu-micro-benchmarks for mpich: Spack: ") and message[-2].startswith(
+        "To do: "
+    )
     assert fetched.exists() and lines[-1].startswith("intel-mpi-benchmarks for mpich: sources are in")
     assert f"osu-micro-benchmarks for mpich is NOT complete in {tape.folder}/mirror" in lines

@@ -33,7 +33,11 @@ def test_one_scope_adds_an_mpi(site):
     assert made["name"] == "cray-spack" and made["target_systems"] == ["ours"]
     assert made["modules"] == ["cray-mpich/8.1.28"] and made["env_vars"] == []
     assert {"mpi", "mpicc", "osu_7_4", "imb_rma", "lammps", "npb_ft"} <= set(made["features"])
-    assert made["extras"]["spack"] == {"environ": str(site / "cray"), "site": str(site / "site"), "common": str(COMMON)}
+    assert made["extras"]["spack"] == {
+        "environ": str(site / "cray"),
+        "site": str(site / "site"),
+        "common": str(COMMON),
+    }
     assert "blocking_wait" not in made["features"]  # not known of this MPI
 
 
@@ -57,7 +61,9 @@ def test_a_prefix_comes_first_on_the_search_paths(site):
     (site / "cray/packages.yaml").write_text(
         "packages: {mpi: {require: [mpich@5]}, mpich: {externals: [{spec: mpich@5.0.2, prefix: '${MINE}/m'}]}}\n"
     )
-    (site / "cray/env_vars.yaml").write_text("env_vars: {set: {A: 1}, prepend_path: {MANPATH: '${MINE}/man'}}\n")
+    (site / "cray/env_vars.yaml").write_text(
+        "env_vars: {set: {A: 1}, prepend_path: {MANPATH: '${MINE}/man'}}\n"
+    )
     (made,) = environments(site, ["ours"], {"MINE": "/opt"})
     assert made["env_vars"] == [
         ["PATH", "/opt/m/bin:$PATH"],
@@ -85,8 +91,16 @@ def test_a_variable_names_another_site_scope(site, tmp_path):
         ),
         ("cray/packages.yaml", "packages: {}\n", "requires no MPI"),
         ("cray/packages.yaml", "packages: [\n", "not valid YAML"),
-        ("cray/env_vars.yaml", "env_vars: {unset: [A]}\n", "env_vars has 'unset'; only `set` and `prepend_path`"),
-        ("cray/env_vars.yaml", "env_vars: {set: {A: '${NOT_SET}'}}\n", "the environment variable NOT_SET is not set"),
+        (
+            "cray/env_vars.yaml",
+            "env_vars: {unset: [A]}\n",
+            "env_vars has 'unset'; only `set` and `prepend_path`",
+        ),
+        (
+            "cray/env_vars.yaml",
+            "env_vars: {set: {A: '${NOT_SET}'}}\n",
+            "the environment variable NOT_SET is not set",
+        ),
     ],
 )
 def test_a_wrong_scope_is_named(site, file, text, message):
@@ -114,7 +128,10 @@ def test_scopes_are_chosen_by_name(site):
 def test_the_wheels_environments_and_spacks_run_an_mpi_alike(monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 0)  # as root Open MPI needs more
     wheels = runpy.run_path(str(ROOT / "config/environments/wheels.py"))["environments"]
-    built = {each["name"]: each for each in runpy.run_path(str(ROOT / "config/environments/spack.py"))["environments"]}
+    built = {
+        each["name"]: each
+        for each in runpy.run_path(str(ROOT / "config/environments/spack.py"))["environments"]
+    }
     assert len(wheels) == 3
     for wheel in wheels:
         other = built[f"{wheel['name']}-spack"]

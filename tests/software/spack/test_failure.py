@@ -17,7 +17,10 @@ def played(tmp_path):
         lines = (TRANSCRIPTS / f"{name}.txt").read_text().splitlines()
         if log is not None:
             (tmp_path / "spack-build-out.txt").write_text(log)
-            lines = [f"  {tmp_path}/spack-build-out.txt" if "/spack-build-out.txt" in line else line for line in lines]
+            lines = [
+                f"  {tmp_path}/spack-build-out.txt" if "/spack-build-out.txt" in line else line
+                for line in lines
+            ]
         return explain("\n".join(lines) + "\n", exit_code)
 
     return explained
@@ -67,7 +70,9 @@ def test_a_missing_source_of_a_mirror_is_named_with_its_reason():
     message = explain((TRANSCRIPTS / "mirror.no-source.txt").read_text(), 1)
     lines = message.splitlines()
     assert lines[0] == "Spack: no source can be fetched, exit status 1"
-    assert lines[4].startswith("  https://mirror.spack.io/") and lines[4].endswith("Name or service not known")
+    assert lines[4].startswith("  https://mirror.spack.io/") and lines[4].endswith(
+        "Name or service not known"
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +85,10 @@ def test_a_missing_source_of_a_mirror_is_named_with_its_reason():
         ),
         ("[Errno 30] Read-only file system: '/opt/spack/.spack-db/lock'", "it cannot write"),
         ("PermissionError: [Errno 13] Permission denied: '/opt/spack/.spack-db'", "it cannot write"),
-        ("LockROFileError: Can't take write lock on read-only file: /opt/.spack-db/prefix_lock", "it cannot write"),
+        (
+            "LockROFileError: Can't take write lock on read-only file: /opt/.spack-db/prefix_lock",
+            "it cannot write",
+        ),
     ],
 )
 def test_a_single_line_shows_its_cause(text, name):
@@ -100,7 +108,9 @@ def test_a_build_failure_quotes_its_log(played):
 def test_a_build_failure_without_its_log_quotes_spack(played):
     message = played("install.build-error")
     assert "\n  ProcessError: Command exited with status 2:\n" in message
-    assert message.splitlines()[-2].startswith("  build log: /home/user/") and message.endswith("suit this release")
+    assert message.splitlines()[-2].startswith("  build log: /home/user/") and message.endswith(
+        "suit this release"
+    )
 
 
 def test_a_log_without_a_complaint_ends_the_message(played):
@@ -110,7 +120,9 @@ def test_a_log_without_a_complaint_ends_the_message(played):
 
 def test_a_log_with_a_complaint_but_no_error_is_quoted_from_its_beginning(played):
     log = "a: undefined reference to b\nc: command not found\n1\n2\n3\n4\n5\n"
-    assert "\n  a: undefined reference to b\n  c: command not found\n" in played("install.build-error", log=log)
+    assert "\n  a: undefined reference to b\n  c: command not found\n" in played(
+        "install.build-error", log=log
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +141,9 @@ def test_a_full_disk_and_a_killed_compiler_show_in_the_log_alone(played, log, ca
 def test_a_killed_spack_was_interrupted(played, exit_code):
     """A killed Spack prints nothing: the transcript just ends, in the middle of the build."""
     message = played("install.killed", exit_code)
-    assert message.startswith(f"Spack: it was interrupted (intel-mpi-benchmarks-2021.7), exit status {exit_code}\n")
+    assert message.startswith(
+        f"Spack: it was interrupted (intel-mpi-benchmarks-2021.7), exit status {exit_code}\n"
+    )
     assert "Executing phase: 'build'" in message and message.endswith(
         "To do: run it again; what is already built is kept"
     )
@@ -149,18 +163,25 @@ def test_an_unknown_failure_shows_its_error_or_its_end():
 
 
 def test_all_lines_of_an_unknown_error_are_shown():
-    message = explain("==> Warning: a detail\n==> Error: the moon is full\n  of cheese\n  by night\n==> Updating\n", 3)
+    message = explain(
+        "==> Warning: a detail\n==> Error: the moon is full\n  of cheese\n  by night\n==> Updating\n", 3
+    )
     assert message.splitlines()[1:4] == ["  the moon is full", "  of cheese", "  by night"]
 
 
-@pytest.mark.parametrize("line", ["/usr/bin/ld: cannot find -lcuda", "ld: cannot find -lnvidia-ml: No such file"])
+@pytest.mark.parametrize(
+    "line", ["/usr/bin/ld: cannot find -lcuda", "ld: cannot find -lnvidia-ml: No such file"]
+)
 def test_a_driver_library_that_the_linker_lacks_is_known(played, line):
     message = played(
         "install.build-error", log=f"libtool: link: mpicc -o osu_bw\n{line}\ncollect2: error: ld returned 1\n"
     )
     assert message.startswith("Spack: the linker lacks the library of the GPU's driver (intel-mpi")
     assert line in message and "lib64/stubs" in message
-    assert "driver" not in played("install.build-error", log="/usr/bin/ld: cannot find -lcudart\n").splitlines()[0]
+    assert (
+        "driver"
+        not in played("install.build-error", log="/usr/bin/ld: cannot find -lcudart\n").splitlines()[0]
+    )
 
 
 def test_a_truncated_transcript_gives_a_message():

@@ -49,7 +49,11 @@ def test_the_recorded_spec_is_found_by_spack(tmp_path):
 @pytest.mark.parametrize(
     ("scope", "text", "message"),
     [
-        ("environ", (LOCAL / "mpich/packages.yaml").read_text().replace('"mpich@5.0.2"', '"mpich@4.1"'), "mpich"),
+        (
+            "environ",
+            (LOCAL / "mpich/packages.yaml").read_text().replace('"mpich@5.0.2"', '"mpich@4.1"'),
+            "mpich",
+        ),
         ("site", 'packages: {osu-micro-benchmarks: {require: "@99.9"}}\n', "another release"),
         ("site", 'packages: {c: {require: ["gcc@1.2"]}}\n', "To do: "),
     ],

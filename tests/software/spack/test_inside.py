@@ -12,7 +12,10 @@ from fabric_checks.software.spack.tool import INSIDE
 def test_the_answer_has_the_folder_of_each_repository(monkeypatch, capsys):
     spack, repo = ModuleType("spack"), ModuleType("spack.repo")
     spack.repo = repo
-    repositories = [SimpleNamespace(namespace="mine", root="/mine"), SimpleNamespace(namespace="builtin", root="/all")]
+    repositories = [
+        SimpleNamespace(namespace="mine", root="/mine"),
+        SimpleNamespace(namespace="builtin", root="/all"),
+    ]
     repo.PATH = SimpleNamespace(repos=repositories)
     monkeypatch.setitem(sys.modules, "spack", spack)
     monkeypatch.setitem(sys.modules, "spack.repo", repo)

@@ -66,7 +66,10 @@ def test_flags_and_targets_without_a_generic_name_are_in_the_spec(changed):
     "wanted",
     [
         *(asked(version) for version in ("2021.7", "2021")),
-        *(asked(mpi=mpi) for mpi in ("mpich@5.0.2", "mpich@5", "mpich@=5.0.2 ~fortran", "mpich+slurm", "mpich@4:")),
+        *(
+            asked(mpi=mpi)
+            for mpi in ("mpich@5.0.2", "mpich@5", "mpich@=5.0.2 ~fortran", "mpich+slurm", "mpich@4:")
+        ),
         *(asked(compiler=compiler) for compiler in ("gcc", "gcc@12.2")),
     ],
 )
@@ -99,12 +102,16 @@ def test_a_changed_scope_that_spack_ignored_is_found():
     played = (GOLDEN / "spack/install.old-lock.txt").read_text()
     assert "Error" not in played and "openmpi-5.0.11" in played and "mpich" not in played
     path = GOLDEN / "spack/intel-mpi-benchmarks.openmpi.lock.json"
-    with pytest.raises(SpackError, match=r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11"):
+    with pytest.raises(
+        SpackError, match=r"MPI mpich@5\.0\.2 was asked for, but the result is openmpi@5\.0\.11"
+    ):
         require(path, IMB, asked(mpi="mpich@5.0.2"))
 
 
 def test_a_package_has_to_be_one_root(changed):
-    with pytest.raises(SpackError, match="lammps is 0 times among its roots: intel-mpi-benchmarks; delete it"):
+    with pytest.raises(
+        SpackError, match="lammps is 0 times among its roots: intel-mpi-benchmarks; delete it"
+    ):
         read_lock(LOCK, "lammps")
     # mpich is in the lock, but only as a dependency.
     with pytest.raises(SpackError, match="mpich is 0 times among its roots"):
@@ -116,7 +123,9 @@ def test_a_package_has_to_be_one_root(changed):
 def test_a_package_may_have_no_mpi_and_no_compiler(changed):
     path = changed(lambda data: root(data).update(dependencies=[]))
     assert (read_lock(path, IMB).mpi, read_lock(path, IMB).compiler) == (None, None)
-    message = "MPI mpich was asked for, but the result is none; compiler gcc was asked for, but the result is none"
+    message = (
+        "MPI mpich was asked for, but the result is none; compiler gcc was asked for, but the result is none"
+    )
     with pytest.raises(SpackError, match=message):
         require(path, IMB, asked(compiler="gcc"))
 
@@ -202,5 +211,7 @@ def test_the_library_of_the_spec_does_not_contradict_it(spec, reported):
 )
 def test_another_library_contradicts_the_spec(spec, reported):
     message = contradiction(spec, reported)
-    assert message.startswith(f"MPI: the program was built for {spec}, but the library at run time is '{reported[:30]}")
+    assert message.startswith(
+        f"MPI: the program was built for {spec}, but the library at run time is '{reported[:30]}"
+    )
     assert "the MPI's scope (packages.yaml" in message and len(message.splitlines()) == 1

@@ -18,7 +18,10 @@ MPIS = sorted(path for path in LOCAL.iterdir() if path.name != "site")
 
 
 def test_rendering_expands_our_variables_and_leaves_those_of_spack(tmp_path):
-    put(tmp_path / "in/packages.yaml", "a: ${FABRIC_HOME}/x # ${FABRIC_HOME}\nb: $spack/${spack}/$user_cache_path\n")
+    put(
+        tmp_path / "in/packages.yaml",
+        "a: ${FABRIC_HOME}/x # ${FABRIC_HOME}\nb: $spack/${spack}/$user_cache_path\n",
+    )
     put(tmp_path / "out/stale.yaml", "mirrors: {}\n")
     out = render(tmp_path / "in", tmp_path / "out", {"FABRIC_HOME": "/h"})
     assert (out / "packages.yaml").read_text() == "a: /h/x # /h\nb: $spack/${spack}/$user_cache_path\n"
@@ -45,7 +48,10 @@ def scopes(tmp_path):
     put(tmp_path / "strong/a.yaml", "packages: {mpi: {require: ['mpich@5.0.2']}, a: {require: '@1'}}\n")
     put(tmp_path / "strong/b.yaml", "packages: {a: {require: '@2'}, b: {require: '@3 +x'}}\n")
     put(tmp_path / "site/packages.yaml", "packages: {b: {require: '@4'}}\n")
-    put(tmp_path / "weak/packages.yaml", "packages: {a: {require: '@5'}, c: {require: [{any_of: [x]}]}, d: }\n")
+    put(
+        tmp_path / "weak/packages.yaml",
+        "packages: {a: {require: '@5'}, c: {require: [{any_of: [x]}]}, d: }\n",
+    )
     return Scopes(tmp_path / "strong", tmp_path / "site", tmp_path / "weak")
 
 
@@ -60,7 +66,9 @@ def test_the_strongest_requirement_holds(scopes):
 
 def test_an_included_scope_is_refused(scopes):
     put(scopes.environ / "include.yaml", "include: [more]\n")
-    with pytest.raises(SpackError, match=r"include\.yaml: `include` is not supported here; put the included files"):
+    with pytest.raises(
+        SpackError, match=r"include\.yaml: `include` is not supported here; put the included files"
+    ):
         scopes.requirement("d")
 
 
@@ -82,7 +90,9 @@ def test_a_requirement_has_a_name_and_a_release(text, name, version):
     assert parse_requirement(text) == (name, version)
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- a", "a list where a mapping is exp")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("a: [", "not valid YAML"), ("- a", "a list where a mapping is exp")]
+)
 def test_a_file_without_a_mapping_is_no_configuration(tmp_path, text, message):
     with pytest.raises(SpackError, match=message):
         load(put(tmp_path / "x.yaml", text))
@@ -102,7 +112,9 @@ OF_GPUS = ("nccl-tests", "rccl-tests")
 
 
 def test_the_pinned_releases_are_asked_for(tmp_path):
-    found = {name: of_site(tmp_path).asked(package) for name, package in PACKAGES.items() if name not in OF_GPUS}
+    found = {
+        name: of_site(tmp_path).asked(package) for name, package in PACKAGES.items() if name not in OF_GPUS
+    }
     assert {name: each.version for name, each in found.items()} == {
         "osu-micro-benchmarks": "7.5.2",
         "intel-mpi-benchmarks": "2021.7",
@@ -177,4 +189,7 @@ def values(data):
 def test_no_scope_names_a_path_of_one_machine():
     for file in [*LOCAL.rglob("*.yaml"), *(TESTS.parent / "spack-envs").rglob("*.yaml")]:
         for text in values(load(file)):
-            assert "/" not in text or text.startswith(("${FABRIC_HOME}/", "../", "/set/", "https://")), (file, text)
+            assert "/" not in text or text.startswith(("${FABRIC_HOME}/", "../", "/set/", "https://")), (
+                file,
+                text,
+            )

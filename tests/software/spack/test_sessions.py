@@ -86,7 +86,9 @@ def test_an_mpi_that_was_exchanged_in_place_fails_the_checks(tape):
     done = begun(tape, "-n", "^OsuLatency").wait()
     case = next(case for case in done.session.cases if case.name.startswith("OsuLatency"))
     assert case.result == "fail" and done.gate == 1
-    assert "built for mpich@5.0.2.1, but the library at run time is 'MPICH Version:      5.0.2'" in case.reason
+    assert (
+        "built for mpich@5.0.2.1, but the library at run time is 'MPICH Version:      5.0.2'" in case.reason
+    )
 
 
 def test_a_failed_build_is_reported_and_nothing_is_measured(tape):
@@ -140,7 +142,9 @@ def test_a_session_killed_during_a_build_blocks_no_other(tape):
     good = (tape.played / "install.sh").read_text()
     tape.write("install.sh", f"touch {tape.folder}/started\nsleep {ENDLESS_S}\n")
     first = begun(tape, "-n", "^OsuLatency")
-    wait_for(lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun")
+    wait_for(
+        lambda: (tape.folder / "started").exists() or first.process.poll() is not None, "no build has begun"
+    )
     assert first.process.poll() is None
     first.process.send_signal(2)
     first.process.communicate(timeout=GUARD_S)

@@ -22,7 +22,9 @@ def program(path):
 
 
 def test_spack_root_precedes_path_and_path_the_installed_one(tape, tmp_path):
-    with pytest.raises(SpackError, match=r"Spack is missing: neither below SPACK_ROOT, on PATH nor at .*ci/run"):
+    with pytest.raises(
+        SpackError, match=r"Spack is missing: neither below SPACK_ROOT, on PATH nor at .*ci/run"
+    ):
         Spack.found({"PATH": "/usr/bin:/bin"})
     own = program(installed.folder("spack") / "bin/spack")
     assert Spack.found({"PATH": "/usr/bin:/bin"}).program == own
@@ -30,7 +32,9 @@ def test_spack_root_precedes_path_and_path_the_installed_one(tape, tmp_path):
     assert Spack.found({"PATH": str(on_path.parent)}).program == on_path
     of_root = program(tmp_path / "root/bin/spack")
     assert Spack.found({"PATH": str(on_path.parent), "SPACK_ROOT": str(tmp_path / "root")}).program == of_root
-    with pytest.raises(SpackError, match=r"SPACK_ROOT is '.*nowhere', which has no bin/spack; correct or unset it"):
+    with pytest.raises(
+        SpackError, match=r"SPACK_ROOT is '.*nowhere', which has no bin/spack; correct or unset it"
+    ):
         Spack.found({"SPACK_ROOT": str(tmp_path / "nowhere"), "PATH": str(on_path.parent)})
 
 
@@ -49,7 +53,9 @@ def test_spack_gets_no_other_environment_and_the_users_python(tape):
     assert mine["FABRIC_SPACK_PACKAGES_URL"] == "file:///mine"
 
 
-@pytest.mark.parametrize(("mirror", "url"), [("/media/disk", "file:///media/disk"), ("https://x/m", "https://x/m")])
+@pytest.mark.parametrize(
+    ("mirror", "url"), [("/media/disk", "file:///media/disk"), ("https://x/m", "https://x/m")]
+)
 def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):
     Spack.found(tape.variables | {"FABRIC_SPACK_MIRROR": mirror}).run("install", environment=tape.folder)
     line = tape.calls_file.read_text()
@@ -59,7 +65,9 @@ def test_the_mirror_of_the_variable_precedes_all_others(tape, mirror, url):
 REAL = "1.1.0 (2e907202bcc8209a6a62243aab50c179b524cc3b)"
 
 
-@pytest.mark.parametrize("output", [REAL, "1.1.0", "2.0", "1.2.0.dev0 (9cf66332)", f"==> Warning: a key\n{REAL}\n"])
+@pytest.mark.parametrize(
+    "output", [REAL, "1.1.0", "2.0", "1.2.0.dev0 (9cf66332)", f"==> Warning: a key\n{REAL}\n"]
+)
 def test_a_recent_release_is_accepted(output):
     assert require_version(output, "spack") == output.splitlines()[-1]
 
@@ -71,7 +79,9 @@ def test_a_text_without_a_release_is_refused(output):
 
 
 def test_an_old_release_is_refused():
-    with pytest.raises(SpackError, match=r"^/spack: Spack 1\.0\.2 is too old: 1\.1 or later .* to have 1\.1\.0 inst"):
+    with pytest.raises(
+        SpackError, match=r"^/spack: Spack 1\.0\.2 is too old: 1\.1 or later .* to have 1\.1\.0 inst"
+    ):
         require_version("1.0.2 (734c5db2121b01c373eed6538e452f18887e9e44)", "/spack")
 
 

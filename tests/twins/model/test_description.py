@@ -5,7 +5,7 @@ import pytest
 
 from fabric_twins.errors import TwinError
 from fabric_twins.model.description import FITTED, PREDICTED, HostBus, PublishedValue, load
-from fabric_twins.model.reading import Source
+from fabric_twins.model.sourced_yaml import Source
 from tests.twins.simulation import TWINS
 
 SHIPPED = sorted(TWINS.glob("*.yaml"))
@@ -37,7 +37,12 @@ def test_the_parts_of_a_description():
     assert twin.sources["nodes"].kind == "published" and twin.sources["nodes"].text == "SAND Table 1"
     assert twin.sources["inter_node.send_us"].kind == "fitted"
     pair, _ = twin.cases
-    assert (pair.check, pair.program, str(pair.layout), pair.parameters) == ("Streaming", "streaming", "2x1", {})
+    assert (pair.check, pair.program, str(pair.layout), pair.parameters) == (
+        "Streaming",
+        "streaming",
+        "2x1",
+        {},
+    )
     (rate,) = [each for each in pair.values if each.metric == "message_rate_8B"]
     assert rate == PublishedValue(
         "message_rate_8B", "Mmsg/s", 2.7, Source("published", "SAND Table 3"), PREDICTED, "", 1
@@ -67,26 +72,50 @@ WITHIN = "intra_node: {source: {assumed: x}, send_us: 1, receive_us: 1, latency_
         ("rate_MBps: 100", "rate_MBps: 1 us", "inter_node: rate_MBps is '1 us'; give a number above 0"),
         ("rate_MBps: 100", "rate_MBps: .nan", "inter_node: rate_MBps is nan; give a number above 0"),
         ("latency_us: 3", "latency_us: 0", "inter_node: latency_us: is zero; write a number above 0"),
-        ("latency_us: 3", "latency_us: {8: 1, 0: 2}", "latency_us: the sizes do not increase; write them in order"),
+        (
+            "latency_us: 3",
+            "latency_us: {8: 1, 0: 2}",
+            "latency_us: the sizes do not increase; write them in order",
+        ),
         ("latency_us: 3", "latency_us: {4K: 1}", "latency_us: a table has whole message sizes in bytes"),
         ("latency_us: 3", "latency_us: {0: -1}", "inter_node: latency_us"),
-        ("receive_us: 1", "receive_us: 1\n  needs_calls: all", "needs_calls is 'all'; give one of begin, whole"),
+        (
+            "receive_us: 1",
+            "receive_us: 1\n  needs_calls: all",
+            "needs_calls is 'all'; give one of begin, whole",
+        ),
         ("nodes: 8", "nodes: 2.5", "nodes is 2.5; give a whole number from 2 to 100000"),
-        ("nodes: 8", "nodes: 99", "topology: levels: 3 levels of 4 ports have room for 16 of the 99 nodes; write more"),
+        (
+            "nodes: 8",
+            "nodes: 99",
+            "topology: levels: 3 levels of 4 ports have room for 16 of the 99 nodes; write more",
+        ),
         ("nodes: 8", "nodes: 1000000000", "nodes is 1000000000; give a whole number from 2 to 100000"),
         ("nodes: 8", "", "'nodes' is missing: a whole number from 2 to 100000"),
         ("levels: 3", "levels: 50", "topology: levels is 50; give a whole number from 1 to 8"),
         ("ports: 4", "ports: 4000", "topology: asks for more than 2000000 switches and cables; write fewer"),
-        ("name: small", "name: Small Twin", "name is 'Small Twin'; give a text (small letters, digits and dashes)"),
+        (
+            "name: small",
+            "name: Small Twin",
+            "name is 'Small Twin'; give a text (small letters, digits and dashes)",
+        ),
         ("ports: 4", "ports: 5", "topology: ports is 5; give a whole number of at least 2 (an even number"),
-        ("kind: fat_tree", "kind: fattree", "topology: kind is 'fattree'; give one of star, fat_tree, dragonfly"),
+        (
+            "kind: fat_tree",
+            "kind: fattree",
+            "topology: kind is 'fattree'; give one of star, fat_tree, dragonfly",
+        ),
         (
             "kind: d-mod-k",
             "kind: static",
             "topology: routing: kind is 'static'; give one of d-mod-k, dest",
         ),
         ("kind: d-mod-k", "kind: d-mod-k, seed: 1", "topology: routing: seed goes with destination-table"),
-        ("link_MBps: 100", "link_MBps: 1\n  oversubscription: 2", "oversubscription: 2 does not divide 4 ports"),
+        (
+            "link_MBps: 100",
+            "link_MBps: 1\n  oversubscription: 2",
+            "oversubscription: 2 does not divide 4 ports",
+        ),
         ("", WITHIN % "adapter_us: 2", "intra_node: adapter_us: unknown; "),
         ("", "host_bus: {duplex: full}\n", "host_bus: has no limit; write rate_MBps or aggregate_MBps"),
         (
@@ -113,8 +142,16 @@ def test_a_fault_has_the_line_of_its_key(small):
     ("old", "new", "message"),
     [
         (", twin: fitted", "", "metrics: x_MBps: write twin: fitted or predicted, or not_reproduced and why"),
-        (", twin: fitted", ", twin: fitted, tolerance_percent: 2", "tolerance_percent and tolerance_because go toget"),
-        ("x_MBps", "x", "values: 0: metrics: x: has no unit; end the name in one of us, MBps, B, percent, Mps"),
+        (
+            ", twin: fitted",
+            ", twin: fitted, tolerance_percent: 2",
+            "tolerance_percent and tolerance_because go toget",
+        ),
+        (
+            "x_MBps",
+            "x",
+            "values: 0: metrics: x: has no unit; end the name in one of us, MBps, B, percent, Mps",
+        ),
         ("program: rotate", "program: bcast", "values: 0: program is 'bcast'; give one of streaming, rotate"),
         ("layout: 2x1", "layout: pair", "values: 0: 'pair' is not a layout; write nodes x processes a node"),
     ],
@@ -144,7 +181,9 @@ def test_a_statement_is_a_bound_on_a_metric(small):
     assert (statement.check, statement.layout, statement.metric) == ("HotSpot", "8x1", "send_growth")
     assert (statement.bound, statement.value, statement.unit, statement.why_not) == ("at_least", 2, "1", "")
     assert statement.source.text == "the report" and statement.parameters == {}
-    (statement,) = small(added=STATEMENT + "    not_reproduced: not so\n    parameters: {poll: none}\n").statements
+    (statement,) = small(
+        added=STATEMENT + "    not_reproduced: not so\n    parameters: {poll: none}\n"
+    ).statements
     assert (statement.parameters, statement.why_not) == ({"poll": "none"}, "not so")
     assert small().statements == ()
 

@@ -46,7 +46,9 @@ def test_an_adapter_is_kept_by_messages_below_the_eager_limit(small):
 
 
 def test_needs_calls_applies_to_messages_from_the_eager_limit_on(small):
-    assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == ["calls whole 16384"]
+    assert lines_of(small(("receive_us: 1", "receive_us: 1\n  needs_calls: whole")), "calls") == [
+        "calls whole 16384"
+    ]
 
 
 def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
@@ -57,7 +59,10 @@ def test_a_bus_for_both_directions_is_one_link_out_and_in(small):
 
 def test_a_bus_with_a_limit_for_each_direction(small):
     twin = small(PAIR, ("nodes: 8", "nodes: 2"), added="host_bus: {duplex: full, rate_MBps: 90}\n")
-    assert lines_of(twin, "link")[2:4] == ["link n0:bus-out 90000000 shared -", "link n0:bus-in 90000000 shared -"]
+    assert lines_of(twin, "link")[2:4] == [
+        "link n0:bus-out 90000000 shared -",
+        "link n0:bus-in 90000000 shared -",
+    ]
     assert lines_of(twin, "host")[0] == "host n0 0 1 out 2 0 2 in 2 1 3 self 1 4"
 
 
@@ -78,5 +83,7 @@ def test_cables_have_two_directions_and_faults_both(small):
 
 
 def test_several_transfers_within_a_node_share_a_rate(small):
-    twin = small(added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, several_MBps: 150}\n")
+    twin = small(
+        added="intra_node: {send_us: 1, receive_us: 1, latency_us: 1, rate_MBps: 200, several_MBps: 150}\n"
+    )
     assert "link n0:self 200000000 several 150000000 -" in lines_of(twin, "link")

@@ -19,7 +19,9 @@ def ports(wiring):
     return used
 
 
-@pytest.mark.parametrize(("k", "levels", "nodes"), [(4, 1, 4), (4, 2, 8), (4, 3, 16), (6, 3, 54), (8, 4, 512)])
+@pytest.mark.parametrize(
+    ("k", "levels", "nodes"), [(4, 1, 4), (4, 2, 8), (4, 3, 16), (6, 3, 54), (8, 4, 512)]
+)
 def test_a_whole_fat_tree_has_the_textbook_switches_and_uses_every_port(k, levels, nodes):
     wiring = FatTree(nodes, k, levels, k // 2 if levels > 1 else k, k // 2, 100).wiring()
     # A k-port, n-level tree: 2 (k/2)^n hosts and (2n - 1) (k/2)^(n-1) switches.
@@ -73,7 +75,9 @@ def faults(small, text):
 def test_a_slow_cable_and_a_broken_one(small):
     wiring, whole = faults(small, "{cable: [leaf-0, level-2-1], fraction: 0.25}")
     changed = [new for new, old in zip(wiring.cables, whole.cables, strict=True) if new != old]
-    assert [(whole.switches[c.a], whole.switches[c.b], c.rate_MBps) for c in changed] == [("leaf-0", "level-2-1", 25)]
+    assert [(whole.switches[c.a], whole.switches[c.b], c.rate_MBps) for c in changed] == [
+        ("leaf-0", "level-2-1", 25)
+    ]
     wiring, whole = faults(small, "{cable: [leaf-0, level-2-1], fraction: 0}")
     assert len(wiring.cables) == len(whole.cables) - 1
 
@@ -102,14 +106,26 @@ def test_two_swapped_cables(small):
     ("text", "message"),
     [
         ("{host: n9, fraction: 0.5}", r"faults: 0: host: there is no n9; write one of n0 to n7"),
-        ("{cable: [leaf-0, leaf-1], fraction: 0}", r"there is no cable between leaf-0 and leaf-1; write the two ends"),
+        (
+            "{cable: [leaf-0, leaf-1], fraction: 0}",
+            r"there is no cable between leaf-0 and leaf-1; write the two ends",
+        ),
         ("{cable: [leaf-0], fraction: 0}", r"cable: two names are expected here, as in \[leaf-0, spine-1\]"),
         ("{cable: leaf-0, fraction: 0}", r"faults: 0: cable is 'leaf-0'; give a list"),
-        ("{cable: [leaf-0, level-2-0], fraction: 1.5}", r"faults: 0: fraction is 1\.5; give a number from 0 to 1"),
+        (
+            "{cable: [leaf-0, level-2-0], fraction: 1.5}",
+            r"faults: 0: fraction is 1\.5; give a number from 0 to 1",
+        ),
         ("{host: n1, fraction: 0}", r"faults: 0: fraction: write one of the rate, from 0 to 1"),
         ("{host: n1}", r"faults: 0: fraction: write one of the rate"),
-        ("{swap: [n1, [leaf-0, level-2-0]]}", r"swap: does not swap two of a kind; write two hosts, or two cables"),
-        ("{fraction: 0.5}", r"faults: 0: does not say what is wrong; write one of cable, switch, host and swap"),
+        (
+            "{swap: [n1, [leaf-0, level-2-0]]}",
+            r"swap: does not swap two of a kind; write two hosts, or two cables",
+        ),
+        (
+            "{fraction: 0.5}",
+            r"faults: 0: does not say what is wrong; write one of cable, switch, host and swap",
+        ),
     ],
 )
 def test_a_malformed_fault(small, text, message):
@@ -121,7 +137,9 @@ def test_malformed_dragonflies(small):
     text = "kind: dragonfly\n  groups: 9\n  routers: 2\n  hosts: 1\n  global_ports: 4"
     old = "kind: fat_tree\n  ports: 4\n  levels: 3"
     assert small((old, text)).topology.groups == 9
-    with pytest.raises(TwinError, match="global_ports: 2 routers with 3 do not reach the 8 other groups; write more"):
+    with pytest.raises(
+        TwinError, match="global_ports: 2 routers with 3 do not reach the 8 other groups; write more"
+    ):
         small((old, text.replace("global_ports: 4", "global_ports: 3")))
     with pytest.raises(TwinError, match="hosts: there is room for 6 of the 8 nodes"):
         small((old, text.replace("groups: 9", "groups: 3")))
@@ -133,7 +151,12 @@ def test_a_star_has_one_switch():
 
 @pytest.mark.parametrize(
     "topology",
-    [Star(100), FatTree(128, 32, 2, 16, 16, 968), FatTree(512, 8, 4, 4, 4, 1), FatTree(96, 16, 2, 12, 4, 100)],
+    [
+        Star(100),
+        FatTree(128, 32, 2, 16, 16, 968),
+        FatTree(512, 8, 4, 4, 4, 1),
+        FatTree(96, 16, 2, 12, 4, 100),
+    ],
 )
 def test_the_parts_of_a_topology_are_counted_without_making_them(topology):
     wiring = topology.wiring()

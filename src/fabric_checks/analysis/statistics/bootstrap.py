@@ -60,7 +60,9 @@ def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Pl
     return np.minimum((low * n).astype(np.intp), n - 1), np.minimum((high * n).astype(np.intp), n - 1)
 
 
-def median(values: npt.ArrayLike, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0) -> Intervals:
+def median(
+    values: npt.ArrayLike, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> Intervals:
     """Return the median of each series with its confidence interval.
 
     :param values: a row a series, all of the same length.
@@ -120,7 +122,9 @@ def _medians(rows: Floats, resamples: int, seed: int) -> Floats:
     return (np.take(rows, low, axis=1) + np.take(rows, high, axis=1)) / 2
 
 
-def _intervals(estimate: Floats, medians: Callable[[slice], Floats], confidence: float, resamples: int) -> Intervals:
+def _intervals(
+    estimate: Floats, medians: Callable[[slice], Floats], confidence: float, resamples: int
+) -> Intervals:
     """Return the intervals of series by the medians of all resamples, some series at a time."""
     share, step = (1 - confidence) / 2, max(_CHUNK // resamples, 1)
     parts = [slice(start, start + step) for start in range(0, len(estimate), step)]

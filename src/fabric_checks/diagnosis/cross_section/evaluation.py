@@ -87,12 +87,16 @@ class Report:
             **self.of_switches,
             **(bandwidths.of_rails(self.matrix, self.output.rails) if self.output.rails > 1 else {}),
         }
-        return {name: value for name, value in found.items() if not self.output.is_table or name not in _OF_ROTATE}
+        return {
+            name: value for name, value in found.items() if not self.output.is_table or name not in _OF_ROTATE
+        }
 
     def _limits_percent(self) -> dict[str, float]:
         """Return the limits as the check declares them; 100 where nothing would have been found."""
         known = {part: self.limits.get(part) for part in ("node", "pair", "cable")}
-        return {f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in known.items()}
+        return {
+            f"smallest_{part}_fault": 100.0 if loss is None else 100 * loss for part, loss in known.items()
+        }
 
     @property
     def of_switches(self) -> dict[str, float]:
@@ -188,7 +192,9 @@ def of_run(
     )
 
 
-def _diagnosed(output: rotate.RotateOutput, known: FabricMap | None) -> tuple[MappedEvidence, list[RankFinding]]:
+def _diagnosed(
+    output: rotate.RotateOutput, known: FabricMap | None
+) -> tuple[MappedEvidence, list[RankFinding]]:
     """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named by it."""
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
     found: list[RankFinding] = []
@@ -202,7 +208,9 @@ def _diagnosed(output: rotate.RotateOutput, known: FabricMap | None) -> tuple[Ma
     return mapped, found
 
 
-def _by_class(output: rotate.RotateOutput, mapped: MappedEvidence) -> tuple[MappedEvidence, list[RankFinding]]:
+def _by_class(
+    output: rotate.RotateOutput, mapped: MappedEvidence
+) -> tuple[MappedEvidence, list[RankFinding]]:
     """Return the findings; if nodes that are blamed are a class of their own, or of another, those without them."""
     found = findings.find(output, mapped)
     of_kind = mapped.evidence.of_kind
@@ -226,7 +234,10 @@ def _of_whole_machine(
 
 
 def _limits(
-    output: rotate.RotateOutput, mapped: MappedEvidence, found: Sequence[RankFinding], ways: leaves.Ways | None
+    output: rotate.RotateOutput,
+    mapped: MappedEvidence,
+    found: Sequence[RankFinding],
+    ways: leaves.Ways | None,
 ) -> of_report.Limits:
     """Return the smallest faults that would have been found."""
     if output.at_once:

@@ -153,7 +153,9 @@ def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
     )
     pairs, round_, when = (by_pair[name].to_numpy() for name in ("pair", "round", "when"))
     sender, receiver = pairs // ranks, pairs % ranks
-    columns = {name: by_pair[name].fill_null(np.nan).to_numpy() for name in ("alone", "middle", "together", "scan")}
+    columns = {
+        name: by_pair[name].fill_null(np.nan).to_numpy() for name in ("alone", "middle", "together", "scan")
+    }
     scanned = columns["scan"][~np.isnan(columns["scan"])]
     top, fastest, seen = noise.top_of(scanned)
     control = table.filter(pl.col("phase") == "control")
@@ -172,7 +174,9 @@ def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
     )
     spread = noise.of_controls(samples, again, repeat, (fastest, seen), (of_nodes, by_controls, by_all))
     if output.is_table and not repeat:
-        spread = replace(spread, repeat=spread.scan)  # measured once: pairs differ by no more than measurements do
+        spread = replace(
+            spread, repeat=spread.scan
+        )  # measured once: pairs differ by no more than measurements do
     position = np.searchsorted(pairs, table["pair"].to_numpy())
     series = Series(
         position,
@@ -240,7 +244,13 @@ def _by_time(output: RotateOutput, ranks: int) -> pl.DataFrame:
 def _rows(part: Transfers, ranks: int, phase: str, when: Numbers) -> pl.DataFrame:
     pair = part.sender.astype(np.int64) * ranks + part.receiver
     dip = np.full(len(part), np.nan) if part.slowest_MBps is None else np.log(part.slowest_MBps / part.MBps)
-    columns = {"pair": pair, "when": when, "rate": np.log(part.MBps), "dip": dip, "round": part.round.astype(np.int64)}
+    columns = {
+        "pair": pair,
+        "when": when,
+        "rate": np.log(part.MBps),
+        "dip": dip,
+        "round": part.round.astype(np.int64),
+    }
     return pl.DataFrame(columns).with_columns(phase=pl.lit(phase))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fabric_checks.diagnosis.cross_section import changes, sentences
+from fabric_checks.diagnosis.cross_section import intermittent, sentences
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.inference import Culprit, explain, slow_since_scan
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
@@ -38,7 +38,9 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     found = _blamed(output, mapped, culprits)
     if not output.is_table:
         explained = np.concatenate([each.part.pairs for each in culprits if each.sure] or [unsure[:0]])
-        found += [sentences.changed(mapped, output.hosts, each) for each in changes.of_parts(mapped, explained)]
+        found += [
+            sentences.changed(mapped, output.hosts, each) for each in intermittent.of_parts(mapped, explained)
+        ]
         found += _unexplained(output, mapped, explained, unsure)
     if len(evidence.kinds) > 1:
         found.append(sentences.node_classes(mapped, output.hosts))
@@ -48,7 +50,7 @@ def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
 def _lasts(output: RotateOutput, mapped: MappedEvidence, culprit: Culprit) -> bool:
     """Return whether what is slow was so each time; of a table, whether it was measured more than once."""
     if not output.is_table:
-        return changes.is_steady(mapped.evidence, culprit.slow)
+        return intermittent.is_steady(mapped.evidence, culprit.slow)
     # Where pairs within a switch are slow, too, its nodes may be of a kind that was not separated.
     is_of_kind = culprit.part.kind == "switch" and bool(mapped.within[culprit.slow].any())
     return mapped.evidence.is_repeated(culprit.slow) and not is_of_kind
@@ -106,7 +108,9 @@ def _unexplained(
         unsure = np.setdiff1d(unsure, late.slow)
     noisy = np.intersect1d(left, unsure)
     if len(noisy):
-        found.append(sentences.inconclusive(mapped, len(noisy), float(np.exp(np.median(evidence.alone[noisy])))))
+        found.append(
+            sentences.inconclusive(mapped, len(noisy), float(np.exp(np.median(evidence.alone[noisy]))))
+        )
     return found
 
 

@@ -16,7 +16,14 @@ from scipy.special import stdtrit
 from fabric_checks.diagnosis.cross_section import noise as spreads
 from fabric_checks.diagnosis.cross_section.evidence import Evidence, Numbers
 from fabric_checks.diagnosis.cross_section.noise import OF_MEDIAN, OF_NODE, Array, levels_of_nodes
-from fabric_checks.diagnosis.cross_section.parts import OF_NODES, MappedEvidence, Mask, Part, candidates, of_ranks
+from fabric_checks.diagnosis.cross_section.parts import (
+    OF_NODES,
+    MappedEvidence,
+    Mask,
+    Part,
+    candidates,
+    of_ranks,
+)
 from fabric_checks.diagnosis.cross_section.search import Choice, Search
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 from fabric_checks.diagnosis.cross_section.slowest import by_chance, low_each_time
@@ -43,7 +50,9 @@ class Culprit:
     sure: bool
 
 
-def least_loss(mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0) -> float:
+def least_loss(
+    mapped: MappedEvidence, errors: float, kind: str, nodes: int = 1, *, slowest: float = 0.0
+) -> float:
     """Return the loss, as a logarithm, from which on a part is slow for certain.
 
     :param errors: the standard error of its rate; :param kind: of the part.
@@ -66,7 +75,9 @@ def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
     evidence = mapped.evidence
     if evidence.at_once:
         nodes, free = while_others_ran(mapped), _unshared(mapped)
-        others = [each for each in explain(free)[0] if each.part.kind not in OF_NODES] if mapped.corrected else []
+        others = (
+            [each for each in explain(free)[0] if each.part.kind not in OF_NODES] if mapped.corrected else []
+        )
         return (*nodes, *others), np.empty(0, dtype=np.int64)
     measured = np.flatnonzero(~np.isnan(evidence.alone))
     errors = evidence.error(measured)
@@ -135,7 +146,9 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
         # Some faster pairs show that the others of a node share cables.
         ranks = np.concatenate(ends)
         above = np.tile(best, len(ends)) > (level + loss / 2)[ranks]
-        faster, count = (np.bincount(ranks, weights, evidence.ranks) for weights in (above.astype(float), None))
+        faster, count = (
+            np.bincount(ranks, weights, evidence.ranks) for weights in (above.astype(float), None)
+        )
         shares = faster > np.floor(SETTINGS.most_contradictions * count)
         slow = np.flatnonzero((loss > bar) & ~shares)
         every = np.ones(evidence.ranks, dtype=bool)
@@ -160,7 +173,9 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
         devices = [each for each in whole if each.part.key[0] in own_ranks]
         if len(devices) == len(own_ranks) > 1:
             host_part = of_ranks("host", tuple(own_ranks.tolist()), both)
-            whole = [each for each in whole if each.part.key[0] not in own_ranks] + [_joined(devices, host_part)]
+            whole = [each for each in whole if each.part.key[0] not in own_ranks] + [
+                _joined(devices, host_part)
+            ]
     return tuple(sorted(whole, key=lambda each: each.share))
 
 
@@ -181,7 +196,9 @@ def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) ->
     off, error = np.full(evidence.ranks, np.nan), np.ones(evidence.ranks)
     for kind in evidence.kinds:
         ranks = np.array(kind.ranks)
-        off[ranks] = level[ranks] - (np.nanmedian(level[ranks]) if (~np.isnan(level[ranks])).any() else np.nan)
+        off[ranks] = level[ranks] - (
+            np.nanmedian(level[ranks]) if (~np.isnan(level[ranks])).any() else np.nan
+        )
         error[ranks] = np.sqrt(1 + OF_MEDIAN**2 / len(ranks))
     order = np.argsort(-off, kind="stable")[: np.count_nonzero(~np.isnan(off))]
     most = max(SETTINGS.most_slow_at_once, evidence.nodes // 16) * evidence.ranks // evidence.nodes
@@ -204,7 +221,9 @@ def least_of_nodes(evidence: Evidence) -> float | None:
     smallest = 0.0
     for ends in _sides(evidence).values():
         _, bar, level = losses_of_nodes(evidence, evidence.alone, ends)
-        smallest = max(smallest, float(bar.max()), np.inf if np.isnan(level[np.concatenate(ends)]).any() else 0.0)
+        smallest = max(
+            smallest, float(bar.max()), np.inf if np.isnan(level[np.concatenate(ends)]).any() else 0.0
+        )
     return 1 - float(np.exp(-smallest)) if np.isfinite(smallest) else None
 
 
@@ -233,12 +252,16 @@ def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) 
     found = [(each, culprit) for each, culprit in pairs if culprit is not None]
     sure = _sure_nodes(mapped, chosen, found, certain)
     return tuple(
-        replace(each, sure=False) if each.part.kind in OF_NODES and id(each) not in sure else each for _, each in found
+        replace(each, sure=False) if each.part.kind in OF_NODES and id(each) not in sure else each
+        for _, each in found
     )
 
 
 def _sure_nodes(
-    mapped: MappedEvidence, chosen: Sequence[Choice], found: Sequence[tuple[Choice, Culprit]], certain: Numbers
+    mapped: MappedEvidence,
+    chosen: Sequence[Choice],
+    found: Sequence[tuple[Choice, Culprit]],
+    certain: Numbers,
 ) -> set[int]:
     """Return which nodes are slower than the slowest of healthy nodes by chance.
 
@@ -298,7 +321,9 @@ def _low_in_scan(mapped: MappedEvidence) -> Numbers:
     if not mapped.corrected:
         return np.empty(0, dtype=np.int64)
     known = np.flatnonzero(~np.isnan(rest))
-    low = known[rest[known] < -max(SETTINGS.spread_errors * mapped.of_rest, -float(np.log1p(-SETTINGS.least_fault)))]
+    low = known[
+        rest[known] < -max(SETTINGS.spread_errors * mapped.of_rest, -float(np.log1p(-SETTINGS.least_fault)))
+    ]
     found = [low[np.argsort(rest[low], kind="stable")][: SETTINGS.most_low_pairs]]
     bounded = np.clip(rest / mapped.of_rest, -4, 4)
     for part_of_pair in (mapped.evidence.sender, mapped.evidence.receiver, *mapped.arcs.T):
@@ -351,10 +376,14 @@ class _Shown:
     def partners(self) -> int:
         """The number of nodes at the other ends of slow pairs."""
         evidence = self.mapped.evidence
-        return len(np.unique((evidence.receiver if self.part.kind == "sender" else evidence.sender)[self.slow]))
+        return len(
+            np.unique((evidence.receiver if self.part.kind == "sender" else evidence.sender)[self.slow])
+        )
 
 
-def _culprit(mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice], slowest: float = 0.0) -> Culprit | None:
+def _culprit(
+    mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice], slowest: float = 0.0
+) -> Culprit | None:
     """Return a chosen part as a culprit; None if its pairs do not confirm it.
 
     :param chosen: all parts: a pair that another one makes slower is no evidence; :param slowest: see
@@ -370,18 +399,24 @@ def _culprit(mapped: MappedEvidence, choice: Choice, chosen: Sequence[Choice], s
         level, sure = float(np.median(alone if len(alone) else found.scan[found.is_low])), False
     else:
         level, sure = found.level, not (_is_small(found, slowest) or any(doubt(found) for doubt in _DOUBTS))
-    return Culprit(choice.part, choice.others, float(np.exp(level)), found.slow, found.low, choice.since, sure)
+    return Culprit(
+        choice.part, choice.others, float(np.exp(level)), found.slow, found.low, choice.since, sure
+    )
 
 
 def _is_small(found: _Shown, slowest: float) -> bool:
     """Return whether the loss is within chance and the spread of healthy parts."""
     evidence, slow, kind = found.mapped.evidence, found.slow, found.part.kind
     # Of a cable or a switch that carries pairs of a slow kind only, what these lose beyond their kind.
-    beyond = found.level if kind in OF_NODES else max(found.level, float(np.quantile(evidence.alone[slow], 0.25)))
+    beyond = (
+        found.level if kind in OF_NODES else max(found.level, float(np.quantile(evidence.alone[slow], 0.25)))
+    )
     count = len(slow) / (2 if evidence.both_ways else 1)
     errors = float(np.median(evidence.error(slow))) / np.sqrt(count) * (OF_MEDIAN if len(slow) > 2 else 1.0)
     ends = min(len(np.unique(side[slow])) for side in (evidence.sender, evidence.receiver))
-    return -beyond <= least_loss(found.mapped, errors, kind if len(slow) > 1 else "pair", ends, slowest=slowest)
+    return -beyond <= least_loss(
+        found.mapped, errors, kind if len(slow) > 1 else "pair", ends, slowest=slowest
+    )
 
 
 def _is_partial(found: _Shown) -> bool:
@@ -452,7 +487,14 @@ def _reverse(found: _Shown) -> Mask:
 
 
 #: The reasons not to be sure of a part, beside that its loss is small.
-_DOUBTS = (_is_partial, _has_few_slow_pairs, _was_exceeded, _may_be_its_path, _was_fast_in_scan, _is_low_by_chance)
+_DOUBTS = (
+    _is_partial,
+    _has_few_slow_pairs,
+    _was_exceeded,
+    _may_be_its_path,
+    _was_fast_in_scan,
+    _is_low_by_chance,
+)
 
 
 def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> bool:

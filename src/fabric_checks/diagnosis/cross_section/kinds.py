@@ -57,8 +57,12 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
     centres = np.array([float(np.median(level[group])) for group in of_kinds])
     # A node that is slower than its kind is faster than the next one by more than chance, or slower than all.
     known = np.where(np.isnan(level), centres[0], level)
-    off = np.concatenate([np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)])
-    chance = max(SETTINGS.classes_apart * max(OF_MAD * float(np.median(off)), seen.error), SETTINGS.least_apart)
+    off = np.concatenate(
+        [np.abs(level[group] - centre) for group, centre in zip(of_kinds, centres, strict=True)]
+    )
+    chance = max(
+        SETTINGS.classes_apart * max(OF_MAD * float(np.median(off)), seen.error), SETTINGS.least_apart
+    )
     ends = np.append(np.inf, centres[1:] + np.minimum(-np.diff(centres) / 2, chance))
     number = (known[:, None] < ends).sum(axis=1) - 1
     return _by_rates_alone(pairs, number, centres - centres[0], rails)
@@ -105,7 +109,9 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One may be
     disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by itself.
     """
-    pair, rate, scan, best, alone = (pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best", "alone"))
+    pair, rate, scan, best, alone = (
+        pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best", "alone")
+    )
     sender, receiver = pair // ranks, pair % ranks
     twice = np.concatenate((np.arange(len(pair)), np.flatnonzero(alone)))
     seen, level = _next_best(np.tile(rate[twice], 2), np.concatenate((sender[twice], receiver[twice])), ranks)
@@ -144,9 +150,13 @@ def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _L
     # If pairs of such nodes are faster, what is slow is on their way, as an uplink is, or others share it.
     starts, ends = np.isin(seen.sender, group), np.isin(seen.receiver, group)
     within, by_itself = starts & ends, (starts | ends) & seen.alone
-    exceeds = any((seen.best[own] > faster).mean() > SETTINGS.most_faster for own in (within, by_itself) if own.any())
+    exceeds = any(
+        (seen.best[own] > faster).mean() > SETTINGS.most_faster for own in (within, by_itself) if own.any()
+    )
     # Where most pairs share links, the third and fourth may do so as well.
-    by_one, by_several = (np.median(each[fastest]) - np.median(each[group]) for each in (seen.next_best, level))
+    by_one, by_several = (
+        np.median(each[fastest]) - np.median(each[group]) for each in (seen.next_best, level)
+    )
     most = (
         SETTINGS.most_spread_of_class
         if seen.of_all or len(group) > SETTINGS.few_of_class * rails
@@ -173,7 +183,9 @@ def with_blamed(own: Array, blamed: Mapping[int, float]) -> Array:
         for least in blamed.values()
     ]
     group = max(groups, key=len, default=[])
-    if len(shares) == 1 and len(group) >= max(SETTINGS.fewest_of_class, SETTINGS.least_share_of_class * len(of_kind)):
+    if len(shares) == 1 and len(group) >= max(
+        SETTINGS.fewest_of_class, SETTINGS.least_share_of_class * len(of_kind)
+    ):
         of_kind[group] = np.median([blamed[rank] for rank in group])
     return of_kind
 
@@ -186,7 +198,9 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     """
     ranks = len(number)
     slower = np.maximum(*(number[side] for side in np.divmod(pairs["pair"].to_numpy(), ranks)))
-    of_each = [_rate_alone(pairs.filter(slower == each), number == each, rails) for each in range(len(shares))]
+    of_each = [
+        _rate_alone(pairs.filter(slower == each), number == each, rails) for each in range(len(shares))
+    ]
     alone, is_known = np.array([rate for rate, _ in of_each]), np.array([is_known for _, is_known in of_each])
     shown = alone - (alone[0] if is_known[0] else np.nan)
     shares = np.where(is_known & is_known[0], shown, shares)
@@ -225,7 +239,9 @@ def _of_matrix(
     Of many values a quantile is more certain. A node that is slow in one direction, or was measured in one, is of the
     kind of its better one, or as fast as two of its pairs were.
     """
-    (sent, sends), (received, receives) = (levels_of_nodes(rate, side, len(seen)) for side in (sender, receiver))
+    (sent, sends), (received, receives) = (
+        levels_of_nodes(rate, side, len(seen)) for side in (sender, receiver)
+    )
     errors = np.array([[error_of_level(spread, count) for count in side] for side in (sends, receives)])
     alike = np.abs(sent - received) <= SETTINGS.classes_apart * np.hypot(*errors)
     level = np.where(alike, (sent + received) / 2, np.fmax(sent, received))
@@ -255,7 +271,9 @@ def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArra
     if len(order) < 2:
         return [order]
     sums = np.cumsum(values)[:-1]
-    between = (sums / count - (values.sum() - sums) / (len(order) - count)) ** 2 * count * (len(order) - count)
+    between = (
+        (sums / count - (values.sum() - sums) / (len(order) - count)) ** 2 * count * (len(order) - count)
+    )
     parts = np.split(order, [int(np.argmax(between)) + 1])
     middles = [float(np.median(level[part])) for part in parts]
     off = np.concatenate([np.abs(level[part] - middle) for part, middle in zip(parts, middles, strict=True)])

@@ -39,10 +39,10 @@ _SIDES = (
     ("both ways", "send and receive", "both ways"),
 )
 _LOOK = "count its uplinks that are up, and look at their widths, speeds and error counters"
-_IF_STATIC = (
-    "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or hashed"
+_IF_STATIC = "tables of static routes may be uneven; say by extras['routing'] or --routing if they are adaptive or hashed"
+_IF_CROWDED = (
+    "what goes to a switch that has lost more crowds the ways of the others; look again once that is repaired"
 )
-_IF_CROWDED = "what goes to a switch that has lost more crowds the ways of the others; look again once that is repaired"
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,13 @@ class Ways:
     def smallest(self) -> float:
         """The loss, as a share, that would have been named of any switch in 95 of 100 runs."""
         _, error = self.losses()
-        found = SETTINGS.found_errors_of_leaf * (SETTINGS.hashed_loss_spread if self.routing == HASHED else 1.0)
-        return max(SETTINGS.least_loss_of_leaf, float(1 - np.exp(-(self.errors_of_chance + found) * error[:, 2].max())))
+        found = SETTINGS.found_errors_of_leaf * (
+            SETTINGS.hashed_loss_spread if self.routing == HASHED else 1.0
+        )
+        return max(
+            SETTINGS.least_loss_of_leaf,
+            float(1 - np.exp(-(self.errors_of_chance + found) * error[:, 2].max())),
+        )
 
 
 def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
@@ -120,7 +125,9 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     level = np.full((2, evidence.ranks), -np.inf)
     for own, ranks in zip(level, (evidence.sender, evidence.receiver), strict=True):
         np.fmax.at(own, ranks, best)
-    level[np.isinf(level)] = 0.0  # a rank that never sent, or never received, is taken for one like the others
+    level[np.isinf(level)] = (
+        0.0  # a rank that never sent, or never received, is taken for one like the others
+    )
     place = leaf.round.astype(np.int64) * evidence.ranks + leaf.sender
     width = np.bincount(place)[place].astype(np.int64)
     able = np.minimum(level[0, leaf.sender], level[1, leaf.receiver])
@@ -128,7 +135,13 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
     share, error, freedom = np.full((count, 3), np.nan), np.zeros(3), 0
     for side, (member, partner) in enumerate(((leaf.sender, leaf.receiver), (leaf.receiver, leaf.sender))):
         table = pl.DataFrame(
-            {"group": groups[member], "other": groups[partner], "round": leaf.round, "rank": member, "flow": flow}
+            {
+                "group": groups[member],
+                "other": groups[partner],
+                "round": leaf.round,
+                "rank": member,
+                "flow": flow,
+            }
         )
         # A group whose partner lost cables is as fast as it is with the others.
         pairs = table.group_by("group", "other").agg(pl.col("flow").mean()).sort("flow", descending=True)
@@ -136,14 +149,18 @@ def of_output(output: RotateOutput, mapped: MappedEvidence) -> Ways | None:
         share[found["group"].to_numpy(), side] = np.log(found["flow"].to_numpy())
         # Nodes of a group towards one other, in one round: these differ by what each of them does.
         nodes = table.group_by("group", "other", "round", "rank").agg(pl.col("flow").mean())
-        spread = nodes.group_by("group", "other", "round").agg(pl.col("flow").var() / pl.col("flow").mean() ** 2)
+        spread = nodes.group_by("group", "other", "round").agg(
+            pl.col("flow").var() / pl.col("flow").mean() ** 2
+        )
         freedom += len(nodes) - len(spread)
         error[side] = np.sqrt(np.nanmean(spread["flow"].to_numpy()) * 2 * count / len(nodes))
     share[:, 2] = share[:, :2].mean(axis=1)
     error[2] = float(np.hypot(*error[:2])) / 2
     error *= OF_SHARING
     if mapped.known.routing != ADAPTIVE:
-        error = np.maximum(error, SETTINGS.spread_by_hash / np.sqrt(len(leaf) / count / 2) * np.array([2.0, 2.0, 1.0]))
+        error = np.maximum(
+            error, SETTINGS.spread_by_hash / np.sqrt(len(leaf) / count / 2) * np.array([2.0, 2.0, 1.0])
+        )
     members = tuple(tuple(np.flatnonzero(groups == group).tolist()) for group in range(count))
     return Ways(
         share,

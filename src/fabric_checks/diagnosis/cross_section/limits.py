@@ -18,7 +18,11 @@ from fabric_checks.parsers.rotate import Transfers
 
 
 def limits(
-    mapped: MappedEvidence, suspect_share: float, together: Transfers | None = None, *, slow_nodes: Sequence[int] = ()
+    mapped: MappedEvidence,
+    suspect_share: float,
+    together: Transfers | None = None,
+    *,
+    slow_nodes: Sequence[int] = (),
 ) -> dict[str, float | None]:
     """Return the smallest faults that a run would have named: of a node, of a scanned pair one way, and of a cable.
 
@@ -95,7 +99,9 @@ class _Sight:
         level[[*self.slow_nodes, *np.flatnonzero(count >= SETTINGS.fewest_pairs)]] = 0.0
         lowest = float(np.nanmin([*level, 0.0]))
         return (
-            max(found, 1 - float(np.exp(lowest - SETTINGS.found_errors * seen))) if lowest < -self.threshold else found
+            max(found, 1 - float(np.exp(lowest - SETTINGS.found_errors * seen)))
+            if lowest < -self.threshold
+            else found
         )
 
     def pair(self, together: Transfers) -> float | None:
@@ -109,7 +115,8 @@ class _Sight:
         # The usual rate is, as the program defines it, the median over rounds of their medians.
         seen = self.scanned & (evidence.round >= 0)
         medians = [
-            np.median(evidence.scan[seen & (evidence.round == each)]) for each in np.unique(evidence.round[seen])
+            np.median(evidence.scan[seen & (evidence.round == each)])
+            for each in np.unique(evidence.round[seen])
         ]
         shared = min(max(0.0, -float(np.median(medians)) if medians else 0.0), self.threshold - best)
         of_ends = zip(self.usual, self.ends, strict=True)
@@ -119,11 +126,16 @@ class _Sight:
         found = self.named("pair", 1, self.noise.scan, shared + explained)
         if (
             found is None
-            or _found(evidence, together, -(self.threshold + shared), found, self.slow_nodes) < SETTINGS.found_share
+            or _found(evidence, together, -(self.threshold + shared), found, self.slow_nodes)
+            < SETTINGS.found_share
         ):
             return None
-        of_all = bool((evidence.repeats > 0).all())  # the few suspects of a run of ours are measured more often
-        is_chance = of_all and low_each_time(evidence, float(np.log1p(-found))) > SETTINGS.chance_of_slow_at_once
+        of_all = bool(
+            (evidence.repeats > 0).all()
+        )  # the few suspects of a run of ours are measured more often
+        is_chance = (
+            of_all and low_each_time(evidence, float(np.log1p(-found))) > SETTINGS.chance_of_slow_at_once
+        )
         return None if is_chance else found
 
     def cable(self) -> float | None:
@@ -136,7 +148,9 @@ class _Sight:
         return 1 - (1 - found) / max(1.0, float(known.rates.max(initial=1.0)))
 
 
-def _found(evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]) -> float:
+def _found(
+    evidence: Evidence, together: Transfers, level: float, loss: float, slow_nodes: Sequence[int]
+) -> float:
     """Return the probability that a slow pair is among those that are measured alone.
 
     Where most pairs share a cable in every round, more stay slow than there is time for. A slow pair that once shared
@@ -149,7 +163,11 @@ def _found(evidence: Evidence, together: Transfers, level: float, loss: float, s
     keys = evidence.sender * evidence.ranks + evidence.receiver
     position = np.searchsorted(keys, together.sender.astype(np.int64) * evidence.ranks + together.receiver)
     np.maximum.at(best, position, np.log(together.MBps / evidence.reference_MBps))
-    own = ~np.isnan(evidence.scan) & ~np.isin(evidence.sender, slow_nodes) & ~np.isin(evidence.receiver, slow_nodes)
+    own = (
+        ~np.isnan(evidence.scan)
+        & ~np.isin(evidence.sender, slow_nodes)
+        & ~np.isin(evidence.receiver, slow_nodes)
+    )
     slow = own & (evidence.scan < level) & (best < level)
     near = slow & (best > np.log1p(-loss) - 2 * evidence.noise.scan)
     of_slow, of_near = (

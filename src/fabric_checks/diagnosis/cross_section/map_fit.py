@@ -41,7 +41,9 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
         for pair in pairs[:_MOST_NAMES]
     ]
     listed = f"{len(pairs)} pairs ({names_text(some, _MOST_NAMES)}, ...)"
-    return sentences.map_doubt(f"{listed} share cables by it, and together carried more than a cable can", len(pairs))
+    return sentences.map_doubt(
+        f"{listed} share cables by it, and together carried more than a cable can", len(pairs)
+    )
 
 
 def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:

@@ -22,7 +22,10 @@ Array = NDArray[np.float64]
 
 
 #: Standard errors of ``chance_of_spread``, both sides; and of ``chance_beyond_bound``, one side.
-_ERRORS, _BOUND_ERRORS = float(-ndtri(SETTINGS.chance_of_spread / 2)), float(-ndtri(SETTINGS.chance_beyond_bound))
+_ERRORS, _BOUND_ERRORS = (
+    float(-ndtri(SETTINGS.chance_of_spread / 2)),
+    float(-ndtri(SETTINGS.chance_beyond_bound)),
+)
 #: The standard deviation over the median absolute deviation.
 OF_MAD = float(1 / ndtri(0.75))
 #: The variance of a standard deviation by n absolute deviations, times n, relative (their efficiency is 37 %: Rousseeuw
@@ -67,7 +70,11 @@ class Noise:
 
 
 def of_controls(
-    samples: list[Array], again: list[Array], repeat: float, top: tuple[float, int], nodes: tuple[float, float, float]
+    samples: list[Array],
+    again: list[Array],
+    repeat: float,
+    top: tuple[float, int],
+    nodes: tuple[float, float, float],
 ) -> Noise:
     """Return the noise of a run.
 
@@ -113,7 +120,9 @@ def with_spread(samples: list[Array], noise: Noise) -> Noise:
     spread = noise.fastest * (1 + _BOUND_ERRORS * np.sqrt(_OF_ABSOLUTE / max(noise.seen, 1)))
     of_scan = float(np.sqrt(max(0.0, spread**2 - noise.repeat**2)))
     # Where the controls differ beyond chance, their spread is used.
-    most = of_scan if of_controls is None else of_controls if between > noise.top else min(of_controls, of_scan)
+    most = (
+        of_scan if of_controls is None else of_controls if between > noise.top else min(of_controls, of_scan)
+    )
     return replace(noise, between=between, most=max(between, most))
 
 
@@ -252,4 +261,6 @@ def _largest_spread(samples: list[Array], repeat: float) -> float | None:
     freedom = len(several) - 1
     variance = float(np.var([np.mean(values) for values in several], ddof=1))
     most = variance * freedom / float(2 * gammaincinv(freedom / 2, SETTINGS.chance_beyond_bound))
-    return float(np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several])))))
+    return float(
+        np.sqrt(max(0.0, most - repeat**2 * float(np.mean([1 / len(values) for values in several]))))
+    )

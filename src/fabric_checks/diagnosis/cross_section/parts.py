@@ -119,7 +119,18 @@ def on_map(evidence: Evidence, hosts: Sequence[str], known: FabricMap | None) ->
     rest, of_rest = _rest(evidence.scan - expected)
     from_leaf, to_leaf = leaf[evidence.sender], leaf[evidence.receiver]
     return MappedEvidence(
-        evidence, known, missing, leaf, from_leaf, to_leaf, arcs, sharing, expected, rest, of_rest, tuple(hosts)
+        evidence,
+        known,
+        missing,
+        leaf,
+        from_leaf,
+        to_leaf,
+        arcs,
+        sharing,
+        expected,
+        rest,
+        of_rest,
+        tuple(hosts),
     )
 
 
@@ -135,7 +146,11 @@ def _shared(evidence: Evidence, known: FabricMap, arcs: NDArray[np.int32]) -> tu
     size = 2 * ranks + len(known.starts) + 1
     # Sending sides, receiving sides, arcs, and one of infinite capacity; of each round.
     routes = np.column_stack(
-        (evidence.sender[scanned], ranks + evidence.receiver[scanned], np.where(own >= 0, own + 2 * ranks, size - 1))
+        (
+            evidence.sender[scanned],
+            ranks + evidence.receiver[scanned],
+            np.where(own >= 0, own + 2 * ranks, size - 1),
+        )
     )
     routes += round_[:, None] * size
     capacity = np.ones(size)
@@ -308,7 +323,9 @@ def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
         yield part_of("leaf pair", (int(start), int(end)), mask)
     several = np.unique(targets)
     if len(np.unique(ends)) > 1 and len(np.unique(starts)) > 1:
-        yield part_of("above", tuple(map(int, several)), across & np.isin(evidence.receiver, several), len(several))
+        yield part_of(
+            "above", tuple(map(int, several)), across & np.isin(evidence.receiver, several), len(several)
+        )
         yield part_of("above", (NONE, *map(int, chosen)), np.isin(bundle, chosen), len(chosen))
 
 

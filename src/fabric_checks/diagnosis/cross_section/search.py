@@ -131,7 +131,9 @@ class Search:
         at, own = at[order], own[order]
         rate, when, was_slow = series.rate[own], series.when[own], slow[at]
         level = self.levels(part, loss)[at]
-        above = np.maximum(np.where(level < 0, rate - level, 0) / self.of_bound - SETTINGS.exceeding_errors, 0)
+        above = np.maximum(
+            np.where(level < 0, rate - level, 0) / self.of_bound - SETTINGS.exceeding_errors, 0
+        )
         after = np.minimum(above**2, SETTINGS.most_weight)
         low = was_slow & (np.abs(rate - level) < SETTINGS.contradiction_errors * self.of_bound)
         before = np.where(low, np.minimum((rate / self.of_bound) ** 2, SETTINGS.most_scan_weight), 0.0)
@@ -148,7 +150,9 @@ class Search:
         # What begins after the scan may be traffic of others, unless the last measurement before shows it.
         last = begins[best] - 1
         lowest = rate[last] + series.dip[own[last]]
-        is_within = was_slow[last] and abs(lowest - level[last]) < SETTINGS.contradiction_errors * self.of_bound
+        is_within = (
+            was_slow[last] and abs(lowest - level[last]) < SETTINGS.contradiction_errors * self.of_bound
+        )
         return float(when[last]) + 0.5 if is_within else 0.0
 
     def fitted(self, part: Part, level: Predicted) -> Choice | None:
@@ -161,7 +165,9 @@ class Search:
             return None
         # In the scan a pair has the share of the part over the number of pairs in it.
         shown = self.own(part)
-        shares = np.concatenate((shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low]))
+        shares = np.concatenate(
+            (shown[low], (self.scan[pairs] + part.sharing - self.slack(part))[below & ~low])
+        )
         cost = self.cost(pairs, before).sum()
         # The quartiles of the shares, and for each the median of those near it.
         quartiles = np.unique(np.quantile(shares, (0.25, 0.5, 0.75), method="nearest"))
@@ -204,7 +210,9 @@ class Search:
         best, *others = sorted(fits, key=lambda fit: -fit.gain)
         near = [fit.part for fit in others if fit.gain > best.gain - SETTINGS.as_good]
         near = [part for part in near if (part.kind, part.key) != (best.part.kind, best.part.key)]
-        return replace(best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any()))
+        return replace(
+            best, others=tuple(part for part in near if np.isin(part.pairs, best.part.pairs).any())
+        )
 
     def best(self) -> list[Choice]:
         """Return the best set: greedy first, then every part exchanged for a better one or dropped."""

@@ -12,8 +12,8 @@ from fabric_checks.analysis.pair_matrix import name_of
 from fabric_checks.core.finding import Severity
 from fabric_checks.core.text import count_text, names_text
 from fabric_checks.diagnosis.cross_section import words
-from fabric_checks.diagnosis.cross_section.changes import Change
 from fabric_checks.diagnosis.cross_section.inference import Culprit
+from fabric_checks.diagnosis.cross_section.intermittent import Change
 from fabric_checks.diagnosis.cross_section.kinds import Kind
 from fabric_checks.diagnosis.cross_section.parts import OF_DEVICES, OF_NODES, MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
@@ -39,7 +39,9 @@ _TYPICAL = "of the typical rate"
 _ONCE = "measured once: chance, or traffic of others, could explain this"
 _LATE = "traffic of others that began meanwhile looks the same: measure again"
 _CHANCE = "chance, or the differences between healthy ones, could explain this"
-_NO_NEIGHBOUR = "no pair with its neighbours was measured: its path to all other nodes may be the cause instead"
+_NO_NEIGHBOUR = (
+    "no pair with its neighbours was measured: its path to all other nodes may be the cause instead"
+)
 _ONE_WAY = "the other direction was not measured often enough to tell"
 
 
@@ -157,7 +159,9 @@ def node_classes(mapped: MappedEvidence, hosts: tuple[str, ...]) -> RankFinding:
     units = "nodes" if evidence.rails == 1 else "GPUs"
     first = f"{len(fastest.ranks)} of {len(hosts)} {units} reach {_GBps(evidence.reference_MBps)}"
     listed = [_node_class(hosts, each, evidence.reference_MBps) for each in slower]
-    details = ["alike among themselves: no fault unless all should be equal; each is compared with its own class"]
+    details = [
+        "alike among themselves: no fault unless all should be equal; each is compared with its own class"
+    ]
     for each in slower:
         leaves = np.unique(mapped.leaf[list(each.ranks)])
         if leaves.min() >= 0 and np.isin(mapped.leaf, leaves).sum() == len(each.ranks):
@@ -177,12 +181,16 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
     senders = sorted({each.ranks[0] for each in pairs})
     receivers = sorted({each.ranks[1] for each in pairs})
     share = float(np.median([each.share for each in pairs]))
-    ends, to = (names_text([name_of(hosts, rank) for rank in each], words.MOST_NAMES) for each in (senders, receivers))
+    ends, to = (
+        names_text([name_of(hosts, rank) for rank in each], words.MOST_NAMES) for each in (senders, receivers)
+    )
     part = f"{len(pairs)} paths {f'among {ends}' if senders == receivers else f'from {ends} to {to}'}"
     least: dict[tuple[int, ...], float] = {}
     for each in sorted(pairs, key=lambda pair: pair.share):
         least.setdefault(tuple(sorted(each.ranks)), each.share)
-    listed = [f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})" for (a, b), each in least.items()]
+    listed = [
+        f"{name_of(hosts, a)} and {name_of(hosts, b)} ({_percent(each)})" for (a, b), each in least.items()
+    ]
     look = "with the topology and the forwarding tables of today (--topology) the cable or switch is named"
     details = (
         f"between {names_text(listed, MOST_LISTED)}",
@@ -211,13 +219,20 @@ def inconclusive(mapped: MappedEvidence, pairs: int, share: float | None = None)
     """Return the finding of pairs that may be slow by chance; :param share: their rate alone, as a share."""
     noise = mapped.evidence.noise
     at = f" (at {_percent(share)} {_TYPICAL})" if share is not None else ""
-    text = f"{count_text(pairs, 'pair')}{at} inconclusive: repeats of one pair vary by {_percent(noise.repeat)}"
+    text = (
+        f"{count_text(pairs, 'pair')}{at} inconclusive: repeats of one pair vary by {_percent(noise.repeat)}"
+    )
     text += f", healthy pairs by up to {_percent(noise.most)}" if noise.most > 0 else ""
     # More repeats reduce the noise of a pair, but not the spread of healthy pairs.
     more = "" if noise.most > noise.repeat else ", or raise --confirm-repeats"
     look = f"repeat on idle nodes, one process on each{more}"
     return RankFinding(
-        kind="noise", severity=Severity.SUSPECT, text=text, advice=look, details=(look,), data={"pairs": pairs}
+        kind="noise",
+        severity=Severity.SUSPECT,
+        text=text,
+        advice=look,
+        details=(look,),
+        data={"pairs": pairs},
     )
 
 

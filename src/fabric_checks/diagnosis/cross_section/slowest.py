@@ -119,7 +119,9 @@ def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     rate = np.where(repeats == 2, evidence.alone[pair], evidence.middle[pair])
     rate -= np.median(rate) if len(rate) else 0.0
     spread = max(
-        OF_MAD * float(np.median(np.abs(rate))) if len(rate) else 0.0, evidence.noise.repeat, SETTINGS.least_spread
+        OF_MAD * float(np.median(np.abs(rate))) if len(rate) else 0.0,
+        evidence.noise.repeat,
+        SETTINGS.least_spread,
     )
     return pair, np.maximum(rate, -SETTINGS.disturbed_pair_errors * spread), variance * of_median / repeats
 
@@ -129,8 +131,13 @@ def _scanned(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     evidence = mapped.evidence
     value, spread = evidence.scan, evidence.noise.scan
     if mapped.corrected:
-        value, spread = np.where(mapped.expected > -SETTINGS.least_spread, mapped.rest, np.nan), mapped.of_rest
-    pair = _some(np.setdiff1d(np.flatnonzero(value > -SETTINGS.disturbed_pair_errors * spread), blamed), evidence)
+        value, spread = (
+            np.where(mapped.expected > -SETTINGS.least_spread, mapped.rest, np.nan),
+            mapped.of_rest,
+        )
+    pair = _some(
+        np.setdiff1d(np.flatnonzero(value > -SETTINGS.disturbed_pair_errors * spread), blamed), evidence
+    )
     return pair, value[pair], np.full(len(pair), max(evidence.noise.repeat, SETTINGS.least_spread) ** 2)
 
 

@@ -58,7 +58,11 @@ def _pair(mapped: MappedEvidence, hosts: tuple[str, ...], part: Part) -> Words:
     known, both = mapped.known, mapped.evidence.both_ways
     name = (" and " if both else " to ").join(name_of(hosts, rank) for rank in part.key)
     look = "measure it again, in both directions"
-    look += "; with the forwarding tables its cables are known" if known.is_static and not known.has_routes else ""
+    look += (
+        "; with the forwarding tables its cables are known"
+        if known.is_static and not known.has_routes
+        else ""
+    )
     return Words(name, "" if both else "one way", "run" if both else "runs", look, part.key)
 
 
@@ -83,7 +87,9 @@ def _switch(known: FabricMap, hosts: tuple[str, ...], part: Part) -> Words:
         cables = "cables to other switches" if np.isin(neighbours, known.at).any() else "uplinks"
         look = f"look at {leaf}, at all its {cables} together, and at how many there are"
         return Words(f"all {cables} of {leaf}", side, "run", look)
-    look = f"look at the error counters of the uplinks of {leaf}; with the forwarding tables the cable is named"
+    look = (
+        f"look at the error counters of the uplinks of {leaf}; with the forwarding tables the cable is named"
+    )
     if part.kind == "leaf pair":
         return Words(f"the way from {leaf} to {known.switches[key[1]]}", "one way", "runs", look)
     side = {"uplink": "out of it", "downlink": "into it", "link": "both ways"}[part.kind]
@@ -161,11 +167,15 @@ def _towards(hosts: tuple[str, ...], ranks: Sequence[int]) -> str:
 def missed(mapped: MappedEvidence, hosts: tuple[str, ...], *, confirmed: bool) -> list[str]:
     """Return what was not measured, a line each; :param confirmed: whether suspects were measured again."""
     evidence, known = mapped.evidence, mapped.known
-    lines = [] if confirmed else ["what looks slow, alone: without `rotate --confirm` no node or path is blamed"]
+    lines = (
+        [] if confirmed else ["what looks slow, alone: without `rotate --confirm` no node or path is blamed"]
+    )
     for side, word in ((evidence.sender, "sent"), (evidence.receiver, "received")):
         never = np.flatnonzero(np.bincount(side, minlength=evidence.ranks) == 0)
         if len(never):
-            lines.append(f"never {word}: {names_text([name_of(hosts, int(rank)) for rank in never], MOST_NAMES)}")
+            lines.append(
+                f"never {word}: {names_text([name_of(hosts, int(rank)) for rank in never], MOST_NAMES)}"
+            )
     if known.hosts and mapped.missing:
         missing = names_text([repr(name) for name in mapped.missing], MOST_NAMES)
         lines.append(f"not in the topology ({known.source}): {missing}")

@@ -35,7 +35,10 @@ MOST_PORTS = 254
 MOST_ENTRIES = 400_000_000
 
 #: What occurs in the output of ``ibnetdiscover``, in forwarding tables, and in a log of OpenSM that has set some.
-IBNETDISCOVER, FORWARDING = re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-'), re.compile(r"(?m)^Unicast lids \[")
+IBNETDISCOVER, FORWARDING = (
+    re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-'),
+    re.compile(r"(?m)^Unicast lids \["),
+)
 ENGINE = re.compile(r"osm_ucast_mgr_process: (\S.*?) tables configured on all switches")
 _NODE = re.compile(r'(Switch|Ca|Rt)\s+[0-9]{1,3}\s+"([SHR]-[0-9a-f]{1,16})"\s*#\s*"(.*)"(.*)')
 _PORT = re.compile(
@@ -118,7 +121,9 @@ def parse_ibnetdiscover(text: str) -> Fabric:
             if not devices[own].is_switch and devices[own].lid == 0 and lid:
                 devices[own] = replace(devices[own], lid=int(lid[1]))
         else:
-            raise OutputError(f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number)
+            raise OutputError(
+                f"not a line of ibnetdiscover output: {quoted(line)}; give the output unchanged", number
+            )
     if not any(device.is_switch for device in devices.values()):
         raise OutputError(_why_no_switch(len(devices), has_cables=bool(ends)))
     return Fabric(devices, _links(ends))
@@ -172,17 +177,22 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
             if lid in own:
                 raise OutputError(f"LID {lid} has two routes", number)
             if lid > MOST_LID or port > MOST_PORTS + 1:
-                raise OutputError(f"not a route to one host through a port of a switch: {quoted(line)}", number)
+                raise OutputError(
+                    f"not a route to one host through a port of a switch: {quoted(line)}", number
+                )
             own[lid] = port
             torn = number if route[3] == ":" else 0
         elif (count := _COUNT.fullmatch(line)) and own is not None:
             if int(count[1]) != len(own):
                 raise OutputError(
-                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete", number
+                    f"the table has {len(own)} lines but says that it has {count[1]}; it is incomplete",
+                    number,
                 )
             torn = 0
         else:
-            raise OutputError(f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", number)
+            raise OutputError(
+                f"not a line of a forwarding table: {quoted(line)}; give the output unchanged", number
+            )
     _require_end(torn)
     if not tables:
         raise OutputError("there is no forwarding table in it")
@@ -214,7 +224,9 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
     if tables is not None:
         following, missing = _next_arcs(switches, tables, [device.lid for device in hosts.values()], arc_at)
         if missing:
-            warnings.append(f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table")
+            warnings.append(
+                f"{missing} of {count_text(len(switches), 'switch', 'switches')} without forwarding table"
+            )
     starts, ends = np.array(arcs, dtype=np.int64).reshape(-1, 2).T
     first_ports = [at[device.key][min(at[device.key])] for device in hosts.values()]
     return FabricMap(
@@ -270,7 +282,9 @@ def _hosts(fabric: Fabric, at: Mapping[str, Mapping[int, int]]) -> tuple[dict[st
                 several[name] = None
     warnings = []
     if nameless:
-        found = f"{count_text(len(nameless), 'adapter')} without the name of a host, as in {quoted(nameless[0])}"
+        found = (
+            f"{count_text(len(nameless), 'adapter')} without the name of a host, as in {quoted(nameless[0])}"
+        )
         if not hosts:
             raise OutputError(f"{found}: no adapter names its host; have the nodes set node_desc (rdma-ndd)")
         warnings.append(f"{found}: left out")

@@ -64,7 +64,9 @@ class FabricMap:
         return self.next is not None and self.is_static
 
 
-def of_switches(source: str, members: Mapping[str, Sequence[str]], routing: str = UNKNOWN_ROUTING) -> FabricMap:
+def of_switches(
+    source: str, members: Mapping[str, Sequence[str]], routing: str = UNKNOWN_ROUTING
+) -> FabricMap:
     """Return a map without cables; :param members: the hosts of each switch that has any."""
     hosts = tuple(host for names in members.values() for host in names)
     at = np.repeat(np.arange(len(members)), [len(names) for names in members.values()])

@@ -12,7 +12,9 @@ import numpy as np
 from fabric_checks.diagnosis.fabric_map.model import NONE, Numbers
 
 #: The adapter, which node descriptions have after the name of the host.
-_ADAPTER = re.compile(r"[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$", re.IGNORECASE)
+_ADAPTER = re.compile(
+    r"[\s:]+(?:HCA|mlx\d|hfi\d|qib\d|ib\d|ibs?p\w*|bnxt|irdma|efa)[\w.-]*.*$", re.IGNORECASE
+)
 
 
 def plain(name: str) -> str:
@@ -39,5 +41,7 @@ def positions(ranks: Sequence[str], hosts: Sequence[str]) -> tuple[Numbers, tupl
     for rank in ranks:
         candidates = exact.get(rank) or short.get(plain(rank)) or []
         found.append(candidates[0] if len(candidates) == 1 else NONE)
-    missing = tuple(dict.fromkeys(rank for rank, position in zip(ranks, found, strict=True) if position == NONE))
+    missing = tuple(
+        dict.fromkeys(rank for rank, position in zip(ranks, found, strict=True) if position == NONE)
+    )
     return np.array(found, dtype=np.int64), missing

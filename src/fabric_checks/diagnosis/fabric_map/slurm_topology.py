@@ -34,13 +34,17 @@ def hostlist(text: str, line: int | None = None) -> list[str]:
 
     :raises OutputError: if it is malformed, or stands for more than :data:`MOST_NODES`.
     """
-    is_list = _LIST.fullmatch(text) and all(int(last) - int(first) < MOST_NODES for first, last in _RANGE.findall(text))
+    is_list = _LIST.fullmatch(text) and all(
+        int(last) - int(first) < MOST_NODES for first, last in _RANGE.findall(text)
+    )
     try:
         nodes = NodeSet(text, resolver=RESOLVER_NOGROUP) if is_list else NodeSet()
     except NodeSetException:
         nodes = NodeSet()
     if not 0 < len(nodes) <= MOST_NODES:
-        raise OutputError(f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}; give it as Slurm prints it", line)
+        raise OutputError(
+            f"not a list of 1 to {MOST_NODES} nodes: {quoted(text)}; give it as Slurm prints it", line
+        )
     return list(nodes)
 
 
@@ -89,7 +93,9 @@ def _members(raw: str, kinds: Sequence[str], number: int) -> tuple[str, list[str
     if not names or (is_whole and words.get("nodes") in _NONE):
         return None
     if not is_whole:
-        raise OutputError(f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", number)
+        raise OutputError(
+            f"not a line of Slurm's topology: {quoted(raw)}; give it as Slurm prints it", number
+        )
     # A switch of a higher level lists all nodes below it as well as its switches.
     if words.get("switches") not in _NONE or words.get("level", "0") != "0":
         return None

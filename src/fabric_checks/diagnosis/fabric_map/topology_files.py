@@ -54,7 +54,9 @@ def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
         text, warned = infiniband.WARNING.subn("", printed)  # each leaves an empty line
         if warned:
             lines = count_text(warned, "warning")
-            warnings.append(f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing")
+            warnings.append(
+                f"{name}: {lines} of the InfiniBand tools skipped: a part of the fabric may be missing"
+            )
         try:
             if infiniband.FORWARDING.search(text):
                 tables |= infiniband.parse_forwarding(text)

@@ -91,7 +91,9 @@ class Report:
         members: list[list[int]] = []
         text = "all pairs have one level of latency: no groups"
         if self.border_us is not None:
-            members = [np.flatnonzero(self.group == number).tolist() for number in range(int(self.group.max()) + 1)]
+            members = [
+                np.flatnonzero(self.group == number).tolist() for number in range(int(self.group.max()) + 1)
+            ]
             text = (
                 f"{len(members)} groups of nodes nearer to each other than {self.border_us:.2f} us, each of "
                 f"{min(map(len, members))} to {max(map(len, members))} nodes"
@@ -100,7 +102,13 @@ class Report:
         ends = [hosts[one], hosts[other]]
         return [
             *self.findings,
-            note("slowest pair", f"{slowest}{largest:.2f} us", hosts=ends, ranks=[one, other], latency_us=largest),
+            note(
+                "slowest pair",
+                f"{slowest}{largest:.2f} us",
+                hosts=ends,
+                ranks=[one, other],
+                latency_us=largest,
+            ),
             note("groups", text, border_us=self.border_us, members=members),
         ]
 
@@ -128,9 +136,13 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
         finding = Finding(kind="noise", severity=Severity.SUSPECT, text=text)
         return Report(output, typical, noise, None, groups.find(typical, None), (finding,), _NO_LIMITS)
     # What disturbs a measurement makes it slower: the least of several is the path's own.
-    whole, *halves = (_center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2]))
+    whole, *halves = (
+        _center(part, np.nanmin) for part in (measurements, measurements[::2], measurements[1::2])
+    )
     near = _nearness(whole, noise * float(np.nanmedian(whole)) / np.sqrt(len(measurements)))
-    of_halves = [groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us) for half in halves]
+    of_halves = [
+        groups.find(half - near.own_us[:, None] - near.own_us[None, :], near.border_us) for half in halves
+    ]
     misplaced = _misplaced(near.group, of_halves, output.hosts, known)
     slow, limits = _slow(output.hosts, whole, near, sure=output.number is None or output.passes > 1)
     return Report(output, typical, noise, near.border_us, near.group, (*misplaced, *slow), limits)
@@ -255,7 +267,9 @@ def _slow(
     error_us = SETTINGS.found_errors * SETTINGS.error_of_least * near.error_us
     of_pair = SETTINGS.seen_effect * least_of_pair_us + error_us if np.isfinite(least_of_pair_us) else None
     # The effect of a node is the median of what its pairs have in common.
-    of_node = SETTINGS.seen_effect * least_us + SETTINGS.seen_effect * 2 * error_us / float(np.sqrt(len(hosts) - 1))
+    of_node = SETTINGS.seen_effect * least_us + SETTINGS.seen_effect * 2 * error_us / float(
+        np.sqrt(len(hosts) - 1)
+    )
     return found, {"node_us": of_node, "pair_us": of_pair}
 
 
@@ -312,11 +326,11 @@ def _misplaced(
                 f"{by}; look at their cables"
             )
         else:
-            near = [each for each in np.flatnonzero(group == own).tolist() if each != rank and each not in home]
+            near = [
+                each for each in np.flatnonzero(group == own).tolist() if each != rank and each not in home
+            ]
             names_of_near = names_text([name_of(hosts, each) for each in near], 5)
-            text = (
-                f"node {name_of(hosts, rank)} is near {names_of_near}, not where it should be {by}; look at its cable"
-            )
+            text = f"node {name_of(hosts, rank)} is near {names_of_near}, not where it should be {by}; look at its cable"
         found.append(_finding("misplaced", ranks, hosts, 0.0, text, sure=set(ranks) <= twice))
     return sorted(found, key=lambda finding: finding.ranks)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fabric_checks.core.text import count_text
+from fabric_checks.nightly.vetting.group_tests import Group, Outcome, Verdicts, Vet, Word
 from fabric_checks.nightly.vetting.machine import Machine
-from fabric_checks.nightly.vetting.planning import Group, Outcome, Verdicts, Vet, Word
 
 #: Runs the jobs of a round, and returns for each its outcome and for how many minutes it had its nodes.
 Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
@@ -56,7 +56,9 @@ def spend(
         answers = [outcome for outcome, _ in done]
         spent.jobs += len(groups)
         spent.rounds += 1
-        spent.node_minutes += sum(len(group) * minutes for group, (_, minutes) in zip(groups, done, strict=True))
+        spent.node_minutes += sum(
+            len(group) * minutes for group, (_, minutes) in zip(groups, done, strict=True)
+        )
         spent.minutes += max(minutes for _, minutes in done)
 
 
@@ -82,7 +84,11 @@ def spend_as_free(
         if len(group) > 1:
             part, spent = spend(group, run, budget, step_minutes, spent)
             verdicts.add(part)
-            due = [node for node in due if node not in group or (part.waited and part.words[node] is Word.NOT_SEEN)]
+            due = [
+                node
+                for node in due
+                if node not in group or (part.waited and part.words[node] is Word.NOT_SEEN)
+            ]
         if not due or time.monotonic() >= until:
             break
         time.sleep(min(LOOK_S, max(0.0, until - time.monotonic())))

@@ -14,7 +14,7 @@ from fabric_checks.diagnosis.fabric_map import names, slurm_topology, topology_f
 from fabric_checks.diagnosis.fabric_map.model import NONE, FabricMap
 from fabric_checks.nightly import service
 from fabric_checks.nightly.service import printed
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import faults
 
@@ -69,7 +69,9 @@ def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     scheduler, access = str(partition["scheduler"]), partition.get("access", ())
     nodes = {node.name: node for node in service.nodes_for(scheduler, access)}
     if unknown := [node for node in only if node not in nodes]:
-        raise FabricError(f"--only: {', '.join(unknown)}: no such node; there are {', '.join(first_of(list(nodes)))}")
+        raise FabricError(
+            f"--only: {', '.join(unknown)}: no such node; there are {', '.join(first_of(list(nodes)))}"
+        )
     meant = [node for node in nodes.values() if not only or node.name in only]
     files = partition.get("extras", {}).get("topology", [])
     return Machine(
@@ -93,7 +95,9 @@ def _partition(system: Mapping[str, Any]) -> dict[str, Any]:
     name = system["name"]
     partition = next((each for each in system["partitions"] if each["environs"]), None)
     if partition is None:
-        raise FabricError(f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi")
+        raise FabricError(
+            f"{name}: no partition has an environment; list one in `environs`, or choose another --mpi"
+        )
     if not reservations.takes_nodes(str(partition["scheduler"])):
         raise FabricError(
             f"{name}:{partition['name']} is run by {partition['scheduler']!r}, whose jobs cannot be given their nodes; "

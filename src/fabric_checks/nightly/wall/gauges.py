@@ -22,7 +22,7 @@ from fabric_checks.core.text import clean, shortened
 from fabric_checks.core.verdict import Verdict
 from fabric_checks.nightly.journal import News, Open
 from fabric_checks.nightly.model import Night
-from fabric_checks.nightly.vetting.planning import Verdicts, Word
+from fabric_checks.nightly.vetting.group_tests import Verdicts, Word
 from fabric_checks.records.record import Record, is_success
 from fabric_checks.records.sessions import started
 from fabric_checks.report.headlines import Values
@@ -50,14 +50,21 @@ _Rows = list[tuple[_Labels, float]]
 def of_night(night: Night, news: News, records: Sequence[Record]) -> list[GaugeMetricFamily]:
     """Return the gauges of a night; :param records: of its session."""
     system = {"system": night.system}
-    lists = {"new": news.new, "open": news.still, "not looked at": news.unseen, "acknowledged": news.acknowledged}
+    lists = {
+        "new": news.new,
+        "open": news.still,
+        "not looked at": news.unseen,
+        "acknowledged": news.acknowledged,
+    }
     numbers = {**{state: len(entries) for state, entries in lists.items()}, "closed": len(news.closed)}
     verdicts = {each.value: int(each is night.verdict) for each in Verdict}
     info = {**system, "level": night.level, "simulated": str(night.simulated).lower()}
     nodes, began_s = _nodes(night, records), _epoch_s(night.session)
     return [
         _gauge("night_timestamp", "Start of the last night that was judged.", [(system, began_s)], "seconds"),
-        _gauge("night_verdict", "1 for the verdict on the last night, else 0.", _by(system, "verdict", verdicts)),
+        _gauge(
+            "night_verdict", "1 for the verdict on the last night, else 0.", _by(system, "verdict", verdicts)
+        ),
         _gauge("night_blind", "Whether it would not have named a slow node.", [(system, bool(night.blind))]),
         _gauge("night_info", "Its level, and whether its values are of a simulation.", [(info, 1)]),
         _gauge("night_findings", "Findings by state after it.", _by(system, "state", numbers)),
@@ -71,7 +78,9 @@ def of_vet(partition: str, session: str, verdicts: Verdicts) -> list[GaugeMetric
     """Return the gauges of a vet; :param partition: ``SYSTEM:PARTITION``."""
     where = dict(zip(("system", "partition"), partition.split(":"), strict=True))
     counts = {word.value: len(verdicts.of(word)) for word in Word}
-    bad = [(node, word.value) for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN) for node in verdicts.of(word)]
+    bad = [
+        (node, word.value) for word in (Word.FAULTY, Word.SLOW, Word.NOT_SEEN) for node in verdicts.of(word)
+    ]
     rows: _Rows = [({**where, "node": node, "verdict": word}, 1) for node, word in bad]
     return [
         _gauge("vet_timestamp", "Start of the last vet.", [(where, _epoch_s(session))], "seconds"),
@@ -132,7 +141,9 @@ def _nodes(night: Night, records: Sequence[Record]) -> dict[str, int]:
     """Return how many nodes a night measured and did not blame, blamed, and could not use."""
     away = {node for record in records for node in record["node_faults"] or ()}
     blamed = {host for finding in night.findings for host in finding.hosts} - away
-    measured = {node for record in records if record["metric"] is not None for node in record["nodelist"] or ()}
+    measured = {
+        node for record in records if record["metric"] is not None for node in record["nodelist"] or ()
+    }
     return {"not blamed": len(measured - blamed - away), "blamed": len(blamed), "not seen": len(away)}
 
 
@@ -147,9 +158,13 @@ def _of_findings(system: _Labels, found: Sequence[tuple[str, Open]]) -> list[Gau
         losses += [(labels, loss)] if loss else []
         excesses += [(labels, 1e-6 * excess_us)] if excess_us else []
     return [
-        _gauge("finding_since_timestamp", "Start of the night that saw an open finding first.", since, "seconds"),
+        _gauge(
+            "finding_since_timestamp", "Start of the night that saw an open finding first.", since, "seconds"
+        ),
         _gauge("finding_loss", "The share that is lost by the largest part of a finding.", losses, "ratio"),
-        _gauge("finding_excess", "The latency above that of others by the largest part.", excesses, "seconds"),
+        _gauge(
+            "finding_excess", "The latency above that of others by the largest part.", excesses, "seconds"
+        ),
     ]
 
 
@@ -169,6 +184,12 @@ def _of_values(records: Sequence[Record]) -> list[GaugeMetricFamily]:
                 within.append((labels, is_success(record["result"])))
     return [
         _gauge("value_within_reference", "Whether a value is within the bounds of its reference.", within),
-        *(_gauge("value", "A headline value of the last night.", rows, unit) for unit, rows in values.items()),
-        *(_gauge("reference", "The reference of a headline value.", rows, unit) for unit, rows in references.items()),
+        *(
+            _gauge("value", "A headline value of the last night.", rows, unit)
+            for unit, rows in values.items()
+        ),
+        *(
+            _gauge("reference", "The reference of a headline value.", rows, unit)
+            for unit, rows in references.items()
+        ),
     ]

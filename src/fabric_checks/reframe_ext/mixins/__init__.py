@@ -6,7 +6,13 @@ The order of their hooks, and what exists by the end of which phase, is the tabl
 
 from fabric_checks.reframe_ext.mixins.container import ContainerMixin
 from fabric_checks.reframe_ext.mixins.launches import LauncherlessMixin, LaunchesMixin, PpnRatioMixin
-from fabric_checks.reframe_ext.mixins.layout import LayoutMixin, layouts, layouts_of, offered, whole_partitions
+from fabric_checks.reframe_ext.mixins.layout import (
+    LayoutMixin,
+    layouts,
+    layouts_of,
+    offered,
+    whole_partitions,
+)
 from fabric_checks.reframe_ext.mixins.placement import PlacementMixin
 from fabric_checks.reframe_ext.mixins.ports import PortsMixin
 from fabric_checks.reframe_ext.mixins.program import ProgramMixin

@@ -49,7 +49,13 @@ def inside(container: Container | None, words: Sequence[str], folders: Sequence[
     if not is_podman:
         return [line]
     # ReFrame lacks Podman, which takes Docker's options, and starts its containers as processes of the job.
-    return ["bash", "-c", shlex.quote(_KEEP + line.replace("docker run", "podman run $keep", 1)), "podman", *words]
+    return [
+        "bash",
+        "-c",
+        shlex.quote(_KEEP + line.replace("docker run", "podman run $keep", 1)),
+        "podman",
+        *words,
+    ]
 
 
 def launcher_options(container: Container | None, folders: Sequence[str | Path]) -> list[str]:
@@ -62,11 +68,17 @@ def launcher_options(container: Container | None, folders: Sequence[str | Path])
     if container.platform == "EDF":
         return [f"--environment={container.image}", *container.options]
     mounts = ",".join(f"{folder}:{folder}" for folder in folders)
-    own = [f"--container-image={container.image}", f"--container-mounts={mounts}", f"--container-workdir={folders[0]}"]
+    own = [
+        f"--container-image={container.image}",
+        f"--container-mounts={mounts}",
+        f"--container-workdir={folders[0]}",
+    ]
     return [*own, *container.options]
 
 
-def one_process(container: Container | None, folders: Sequence[str | Path], access: Sequence[str]) -> list[str]:
+def one_process(
+    container: Container | None, folders: Sequence[str | Path], access: Sequence[str]
+) -> list[str]:
     """Return the words that start one process in an image which the launcher enters: Slurm's, whose plugins these are.
 
     :param folders: as for :func:`inside`. :param access: the options of jobs of the partition.
@@ -131,7 +143,9 @@ class ContainerMixin(RegressionTestPlugin):
         namespaces = re.findall(r"^net:\S+$", self._text_of(FOUND), re.MULTILINE)
         if self.current_layout.nodes == 1 or len(set(namespaces)) < 2:
             return ""
-        return f"{self.container} runs with a network of its own: give it the host's (Podman: `--network=host`)"
+        return (
+            f"{self.container} runs with a network of its own: give it the host's (Podman: `--network=host`)"
+        )
 
     def verify_placement(self):
         """Compare the MPI of the placement probe, which ran inside, with the declared one, too.

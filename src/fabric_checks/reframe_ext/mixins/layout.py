@@ -18,7 +18,16 @@ from fabric_checks.core import families, locks
 from fabric_checks.core.errors import FabricError
 from fabric_checks.core.extras import Extras
 from fabric_checks.core.layouts import Layout, corners, fitting, of_shape
-from fabric_checks.core.levels import ACCEPTANCE, NIGHTLY, PROCUREMENT, SMOKE, SMOKE_NODES, VET, Levels, includes
+from fabric_checks.core.levels import (
+    ACCEPTANCE,
+    NIGHTLY,
+    PROCUREMENT,
+    SMOKE,
+    SMOKE_NODES,
+    VET,
+    Levels,
+    includes,
+)
 from fabric_checks.reframe_ext.internals import parameter_values
 
 #: The longest time in the queue by default.
@@ -66,11 +75,17 @@ def gpus_of(partition: SystemPartition) -> int:
 
 def offered(*features: str) -> bool:
     """Return whether some environment of the current system has all of these features."""
-    return any(set(features) <= set(environ.features) for partition in partitions() for environ in partition.environs)
+    return any(
+        set(features) <= set(environ.features) for partition in partitions() for environ in partition.environs
+    )
 
 
 def layouts(
-    shape: str, *, scan: bool = True, where: Callable[[Layout], bool] = lambda _: True, needs: tuple[str, ...] = ()
+    shape: str,
+    *,
+    scan: bool = True,
+    where: Callable[[Layout], bool] = lambda _: True,
+    needs: tuple[str, ...] = (),
 ) -> list[str]:
     """Return the values of a check's parameter ``layout``: the layouts of a shape that fit the current system.
 
@@ -116,7 +131,9 @@ def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
     needed = cls.needed()
     if not offered(*needed):
         offers = [set(environ.features) for partition in partitions() for environ in partition.environs]
-        lacking = min(([need for need in needed if need not in each] for each in offers), key=len, default=needed)
+        lacking = min(
+            ([need for need in needed if need not in each] for each in offers), key=len, default=needed
+        )
         LEFT_OUT[cls.__name__] = f"no environment has {' and '.join(lacking)}"
     elif not parameter_values(cls)["layout"]:
         LEFT_OUT[cls.__name__] = "no layout of a partition fits"
@@ -185,8 +202,12 @@ class LayoutMixin(RegressionTestPlugin):
             if set(self.launches) <= set(all_layouts_of(partition))
             and set(self.partition_features) <= set(partition.features)
         ]
-        more = [need for name, by in self.needs_of.items() for need in by.get(str(getattr(self, name, "")), ())]
-        self.valid_prog_environs = [" ".join(f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more)))]
+        more = [
+            need for name, by in self.needs_of.items() for need in by.get(str(getattr(self, name, "")), ())
+        ]
+        self.valid_prog_environs = [
+            " ".join(f"+{feature}" for feature in dict.fromkeys((*self.needed(), *more)))
+        ]
 
     @classmethod
     def needed(cls) -> tuple[str, ...]:

@@ -53,7 +53,10 @@ class PlacementMixin(RegressionTestPlugin):
         self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
         launch = self.job.launcher.run_command(self.job)
-        self.prerun_cmds = [*self.prerun_cmds, f"{launch} {self.placement_probe} > {self.probe_output} || exit $?"]
+        self.prerun_cmds = [
+            *self.prerun_cmds,
+            f"{launch} {self.placement_probe} > {self.probe_output} || exit $?",
+        ]
 
     def verify_placement(self):
         """Record the output of the placement probe, and compare it with the layout.

@@ -150,7 +150,7 @@ class PortsMixin(RegressionTestPlugin):
 
     def _nodes(self):
         """Return the changes of each node during a launch, and the reason by name for nodes without any."""
-        from fabric_checks.ports import changes
+        from fabric_checks.ports import counter_growth
         from fabric_checks.ports import snapshots as ports_parser
 
         nodes, unknown = [], {}
@@ -158,7 +158,7 @@ class PortsMixin(RegressionTestPlugin):
             with path.open(errors="replace", newline="") as file:
                 text = file.read(ports_parser.MOST_BYTES + 1)
             try:
-                change = changes.of_node(ports_parser.parse(text))
+                change = counter_growth.of_node(ports_parser.parse(text))
             except OutputError as error:
                 change = str(error)
             if isinstance(change, str):
@@ -169,7 +169,9 @@ class PortsMixin(RegressionTestPlugin):
         probed = {_short(rank.node) for rank in self.ranks}
         why = "no file was left"
         if elsewhere := sorted(seen - probed):
-            why += f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the probe before it"
+            why += (
+                f"; {', '.join(elsewhere)} left one: the program ran on other nodes than the probe before it"
+            )
         for rank in self.ranks:
             if _short(rank.node) not in seen:
                 unknown[rank.node] = why

@@ -50,7 +50,9 @@ class ProgramMixin(RegressionTestPlugin):
         :raises OutputError: if the environment offers another program.
         """
         if program != self.program["program"]:
-            raise OutputError(f"this is the output of {program}, but the environment offers {self.program['program']}")
+            raise OutputError(
+                f"this is the output of {program}, but the environment offers {self.program['program']}"
+            )
         if version:
             self.facts.program_version = version
 
@@ -61,7 +63,9 @@ class ProgramMixin(RegressionTestPlugin):
         built = getattr(self, "built", None)
         if built is not None:
             view = str(built.view)
-            self.program |= {k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)}
+            self.program |= {
+                k: v.replace("{view}", view) for k, v in self.program.items() if isinstance(v, str)
+            }
         facts = self.facts
         facts.program, facts.program_version = self.program["program"], self.program["version"]
         facts.stack = self.program["stack"]

@@ -20,7 +20,7 @@ from fabric_checks.core.extras import EnvironExtras, Extras
 from fabric_checks.core.metrics import Headline, Metric
 from fabric_checks.core.paths import results
 from fabric_checks.records.record import SIMULATED, Facts, MetricFacts
-from fabric_checks.reframe_ext import asking, internals
+from fabric_checks.reframe_ext import internals, requested
 
 # Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
@@ -90,7 +90,9 @@ class RecordMixin(RegressionTestPlugin):
         from fabric_checks.records import sessions
 
         if self.is_dry_run():
-            getlogger().warning("dry run: nothing is run, measured or judged, and nothing is recorded", cache=True)
+            getlogger().warning(
+                "dry run: nothing is run, measured or judged, and nothing is recorded", cache=True
+            )
         metrics = self.recorded_metrics()
         without = EnvironExtras.of(self.current_environ).without
         self.facts = Facts(
@@ -106,7 +108,7 @@ class RecordMixin(RegressionTestPlugin):
             nodes=self.current_layout.nodes,
             ppn=self.current_layout.ppn,
             tasks=self.current_layout.tasks,
-            not_offered={name: why for name, why in without.items() if asking.is_asked_for(name)},
+            not_offered={name: why for name, why in without.items() if requested.is_asked_for(name)},
             sizes_B=list(dict.fromkeys(metric.size_B for metric in metrics if metric.size_B is not None)),
             metrics=self._facts_of(metrics),
         )
@@ -115,13 +117,17 @@ class RecordMixin(RegressionTestPlugin):
         """Return the declared facts of each metric for its record, by name."""
         found = {}
         for metric in metrics:
-            headline = next((each for each in self.headlines if each.fits(metric.quantity, self.own_parameters)), None)
+            headline = next(
+                (each for each in self.headlines if each.fits(metric.quantity, self.own_parameters)), None
+            )
             found[metric.name] = MetricFacts(
                 metric.quantity,
                 metric.size_B,
                 metric.better,
                 one_way=metric.one_way,
-                headline=asdict(headline) if headline and self.current_layout.tasks >= headline.least_tasks else None,
+                headline=asdict(headline)
+                if headline and self.current_layout.tasks >= headline.least_tasks
+                else None,
                 meaning=metric.about,
                 can_be_zero=metric.can_be_zero,
             )
@@ -231,7 +237,9 @@ class RecordMixin(RegressionTestPlugin):
         self.hold_to_ports(text)
         self.values |= self.rail_values
         declared = {metric.name for metric in self.recorded_metrics()}
-        return sn.assert_eq(set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}")
+        return sn.assert_eq(
+            set(self.values), declared, msg="measured metrics {0} are not the declared metrics {1}"
+        )
 
     def _declare_more(self):
         """Declare the metrics that only this run has, such as those that need a topology."""
@@ -244,7 +252,9 @@ class RecordMixin(RegressionTestPlugin):
     def declare_performance(self):
         """Hand every declared metric to ReFrame."""
         for metric in self.recorded_metrics():
-            self.perf_variables[metric.name] = sn.make_performance_function(self._value, metric.unit, metric.name)
+            self.perf_variables[metric.name] = sn.make_performance_function(
+                self._value, metric.unit, metric.name
+            )
 
     def _value(self, name: str) -> float:
         return float(self.values[name])

@@ -79,7 +79,9 @@ def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Pa
     # ReFrame 4.10 has no option for the folder in a settings file: its schema refuses it there.
     folder = os.environ.get("RFM_REFERENCE_PREFIX") or runtime().get_option("general/0/reference_prefix")
     named = file or Extras.of(partition).references
-    path = Path(folder or ROOT / "config" / "references") / f"{str(named or system).removesuffix('.yaml')}.yaml"
+    path = (
+        Path(folder or ROOT / "config" / "references") / f"{str(named or system).removesuffix('.yaml')}.yaml"
+    )
     return path, not named and not path.exists()
 
 
@@ -102,14 +104,20 @@ class ReferencesMixin(RegressionTestPlugin):
     @run_after("setup")
     def read_references(self):
         """Look up this case in the file, and match the references with the declared metrics."""
-        path, is_recorded_only = path_of(self.current_system.name, self.current_partition, self.reference_file)
+        path, is_recorded_only = path_of(
+            self.current_system.name, self.current_partition, self.reference_file
+        )
         self._reference_error = ""
         self._derived = {}
         metrics = self.recorded_metrics()
         try:
             if self.profile or is_recorded_only:
                 complete = {metric.name: (0, None, None, metric.unit) for metric in metrics}
-                none = "a profile describes a program and is not judged" if self.profile else f"there is no {path}"
+                none = (
+                    "a profile describes a program and is not judged"
+                    if self.profile
+                    else f"there is no {path}"
+                )
                 reasons = dict.fromkeys(complete, none)
             else:
                 complete, reasons = self._find_references(path, metrics)
@@ -160,7 +168,8 @@ class ReferencesMixin(RegressionTestPlugin):
         complete, reasons = reference_file.complete(file, found, held, derived, **case)
         complete |= {metric.name: (0, None, None, metric.unit) for metric in others}
         reasons |= {
-            metric.name: f"references are for the check's own settings, not {self.changed_text}" for metric in others
+            metric.name: f"references are for the check's own settings, not {self.changed_text}"
+            for metric in others
         }
         return {metric: _of_reframe(each) for metric, each in complete.items()}, reasons
 

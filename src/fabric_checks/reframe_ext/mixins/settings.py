@@ -49,7 +49,9 @@ class SettingsMixin(RegressionTestPlugin):
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the check's own, by name."""
-        return {name: getattr(self, name) for name in self.settings if self.takes(name) and self._is_changed(name)}
+        return {
+            name: getattr(self, name) for name in self.settings if self.takes(name) and self._is_changed(name)
+        }
 
     def _is_changed(self, name: str) -> bool:
         return name in self.defaults and getattr(self, name) != self.defaults[name]
@@ -62,7 +64,10 @@ class SettingsMixin(RegressionTestPlugin):
     @property
     def changed_parameters(self) -> dict[str, Any]:
         """The changed settings as a record has them: strings and numbers."""
-        return {name: value if isinstance(value, int | float) else _text(value) for name, value in self.changed.items()}
+        return {
+            name: value if isinstance(value, int | float) else _text(value)
+            for name, value in self.changed.items()
+        }
 
     @property
     def setting_options(self) -> list[str]:
@@ -97,7 +102,9 @@ class SettingsMixin(RegressionTestPlugin):
             raise ConfigError(f"{type(self).__name__}: {name} is {_text(getattr(self, name))}: {remedy}")
         ignored = [name for name in self.settings if self._is_changed(name) and not self.takes(name)]
         if ignored:
-            getlogger().warning(f"test {type(self).__name__!r} has no {', '.join(ignored)}: not set", cache=True)
+            getlogger().warning(
+                f"test {type(self).__name__!r} has no {', '.join(ignored)}: not set", cache=True
+            )
 
 
 #: The settings of :class:`SizesMixin`.

@@ -64,7 +64,11 @@ class TopologyMixin(RegressionTestPlugin):
     @property
     def _asks_slurm(self) -> bool:
         scheduler = self.current_partition.scheduler.registered_name
-        return not Extras.of(self.current_partition).topology and self.current_layout.nodes > 1 and scheduler in SLURM
+        return (
+            not Extras.of(self.current_partition).topology
+            and self.current_layout.nodes > 1
+            and scheduler in SLURM
+        )
 
     def _routing(self, of_source: str = UNKNOWN_ROUTING) -> str:
         """Return the routing of the fabric: as given, as the source of the map has it, or as the ports suggest."""
@@ -89,7 +93,9 @@ class TopologyMixin(RegressionTestPlugin):
             return []
         from fabric_checks.diagnosis.fabric_map import names
 
-        lines = [f"{names.plain(host)} {at}\n" for host, at in zip(known.hosts, known.at, strict=True) if at >= 0]
+        lines = [
+            f"{names.plain(host)} {at}\n" for host, at in zip(known.hosts, known.at, strict=True) if at >= 0
+        ]
         (Path(self.stagedir) / GROUPS).write_text("".join(lines))
         return ["--groups", GROUPS]
 

@@ -12,10 +12,10 @@ from fabric_checks.core import families
 from fabric_checks.core.families import tag
 from fabric_checks.core.text import clean, size_text
 from fabric_checks.report.blocks import Cell, Column, Picture, Section, Table, number, runs_note
-from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, layout_of, line, picture
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections import pairs
+from fabric_checks.report.svg_panels import Panel
 from fabric_checks.report.values import Results, Value
 
 #: The sizes whose values are drawn over the number of processes.
@@ -31,9 +31,7 @@ _COUNTED = re.compile(r"(loop_time|efficiency|ppn_gap|communication_share|\w+_ti
 #: The descriptions of the figures.
 _CURVES = "By message size in bytes (K = 1024, M = 1024 K); a panel for each quantity and layout."
 _COUNTS = "By the number of nodes, or of partners of one process, at the smallest message."
-_PROCESSES = (
-    "By the number of processes, at 8 B and 1 MiB where there are sizes; one line for each number of processes a node."
-)
+_PROCESSES = "By the number of processes, at 8 B and 1 MiB where there are sizes; one line for each number of processes a node."
 
 _Key = tuple[str, ...]
 
@@ -58,7 +56,9 @@ def sections(results: Results, provenance: Provenance, folders: Sequence[Path] =
     return found
 
 
-def _blocks(results: Results, key: str, values: Sequence[Value], provenance: Provenance) -> Iterable[Picture | Table]:
+def _blocks(
+    results: Results, key: str, values: Sequence[Value], provenance: Provenance
+) -> Iterable[Picture | Table]:
     """Yield for each check its curves, its values over a number of something, and its other values."""
     for number_, (check, of) in enumerate(_grouped(values, lambda value: (str(value.record["check"]),))):
         name, at = clean(check[0]), f"{key}-{number_}"
@@ -106,7 +106,10 @@ def _panels(results: Results, values: Sequence[Value]) -> list[Panel]:
         _grouped(values, lambda v: (v.quantity, _parameters(v), v.layout, v.unit)),
         key=lambda item: (item[0][1], quantities[item[0][0]], _layout_key(item[0][2])),
     ):
-        lines = [by_size(label(results, machine), each) for (machine,), each in _grouped(of, lambda v: (v.machine,))]
+        lines = [
+            by_size(label(results, machine), each)
+            for (machine,), each in _grouped(of, lambda v: (v.machine,))
+        ]
         panels.append(Panel(_title(quantity, parameters, layout), tuple(filter(None, lines)), unit))
     return panels
 
@@ -170,7 +173,14 @@ def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> l
         more = f" ({chosen[0]} to {chosen[-1]})" if len(machines) > _COLUMNS else ""
         heads = tuple(map(Column, chosen))
         tables.append(
-            Table(f"{key}{at or ''}", f"{name}: values{more}", "value", heads, _rows(chosen, own), runs_note(own))
+            Table(
+                f"{key}{at or ''}",
+                f"{name}: values{more}",
+                "value",
+                heads,
+                _rows(chosen, own),
+                runs_note(own),
+            )
         )
     return tables
 

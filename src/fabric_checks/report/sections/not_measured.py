@@ -34,7 +34,9 @@ def section(results: Results) -> Section:
             lacking.setdefault(f"{suite}: {why}", []).append(machine)
     everywhere = list(results.machines)
     listed = grouped(
-        ("" if machines == everywhere else ", ".join(machines), line) for line, machines in lacking.items() if machines
+        ("" if machines == everywhere else ", ".join(machines), line)
+        for line, machines in lacking.items()
+        if machines
     )
     title = "What was not measured, and how to measure it"
     lines = Lines("not-measured-list", title, tuple(sorted(listed)), "Nothing.")

@@ -11,11 +11,11 @@ import polars as pl
 from fabric_checks.comparison.changes import OPEN, Event, events_of, find_changes, stands_out
 from fabric_checks.core.text import clean, shortened
 from fabric_checks.report.blocks import Lines, Picture, Section, grouped
-from fabric_checks.report.changes import circumstance_text
-from fabric_checks.report.collecting import with_machines
-from fabric_checks.report.drawing import DAY_S, Panel
+from fabric_checks.report.change_text import circumstance_text
+from fabric_checks.report.collection import with_machines
 from fabric_checks.report.figures import label, line, picture
 from fabric_checks.report.provenance import Provenance
+from fabric_checks.report.svg_panels import DAY_S, Panel
 from fabric_checks.report.values import Results, Value, case_text
 
 #: As many drawings for a machine.
@@ -47,7 +47,7 @@ class Changed:
 def change_points(frame: pl.DataFrame) -> list[Changed]:
     """Return the changes of every series of every machine, see :func:`fabric_checks.comparison.changes.find_changes`.
 
-    :param frame: records, with the columns that :func:`fabric_checks.report.collecting.collect` needs.
+    :param frame: records, with the columns that :func:`fabric_checks.report.collection.collect` needs.
     """
     changed = []
     for (machine,), records in with_machines(frame).partition_by("machine", as_dict=True).items():
@@ -70,15 +70,22 @@ def section(results: Results, provenance: Provenance, changes: Sequence[Changed]
     blocks: list[Picture | Lines] = []
     for index, machine in enumerate(results.machines):
         panels = [_panel(results, value, changes) for value in _chosen(results, machine)]
-        text = "Each point is one run; a dotted line marks a change. The axis of a panel does not begin at zero."
+        text = (
+            "Each point is one run; a dotted line marks a change. The axis of a panel does not begin at zero."
+        )
         if made := picture(f"time-{index}", f"Runs of {machine}", text, panels, provenance):
             blocks.append(made)
     if not blocks:
         return None
     listed = Lines(
-        "changes", "Changes", grouped((each.machine, each.text) for each in changes), "No value changed for certain."
+        "changes",
+        "Changes",
+        grouped((each.machine, each.text) for each in changes),
+        "No value changed for certain.",
     )
-    return Section("over-time", "Over time", (listed, *blocks), tuple(dict.fromkeys(each.chance for each in changes)))
+    return Section(
+        "over-time", "Over time", (listed, *blocks), tuple(dict.fromkeys(each.chance for each in changes))
+    )
 
 
 def _chosen(results: Results, machine: str) -> list[Value]:
@@ -97,7 +104,10 @@ def _is_dated(value: Value) -> bool:
 def _panel(results: Results, value: Value, changes: Sequence[Changed]) -> Panel:
     """Return the runs of a value, with marks where it changed."""
     points = (
-        (time.timestamp() / DAY_S, replace(value, median=each, low=None, high=None, runs=((time, session, each),)))
+        (
+            time.timestamp() / DAY_S,
+            replace(value, median=each, low=None, high=None, runs=((time, session, each),)),
+        )
         for time, session, each in value.runs
         if time
     )

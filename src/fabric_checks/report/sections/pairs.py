@@ -24,10 +24,10 @@ from fabric_checks.core.text import clean, value_text
 from fabric_checks.diagnosis.cross_section import evaluation as cross_section_evaluation
 from fabric_checks.diagnosis.cross_section.evaluation import Report
 from fabric_checks.diagnosis.latency_map import evaluation as latency_evaluation
-from fabric_checks.report import drawing
+from fabric_checks.report import svg_panels
 from fabric_checks.report.blocks import Cell, Column, Picture, Table, number
 from fabric_checks.report.figures import label, largest
-from fabric_checks.report.pair_drawing import pair_drawings
+from fabric_checks.report.pair_panels import pair_drawings
 from fabric_checks.report.values import Results, Value
 
 #: The patterns in the order in which they are shown.
@@ -62,9 +62,7 @@ _LATENCIES = {
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 #: A larger file is no output of these programs.
 _LARGEST_B = 200_000_000
-_NOT_KEPT = (
-    "matrix not kept: the output of that run is not with the records, or is only a link to a file outside their folder"
-)
+_NOT_KEPT = "matrix not kept: the output of that run is not with the records, or is only a link to a file outside their folder"
 
 Block = Table | Picture
 #: The first sentences of a section, its blocks, and the checks whose values these show.
@@ -83,7 +81,9 @@ def results_folders(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(folder for folder in found if folder.is_dir() and not folder.is_symlink()))
 
 
-def kept_output(series: Value, folders: Sequence[Path], evaluate: Callable[[str], Evaluated]) -> Evaluated | None:
+def kept_output(
+    series: Value, folders: Sequence[Path], evaluate: Callable[[str], Evaluated]
+) -> Evaluated | None:
     """Return the kept output of the last run of a series, evaluated; None if it is not kept or not whole.
 
     Where a case ran several times in a session only the last output is kept, so the value has to be the same.
@@ -140,7 +140,9 @@ def latency_map(results: Results, folders: Sequence[Path]) -> Shown:
     medians = _medians(results, LATENCY_MAP, "median_latency")
     if not medians:
         return "", [], frozenset()
-    blocks: list[Block] = [*_table("latency-map-figures", "Latency of all pairs", results, medians, _LATENCIES)]
+    blocks: list[Block] = [
+        *_table("latency-map-figures", "Latency of all pairs", results, medians, _LATENCIES)
+    ]
     for index, median in enumerate(medians):
         name = label(results, median.machine, median.layout)
         blocks.append(_latencies(f"latency-map-{index}", name, median, folders))
@@ -179,7 +181,12 @@ def _table(
     columns, cells = [], []
     for metric, title in metrics.items():
         values = [
-            next(iter(results.of(of.machine, metric, of.layout, check=str(of.record["check"]), **of.parameters)), None)
+            next(
+                iter(
+                    results.of(of.machine, metric, of.layout, check=str(of.record["check"]), **of.parameters)
+                ),
+                None,
+            )
             for of in medians
         ]
         if had := [value for value in values if value]:
@@ -201,7 +208,9 @@ def _bandwidths(key: str, name: str, median: Value, folders: Sequence[Path]) -> 
     """Return heat map and histogram of the bandwidths of all pairs."""
     link_MBps = median.record["link_MBps"]
     found = kept_output(
-        median, folders, lambda text: cross_section_evaluation.of_run(cross_section_evaluation.read(text), link_MBps)
+        median,
+        folders,
+        lambda text: cross_section_evaluation.of_run(cross_section_evaluation.read(text), link_MBps),
     )
     if found is None or found.matrix.measured.size < 2:
         absent = "only one pair" if found else _NOT_KEPT
@@ -239,7 +248,10 @@ def _nodes_table(key: str, name: str, found: Report) -> Table:
     """Return the slowest and the median pair of each node, as sender and as receiver."""
     matrix = found.matrix
     rows = []
-    for ranks, values, role in ((matrix.senders, matrix.MBps, "sends"), (matrix.receivers, matrix.MBps.T, "receives")):
+    for ranks, values, role in (
+        (matrix.senders, matrix.MBps, "sends"),
+        (matrix.receivers, matrix.MBps.T, "receives"),
+    ):
         for host, row in zip(matrix.host_labels(ranks), values, strict=True):
             cells = (Cell(value_text(float(np.nanmin(row)))), Cell(value_text(float(np.nanmedian(row)))))
             rows.append((f"{clean(host)} {role}", cells))
@@ -249,7 +261,9 @@ def _nodes_table(key: str, name: str, found: Report) -> Table:
 
 def _latencies(key: str, name: str, median: Value, folders: Sequence[Path]) -> Picture:
     """Return the map of the latencies, with the nearest, the median and the farthest node of each."""
-    found = kept_output(median, folders, lambda text: latency_evaluation.of_run(latency_evaluation.read(text)))
+    found = kept_output(
+        median, folders, lambda text: latency_evaluation.of_run(latency_evaluation.read(text))
+    )
     if found is None:
         return Picture(key, f"Latencies of {name}", "The latency of every pair.", absent=_NOT_KEPT)
     hosts = list(found.output.hosts)
@@ -263,7 +277,7 @@ def _latencies(key: str, name: str, median: Value, folders: Sequence[Path]) -> P
         key,
         f"Latency map of {name}",
         "Latency of every pair. Least {}, median {}, largest {} us.".format(*_spread(found.measured_us)),
-        (drawing.heat_map(found.latency_us, hosts, hosts),),
+        (svg_panels.heat_map(found.latency_us, hosts, hosts),),
         (),
         (Table(f"{key}-data", f"Nodes of {name}", "node", columns, rows),),
         (

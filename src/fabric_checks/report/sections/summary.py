@@ -13,11 +13,11 @@ from fabric_checks.core.text import clean, count_text, first_of, names_text, sho
 from fabric_checks.core.verdict import verdict
 from fabric_checks.report import headlines
 from fabric_checks.report.blocks import Cell, Column, Lines, Picture, Section, Table, number
-from fabric_checks.report.drawing import Panel
 from fabric_checks.report.figures import by_size, label, picture
 from fabric_checks.report.findings import would_have_found
 from fabric_checks.report.provenance import Provenance
 from fabric_checks.report.sections.over_time import Changed
+from fabric_checks.report.svg_panels import Panel
 from fabric_checks.report.texts import load_text, mpi_text
 from fabric_checks.report.values import Results, Value, bounds_text, case_text
 
@@ -45,7 +45,9 @@ def section(
     if len(results.machines) > 1:
         blocks.append(_machines(results))
     verdict = _verdict(results, sum(map(len, problems.values())), unfinished)
-    return Section("summary", "Summary", tuple(blocks), tuple(_sentences(results)), verdict, _identity(results))
+    return Section(
+        "summary", "Summary", tuple(blocks), tuple(_sentences(results)), verdict, _identity(results)
+    )
 
 
 def _verdict(results: Results, findings: int, unfinished: Sequence[str]) -> tuple[str, str]:
@@ -126,7 +128,11 @@ def _sentences(results: Results) -> list[str]:
     simulated = [machine for machine in results.machines if results.simulated(machine)]
     lines = []
     if simulated:
-        which = "All values" if len(simulated) == len(results.machines) else f"The values of {', '.join(simulated)}"
+        which = (
+            "All values"
+            if len(simulated) == len(results.machines)
+            else f"The values of {', '.join(simulated)}"
+        )
         lines.append(
             f"{which} are those of simulated clusters, not measurements of machines. Fitted: a parameter was chosen to "
             "reproduce the value. Predicted: it follows from parameters chosen for other values. Said: compared with a "
@@ -186,7 +192,9 @@ def _curves(results: Results, provenance: Provenance) -> list[Picture]:
         if drawn:
             name = f"{row.section}: {row.title.split(',')[0]}, {row.layout}"
             panels.append(Panel(name, drawn, row.unit))
-    text = "By message size in bytes. Point at a line, or move along it with the arrow keys, to see its values."
+    text = (
+        "By message size in bytes. Point at a line, or move along it with the arrow keys, to see its values."
+    )
     made = picture("main-curves", "The main curves", text, panels, provenance)
     return [made] if made else []
 
@@ -212,7 +220,9 @@ def _at_a_glance(results: Results) -> list[Table]:
         return [Table("at-a-glance", "At a glance", "value", heads, listed, (note,))]
     short = [row for row in rows if row.short]
     heads = tuple(Column(f"{row.section}: {row.title}", f"{row.unit}, {row.layout}") for row in short)
-    listed = tuple((machine, tuple(_cell(row.cells.get(machine)) for row in short)) for machine in results.machines)
+    listed = tuple(
+        (machine, tuple(_cell(row.cells.get(machine)) for row in short)) for machine in results.machines
+    )
     return [Table("at-a-glance", "At a glance", "machine", heads, listed, (note,))]
 
 

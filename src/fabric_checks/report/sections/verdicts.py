@@ -24,7 +24,9 @@ def references(results: Results) -> Section | None:
     columns = tuple(map(Column, ("verdict", "case", "metric", "value", "unit", "reference", "source")))
     rows = tuple((value.machine, _cells(value)) for value in judged)
     table = Table("references-judged", "Values compared with their references", "machine", columns, rows)
-    return Section("references", "References met and missed", (table,), ("The last run of each value is judged.",))
+    return Section(
+        "references", "References met and missed", (table,), ("The last run of each value is judged.",)
+    )
 
 
 def _cells(value: Value) -> tuple[Cell, ...]:
@@ -32,7 +34,15 @@ def _cells(value: Value) -> tuple[Cell, ...]:
     source = clean(record["reference_source"] or "not given")
     case, metric = Cell(case_text(record)), Cell(clean(record["metric"]))
     judged = replace(number(value), text=value_text(value.last))
-    return (Cell(value.verdict), case, metric, judged, Cell(value.unit), Cell(bounds_text(value)), Cell(source))
+    return (
+        Cell(value.verdict),
+        case,
+        metric,
+        judged,
+        Cell(value.unit),
+        Cell(bounds_text(value)),
+        Cell(source),
+    )
 
 
 def findings(results: Results, opened: Sequence[str] = ()) -> Section | None:
@@ -75,4 +85,6 @@ def faults(results: Results) -> Section | None:
     """Return the records that could not be read, None without any."""
     if not results.faults:
         return None
-    return Section("bad-records", "Bad records", (Lines("faults", "What was left out", (("", results.faults),)),))
+    return Section(
+        "bad-records", "Bad records", (Lines("faults", "What was left out", (("", results.faults),)),)
+    )

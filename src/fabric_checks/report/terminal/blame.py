@@ -19,12 +19,12 @@ from fabric_checks.diagnosis.fabric_map.model import FabricMap
 from fabric_checks.diagnosis.finding import not_measured, note
 from fabric_checks.diagnosis.latency_map import evaluation as latency
 from fabric_checks.diagnosis.latency_map.metrics import METRICS as OF_LATENCY
-from fabric_checks.matrices import again, formats, joining
-from fabric_checks.matrices.joining import Run
+from fabric_checks.matrices import again, formats, merged
+from fabric_checks.matrices.merged import Run
 from fabric_checks.matrices.model import PairTable
 from fabric_checks.parsers.rotate import RotateOutput
-from fabric_checks.report import drawing
-from fabric_checks.report.pair_drawing import pair_bandwidths
+from fabric_checks.report import svg_panels
+from fabric_checks.report.pair_panels import pair_bandwidths
 
 #: The most pairs to measure again, and commands for them, that are printed.
 _MOST = 6
@@ -47,7 +47,9 @@ class Judged:
         if any(end.device for end in self.run.ends):
             ends = f"{len(self.run.ends)} GPUs or adapters of {ends}"
         if isinstance(output, RotateOutput):  # a value of both directions stands for each
-            return f"{output.pattern}, {ends}, {count_text(len(output.scan) // (1 + output.both_ways), 'pair')}"
+            return (
+                f"{output.pattern}, {ends}, {count_text(len(output.scan) // (1 + output.both_ways), 'pair')}"
+            )
         return f"latencies, {ends}, {count_text(len(output.starter), 'pair')}"
 
     @property
@@ -94,12 +96,13 @@ def load(
             continue
         if isinstance(found, list):
             tables += [
-                (str(path), replace(each, alone=alone or None) if each.alone is None else each) for each in found
+                (str(path), replace(each, alone=alone or None) if each.alone is None else each)
+                for each in found
             ]
         else:
             runs.append(Run((str(path),), found))
     judged = []
-    for run in (*runs, *joining.join(tables)):
+    for run in (*runs, *merged.join(tables)):
         try:
             report = _report(run, link_MBps, known)
             judged.append(Judged(run, report, *again.pairs(run, report)))
@@ -145,9 +148,13 @@ def next_text(judged: Sequence[Judged], file: str) -> str:
     :param file: the name of the file that the text is for.
     :raises OutputError: if several programs did.
     """
-    tables = {each.run.table.format: each.run.table for each in judged if each.run.table and each.measure_next}
+    tables = {
+        each.run.table.format: each.run.table for each in judged if each.run.table and each.measure_next
+    }
     if len(tables) > 1:
-        raise OutputError(f"what {' and '.join(tables)} should measure again is not one file: give those of one")
+        raise OutputError(
+            f"what {' and '.join(tables)} should measure again is not one file: give those of one"
+        )
     pairs = dict.fromkeys(pair for each in judged for pair in each.measure_next)
     return "".join(formats.again(table, list(pairs), file)[0] for table in tables.values())
 
@@ -180,6 +187,6 @@ def draw(judged: Sequence[Judged], folder: Path) -> None:
             picture = pair_bandwidths(found.title, found.report.matrix, found.report.link_MBps)
         else:
             hosts = list(found.report.output.hosts)
-            drawn = drawing.heat_map(found.report.latency_us, hosts, hosts)
-            picture = drawing.document(found.title, [("latency of every pair, us", drawn)], {})
-        drawing.save(own / "pairs.svg", picture)
+            drawn = svg_panels.heat_map(found.report.latency_us, hosts, hosts)
+            picture = svg_panels.document(found.title, [("latency of every pair, us", drawn)], {})
+        svg_panels.save(own / "pairs.svg", picture)

@@ -65,7 +65,9 @@ class State:
             self.built += _is_fixture(name)
             self.ended, self.cases = int(found["number"]), int(found["of"])
             self.failed += found["how"] in ("FAIL", "ERROR", "XPASS")
-        elif _MESSAGE.match(line) and "skipping " not in line:  # skipped files are among the faults of the session
+        elif (
+            _MESSAGE.match(line) and "skipping " not in line
+        ):  # skipped files are among the faults of the session
             self.messages[one_line(line)] = None
 
     def running_text(self) -> str:
@@ -156,7 +158,11 @@ def shown(state: State) -> Iterator[Callable[[str], None]]:
 
     # Once a second, so as not to disturb the measurements.
     with Progress(
-        BarColumn(bar_width=16), Words(), console=console.rich_console(streams[0]), transient=True, refresh_per_second=1
+        BarColumn(bar_width=16),
+        Words(),
+        console=console.rich_console(streams[0]),
+        transient=True,
+        refresh_per_second=1,
     ) as progress:
         task = progress.add_task("", total=None)
 

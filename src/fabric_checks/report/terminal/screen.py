@@ -183,7 +183,11 @@ def _table(values: Values, room: int, width: int) -> tuple[Table | None, int]:
     if len(rows) + len(sections) <= _FEW:
         left = min(room - head - table.row_count, max(_ROWS, room - LINES))
         _add_others(
-            table, _others(values.series(), rows), left, values.machines, "Also measured" if rows else "Measured"
+            table,
+            _others(values.series(), rows),
+            left,
+            values.machines,
+            "Also measured" if rows else "Measured",
         )
     return (table, head + table.row_count) if table.row_count else (None, 0)
 
@@ -228,7 +232,9 @@ def _frame(width: int, names: Sequence[str]) -> Table | None:
 
 
 def _empty() -> Table:
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    return Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
 
 
 def _add(table: Table, title: str, rows: Sequence[Row], machines: Sequence[str]) -> None:
@@ -250,7 +256,9 @@ def _cell(cell: Cell | None, width: int) -> Text:
 
 def _short_names(machines: Sequence[str]) -> list[str]:
     """Return short names of machines: the part of ``system:partition+environ`` in which they differ."""
-    parts = [(*machine.rpartition("+")[0].partition(":")[::2], machine.rpartition("+")[2]) for machine in machines]
+    parts = [
+        (*machine.rpartition("+")[0].partition(":")[::2], machine.rpartition("+")[2]) for machine in machines
+    ]
     differing = [at for at in range(3) if len({part[at] for part in parts}) > 1] or [2]
     return [" ".join(part[at] for at in differing) for part in parts]
 
@@ -271,7 +279,9 @@ def _by_machine(
     out = _empty()
     out.add_column("", width=22, no_wrap=True, overflow="ellipsis")
     for heading, row in shown:
-        out.add_column(plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True)
+        out.add_column(
+            plain(heading, f"{row.unit} {row.layout}"), justify="right", max_width=14, no_wrap=True
+        )
     fits = max(1, room - 5)
     for machine, name in list(zip(values.machines, _cut(names, 22), strict=True))[:fits]:
         out.add_row(plain(name), *(_short_cell(row.cells.get(machine)) for _, row in shown))

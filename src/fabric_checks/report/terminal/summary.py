@@ -36,7 +36,9 @@ def table(records: Sequence[Record], notes: Footnotes) -> Table:
     out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold")
     for title, width in (("system", 16), ("test", 26), ("layout", 6), ("metric", 30)):
         out.add_column(title, max_width=width, overflow="fold")
-    out.add_column("value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold")
+    out.add_column(
+        "value (of a curve: message size in B, then value)", ratio=1, min_width=24, overflow="fold"
+    )
     out.add_column("unit", max_width=12, overflow="fold")
     out.add_column("reference", max_width=22, overflow="fold")
     for _, group in groupby(records, key=case_name):
@@ -65,10 +67,14 @@ def _rows(case: Iterable[Record], notes: Footnotes) -> Iterable[tuple[str, str, 
         for reference, same in groupby(points, key=lambda record: reference_text(record, notes)):
             listed = list(same)
             if on_curve and len(listed) > 1:
-                values = " ".join(f"{size_text(record['size_B'])}:{value_text(record['value'])}" for record in listed)
+                values = " ".join(
+                    f"{size_text(record['size_B'])}:{value_text(record['value'])}" for record in listed
+                )
                 yield listed[0]["quantity"], values, unit, reference
             else:
-                yield from ((record["metric"], value_text(record["value"]), unit, reference) for record in listed)
+                yield from (
+                    (record["metric"], value_text(record["value"]), unit, reference) for record in listed
+                )
 
 
 def _findings(records: Iterable[Record]) -> list[str]:

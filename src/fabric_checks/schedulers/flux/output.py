@@ -75,7 +75,9 @@ def _job(printed: Mapping[str, Any], expand: Expand) -> Job:
         exit_status=_number(printed.get("returncode")),
         nodes=tuple(expand(names)) if names else (),
         least_nodes=_number(printed.get("nnodes")) or 0,
-        began=datetime.fromtimestamp(float(began), timezone.utc).isoformat(timespec="seconds") if began else None,
+        began=datetime.fromtimestamp(float(began), timezone.utc).isoformat(timespec="seconds")
+        if began
+        else None,
         reason=_reason(printed),
         kind=_text(exception.get("type")) if exception.get("occurred") else "",
         severity=_number(exception.get("severity")) or 0,
@@ -150,7 +152,9 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
         return model.terminated(jobid, job.nodes, model.NODE_FAILED, detail, wrong)
     if job.severity > 0:
         return None
-    return model.terminated(jobid, job.nodes, CAUSES.get(job.kind or "cancel", "Flux ended it"), detail, wrong)
+    return model.terminated(
+        jobid, job.nodes, CAUSES.get(job.kind or "cancel", "Flux ended it"), detail, wrong
+    )
 
 
 def queues(text: str) -> list[Queue]:
@@ -161,7 +165,11 @@ def queues(text: str) -> list[Queue]:
     try:
         resources = json.loads(text)["execution"]
         groups = [
-            (_ids(group["rank"]), len(_ids(group["children"].get("core"))), len(_ids(group["children"].get("gpu"))))
+            (
+                _ids(group["rank"]),
+                len(_ids(group["children"].get("core"))),
+                len(_ids(group["children"].get("gpu"))),
+            )
             for group in resources["R_lite"]
         ]
         properties = {str(name): _ids(ranks) for name, ranks in (resources.get("properties") or {}).items()}

@@ -28,7 +28,7 @@ from reframe.utility import nodelist_expand, osext
 from fabric_checks.reframe_ext.internals import note
 from fabric_checks.schedulers.flux import output
 from fabric_checks.schedulers.model import Node
-from fabric_checks.schedulers.watching import COMMAND_S, PollingScheduler, last_line, run
+from fabric_checks.schedulers.watchdog import COMMAND_S, PollingScheduler, last_line, run
 
 
 class FluxBatchJob(Job):
@@ -112,7 +112,11 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
         # It fails as soon as one job is unknown, and prints the others.
         command = f"flux jobs --json {' '.join(job.jobid for job in jobs)}"
         done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
-        return output.parse_jobs(done.stdout, expand) if done.stdout.strip() or "unknown" not in done.stderr else {}
+        return (
+            output.parse_jobs(done.stdout, expand)
+            if done.stdout.strip() or "unknown" not in done.stderr
+            else {}
+        )
 
     def _ask_nodes(self, job: Job) -> list[Node]:
         nodes = run(f"flux resource status --no-header --format={shlex.quote(output.NODES_FORMAT)}")

@@ -31,7 +31,9 @@ def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
     :raises OutputError: if one of the texts is not its table.
     """
     cpus = {row["HOST_NAME"]: row.get("ncpus", "") for row in table(lshosts, "HOST_NAME")}
-    listed = [row for row in table(bhosts, "HOST_NAME") if row.get("STATUS") not in _CLOSED and _has_slots(row)]
+    listed = [
+        row for row in table(bhosts, "HOST_NAME") if row.get("STATUS") not in _CLOSED and _has_slots(row)
+    ]
     hosts = [row for row in listed if row.get("STATUS") not in _SILENT]
     down = len(listed) - len(hosts)
     cores = [int(cpus[host["HOST_NAME"]]) for host in hosts if cpus.get(host["HOST_NAME"], "").isdigit()]

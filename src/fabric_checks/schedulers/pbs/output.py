@@ -100,7 +100,9 @@ def _job(printed: Mapping[str, Any]) -> Job:
         nodes=tuple(filter(None, hosts)),
         least_nodes=int((printed.get("Resource_List") or {}).get("nodect") or 0),
         # In the time of the server's host.
-        began=datetime.strptime(str(began), "%a %b %d %H:%M:%S %Y").astimezone().isoformat() if began else None,
+        began=datetime.strptime(str(began), "%a %b %d %H:%M:%S %Y").astimezone().isoformat()
+        if began
+        else None,
         reason=_reason(printed, comment),
         substate=substate,
         comment=comment,
@@ -164,7 +166,9 @@ def _why_unavailable(vnode: Vnode) -> str | None:
     meaning = next((meaning for state, meaning in UNAVAILABLE.items() if state in _states(vnode)), None)
     # The server's own note on a node that is down adds nothing.
     comment = one_line(vnode.get("comment", ""))
-    return f"{meaning} ({comment})" if meaning and comment and not comment.startswith("node down") else meaning
+    return (
+        f"{meaning} ({comment})" if meaning and comment and not comment.startswith("node down") else meaning
+    )
 
 
 def _node(name: str, vnodes: Sequence[Vnode]) -> Node:
@@ -234,9 +238,17 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
     found = []
     for name, queue in attributes.items():
         if queue.get("queue_type", "").lower()[:1] == "r":
-            ends = [end for end in _words(queue.get("route_destinations", "")) if _is_behind(attributes.get(end, {}))]
+            ends = [
+                end
+                for end in _words(queue.get("route_destinations", ""))
+                if _is_behind(attributes.get(end, {}))
+            ]
             behind = [_queue(end, attributes[end], vnodes, lists) for end in ends]
-            found += [replace(max(behind, key=lambda end: end.usable), name=name)] if behind and _is_open(queue) else []
+            found += (
+                [replace(max(behind, key=lambda end: end.usable), name=name)]
+                if behind and _is_open(queue)
+                else []
+            )
         elif not _is_behind(queue):
             found.append(_queue(name, queue, vnodes, lists))
     return [replace(queue, is_default=queue.name == default) for queue in found]

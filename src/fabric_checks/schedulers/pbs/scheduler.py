@@ -31,7 +31,7 @@ from fabric_checks.reframe_ext.internals import end_pbs_job, note
 from fabric_checks.schedulers import reservations
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.pbs import output
-from fabric_checks.schedulers.watching import COMMAND_S, PollingScheduler, last_line, run
+from fabric_checks.schedulers.watchdog import COMMAND_S, PollingScheduler, last_line, run
 
 
 @register_scheduler("fabric-pbs")

@@ -148,7 +148,9 @@ def _states(text: str) -> set[str]:
 
 
 def _why_unavailable(states: set[str]) -> str | None:
-    found = (meaning for name, meaning in UNAVAILABLE.items() if any(state.startswith(name) for state in states))
+    found = (
+        meaning for name, meaning in UNAVAILABLE.items() if any(state.startswith(name) for state in states)
+    )
     return next(found, None)
 
 

@@ -20,10 +20,10 @@ from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import slurm_state_completed, slurm_state_pending
 
 from fabric_checks.reframe_ext.internals import SlurmScheduler, nodespec, note
-from fabric_checks.schedulers import watching
+from fabric_checks.schedulers import watchdog
 from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm import output
-from fabric_checks.schedulers.watching import FAILURES, Watching, last_line, run
+from fabric_checks.schedulers.watchdog import FAILURES, Watching, last_line, run
 
 #: When the controller is first asked about a job, and the longest interval after that; in between it is a quarter of
 #: the job's age. The question costs the controller time.
@@ -65,7 +65,7 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
 
         :raises JobSchedulerError: in one line, what sbatch printed.
         """
-        until = time.monotonic() + watching.SILENCE_S
+        until = time.monotonic() + watchdog.SILENCE_S
         while True:
             try:
                 super().submit(job)
@@ -139,9 +139,11 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
                 # Accounting keeps what the controller has forgotten; it may be about to report how the job ended.
                 if watch.lasts_s("unknown") >= BEHIND_S:
                     self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
-            elif (seconds := watch.lasts_s("silent")) >= watching.SILENCE_S:
+            elif (seconds := watch.lasts_s("silent")) >= watchdog.SILENCE_S:
                 self._controller_is_silent = True
-                self.give_up(job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue")
+                self.give_up(
+                    job, f"scontrol has failed for {seconds:.0f} s ({cause}); it may still be in the queue"
+                )
             return
         watch.end("unknown", "silent")
         if slurm_state_completed(info.state):

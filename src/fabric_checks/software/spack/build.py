@@ -29,7 +29,9 @@ LOCK = "spack.lock"
 CONCRETIZE_LOG = "concretize.txt"
 INSTALL_LOG = "install.txt"
 VIEW = Path(".spack-env/view")
-PHASE = re.compile(r"==> \S+: (?:Executing phase|Successfully installed)|==> (?:Installing|Extracting|Fetching) ")
+PHASE = re.compile(
+    r"==> \S+: (?:Executing phase|Successfully installed)|==> (?:Installing|Extracting|Fetching) "
+)
 
 #: Called with each line of progress.
 Progress = Callable[[str], object]
@@ -174,7 +176,9 @@ def write_mirror(
             progress(f"{title} is left out: {reason}")
             continue
         try:
-            environment = Environment.prepared(package, scope, work / f"{package.name}-{mpi}", variables, progress)
+            environment = Environment.prepared(
+                package, scope, work / f"{package.name}-{mpi}", variables, progress
+            )
             environment.concretize()
             environment.spack.run(
                 *("mirror", "create", "--directory", str(folder.absolute()), "--all"),

@@ -33,7 +33,9 @@ def scopes_of(spack: Path, variables: Mapping[str, str], mpis: Iterable[str] = (
     :raises SpackError: if the system has no scopes, no site scope, or no scope of that name.
     """
     if not spack.is_dir():
-        raise SpackError(f"{spack}: this system has no Spack scopes; copy those of config/systems/local/spack")
+        raise SpackError(
+            f"{spack}: this system has no Spack scopes; copy those of config/systems/local/spack"
+        )
     site = Path(variables.get("FABRIC_SPACK_SITE") or spack / SITE)
     files(site)
     folders = sorted(path for path in spack.iterdir() if path.is_dir() and path.name != SITE)
@@ -51,10 +53,14 @@ def environments(
 
     :raises SpackError: if a scope is wrong.
     """
-    return [_environment(mpi, systems, scopes, variables) for mpi, scopes in scopes_of(spack, variables).items()]
+    return [
+        _environment(mpi, systems, scopes, variables) for mpi, scopes in scopes_of(spack, variables).items()
+    ]
 
 
-def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]) -> dict[str, Any]:
+def _environment(
+    mpi: str, systems: Sequence[str], scopes: Scopes, variables: Mapping[str, str]
+) -> dict[str, Any]:
     offered, without = [], {}
     for suite in SUITES.values():
         package = suite.package
@@ -67,7 +73,9 @@ def _environment(mpi: str, systems: Sequence[str], scopes: Scopes, variables: Ma
             offered.append(package.describe(asked.requirement, asked.version))
     name, external = _external(scopes)
     wait = stacks.BLOCKING_WAIT.get(name)
-    extras: dict[str, Any] = {"spack": {each: str(getattr(scopes, each)) for each in ("environ", "site", "common")}}
+    extras: dict[str, Any] = {
+        "spack": {each: str(getattr(scopes, each)) for each in ("environ", "site", "common")}
+    }
     if wait:
         extras["blocking_wait"] = wait
     known = scope_defaults() | dict(variables)
@@ -103,9 +111,12 @@ def _variables(scope: Path) -> list[list[str]]:
     for file in files(scope):
         section = load(file).get("env_vars") or {}
         if other := sorted(set(section) - {"set", "prepend_path"}):
-            raise SpackError(f"{file}: env_vars has {other[0]!r}; only `set` and `prepend_path` are understood here")
+            raise SpackError(
+                f"{file}: env_vars has {other[0]!r}; only `set` and `prepend_path` are understood here"
+            )
         found += [[name, str(value)] for name, value in (section.get("set") or {}).items()]
         found += [
-            [name, f"{value}${{{name}:+:${name}}}"] for name, value in (section.get("prepend_path") or {}).items()
+            [name, f"{value}${{{name}:+:${name}}}"]
+            for name, value in (section.get("prepend_path") or {}).items()
         ]
     return found

@@ -69,8 +69,12 @@ BUILD_FAILED = Cause(
     r"ProcessError|InstallError|See build log for details|Command exited with status",
     "see the log; the compiler or MPI of this environment may not suit this release",
 )
-NOT_THERE = Cause("Spack is missing", r"not found", "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one")
-UNKNOWN = Cause("it failed", r"^==> Error: ", "run the same command by hand in the stage folder, with `spack -d`")
+NOT_THERE = Cause(
+    "Spack is missing", r"not found", "put `spack` on PATH, set SPACK_ROOT, or let `ci/run` install one"
+)
+UNKNOWN = Cause(
+    "it failed", r"^==> Error: ", "run the same command by hand in the stage folder, with `spack -d`"
+)
 
 #: The most telling causes first: a full disk breaks builds in many ways.
 CAUSES = (

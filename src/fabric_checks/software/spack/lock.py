@@ -63,7 +63,11 @@ class Concrete:
         variants = self.package.variants
         separator = "" if variants.startswith(("+", "~")) or not variants else " "
         # A blank before the hash, else it is part of the value before it; what follows the MPI would be of the MPI.
-        words = [f"{self.package}{separator}{variants}", f"target={self.package.target}", f"/{self.package.hash[:7]}"]
+        words = [
+            f"{self.package}{separator}{variants}",
+            f"target={self.package.target}",
+            f"/{self.package.hash[:7]}",
+        ]
         words += [f"%{self.compiler}"] if self.compiler else []
         words += [f"^{self.mpi}"] if self.mpi else []
         return " ".join(words)
@@ -78,7 +82,9 @@ def read_lock(path: Path, package: str) -> Concrete:
     try:
         return _concrete(path, json.loads(path.read_text(encoding="utf-8")), package)
     except FileNotFoundError:
-        raise SpackError(f"{path}: there is no such lock, so Spack concretized nothing; see its output") from None
+        raise SpackError(
+            f"{path}: there is no such lock, so Spack concretized nothing; see its output"
+        ) from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SpackError(
             f"{path}: not a complete Spack lock ({type(error).__name__}: {quoted(str(error))}); delete it and "
@@ -137,7 +143,10 @@ def require(path: Path, package: str, asked: Asked) -> Concrete:
     wrong = []
     if not same_release(found.package.version, asked.version):
         wrong.append(f"{package}@{asked.version} was asked for, but the result is {found.package}")
-    for role, requirement, result in (("MPI", asked.mpi, found.mpi), ("compiler", asked.compiler, found.compiler)):
+    for role, requirement, result in (
+        ("MPI", asked.mpi, found.mpi),
+        ("compiler", asked.compiler, found.compiler),
+    ):
         if requirement is not None and not _meets(result, requirement):
             wrong.append(f"{role} {requirement} was asked for, but the result is {result or 'none'}")
     if wrong:
@@ -150,7 +159,9 @@ def require(path: Path, package: str, asked: Asked) -> Concrete:
 
 def _meets(found: Package | None, requirement: str) -> bool:
     name, version = parse_requirement(requirement)
-    return found is not None and found.name == name and (version is None or same_release(found.version, version))
+    return (
+        found is not None and found.name == name and (version is None or same_release(found.version, version))
+    )
 
 
 _INTEL = r"Intel\(R\) MPI Library (\d[\w.]*)"

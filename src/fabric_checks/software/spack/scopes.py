@@ -83,7 +83,9 @@ class Scopes:
         for file in (file for scope in (self.environ, self.site, self.common) for file in files(scope)):
             content = load(file)
             if "include" in content:
-                raise SpackError(f"{file}: `include` is not supported here; put the included files into the scope")
+                raise SpackError(
+                    f"{file}: `include` is not supported here; put the included files into the scope"
+                )
             found.append((file, content.get("packages") or {}))
         return found
 
@@ -121,7 +123,11 @@ class Scopes:
         """Return why a site excludes a package (``buildable: false`` and no external), or None if it does not."""
         buildable, file = self.setting(package.name, "buildable")
         externals, _ = self.setting(package.name, "externals")
-        return f"{file} sets `buildable: false` for {package.name}" if buildable is False and not externals else None
+        return (
+            f"{file} sets `buildable: false` for {package.name}"
+            if buildable is False and not externals
+            else None
+        )
 
 
 def files(scope: Path) -> list[Path]:
@@ -132,7 +138,9 @@ def files(scope: Path) -> list[Path]:
     found = sorted(scope.glob("*.yaml"))
     if not found:
         fault = "has no .yaml file" if scope.is_dir() else "does not exist"
-        raise SpackError(f"{scope}: this Spack scope {fault}; create it, or correct its path in the system's config")
+        raise SpackError(
+            f"{scope}: this Spack scope {fault}; create it, or correct its path in the system's config"
+        )
     return found
 
 

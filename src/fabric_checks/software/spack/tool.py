@@ -156,11 +156,15 @@ class Spack:
         try:
             builtin = json.loads(last).get(BUILTIN)
         except ValueError:
-            raise SpackError(f"{self.program}: `spack python` answered {quoted(last)}, which is not JSON") from None
+            raise SpackError(
+                f"{self.program}: `spack python` answered {quoted(last)}, which is not JSON"
+            ) from None
         if builtin is None or NO_REPOSITORY.is_shown_by("\n".join(before)):
             # Spack only warns, continues without the recipes, and takes an interrupted clone for a complete one.
             evidence = [f"  {cut(line, LINE_LENGTH)}" for line in before[-MOST_LINES:]]
-            raise SpackError("\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"]))
+            raise SpackError(
+                "\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"])
+            )
         require_packages(Path(builtin))
         return release
 
@@ -175,7 +179,9 @@ def require_version(output: str, program: str) -> str:
     last = (output.strip().splitlines() or [""])[-1].strip()
     match = VERSION.fullmatch(last)
     if not match:
-        raise SpackError(f"{program}: `spack --version` printed {quoted(last)}, which is not a version; is it Spack?")
+        raise SpackError(
+            f"{program}: `spack --version` printed {quoted(last)}, which is not a version; is it Spack?"
+        )
     if (int(match[1]), int(match[2])) < OLDEST:
         raise SpackError(
             f"{program}: Spack {last.split()[0]} is too old: 1.1 or later is needed; name another with SPACK_ROOT, or "
@@ -230,4 +236,6 @@ def git(folder: Path, *arguments: str) -> str:
     """Return the output of a Git command in a folder; an empty string outside any repository."""
     # A repository that somebody else owns, such as root's on a shared file system, can still be read.
     command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout.rstrip()
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False
+    ).stdout.rstrip()

@@ -6,7 +6,9 @@ from __future__ import annotations
 from fabric_checks.software.suite import Program, Suite
 
 
-def installed(binary: str, version: str, deck: str, pfile: str = "", options: tuple[str, ...] = ()) -> Program:
+def installed(
+    binary: str, version: str, deck: str, pfile: str = "", options: tuple[str, ...] = ()
+) -> Program:
     """Describe a binary and its input deck.
 
     :param binary: the path of the MPP version for the environment's MPI; its licence is found as usual, by
@@ -28,6 +30,9 @@ SUITE = Suite(
     "ls_dyna",
     "MPP-DYNA",
     features={"ls_dyna_pfile": "another decomposition of its deck, in a pfile"},
-    keys={"deck": "the path of the input", "pfile": "the path of a file with another decomposition, or nothing"},
+    keys={
+        "deck": "the path of the input",
+        "pfile": "the path of a file with another decomposition, or nothing",
+    },
     only_of_sites=True,
 )

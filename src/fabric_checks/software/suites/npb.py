@@ -24,7 +24,9 @@ def installed(prefix: str, version: str, kernels: tuple[str, ...] = _KERNELS) ->
 
 
 def _wanted(requirement: str) -> tuple[str, ...]:
-    names = next((word.split("=", 1)[1] for word in requirement.split() if word.startswith(("names=", "names:="))), "")
+    names = next(
+        (word.split("=", 1)[1] for word in requirement.split() if word.startswith(("names=", "names:="))), ""
+    )
     return tuple(name for name in _KERNELS if name in names.split(","))
 
 

@@ -86,7 +86,12 @@ def _built(requirement: str, version: str) -> Program:
 
 
 def _proof(_requirement: str) -> list[str]:
-    programs = ("pt2pt/osu_latency", "collective/osu_allreduce", "one-sided/osu_put_latency", "startup/osu_init")
+    programs = (
+        "pt2pt/osu_latency",
+        "collective/osu_allreduce",
+        "one-sided/osu_put_latency",
+        "startup/osu_init",
+    )
     return [f"{_FOLDER}/{name}" for name in programs]
 
 

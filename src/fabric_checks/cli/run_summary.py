@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""End a run: write its report, and print the one screen."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from fabric_checks.core import console
+from fabric_checks.core.errors import FabricError
+from fabric_checks.nightly import retention
+from fabric_checks.records import runs
+from fabric_checks.records.record import is_success
+from fabric_checks.report.terminal import screen
+
+
+def end(folder: Path, session: str, began_at_uptime_s: float | None, messages: tuple[str, ...] = ()) -> bool:
+    """Write the report of a run, and print the one screen; return whether the run is a success.
+
+    :param began_at_uptime_s: the uptime of the host when it began. :param messages: ReFrame's own, apart from cases.
+    """
+    found = runs.load_session(folder, session)
+    elapsed_s = wall_s(began_at_uptime_s)
+    report = "not written because of a bug in fabric-checks"
+    try:
+        report = write_report(folder, found)
+    finally:  # measured values are shown in any case
+        show(folder, found, elapsed_s, report=report, messages=messages)
+    return not runs.verdict(found)
+
+
+def wall_s(began_at_uptime_s: float | None) -> float | None:
+    """Return the seconds since the host had an uptime; None if it is unknown, or of another host."""
+    now_s = float(Path("/proc/uptime").read_text().split()[0])
+    return now_s - began_at_uptime_s if began_at_uptime_s is not None and now_s >= began_at_uptime_s else None
+
+
+def report_of(folder: Path, session: str) -> Path:
+    """Return the path of the report of a run."""
+    return folder / "reports" / f"{session}.html"
+
+
+def write_report(folder: Path, found: runs.Session) -> str:
+    """Write the report of a run's system; return its path, or the reason why there is none."""
+    systems = sorted({str(record["system"]) for record in found.records if record["metric"] is not None})
+    if not systems:
+        return "none: nothing was measured"
+    path = report_of(folder, found.name)
+    try:
+        with console.doing("writing the report .."):
+            retention.write_report(folder, systems[0], path)
+    except (FabricError, OSError) as error:
+        return f"not written: {error}"
+    return str(path)
+
+
+def show(
+    folder: Path,
+    found: runs.Session,
+    elapsed_s: float | None,
+    *,
+    report: str = "",
+    messages: tuple[str, ...] = (),
+) -> None:
+    """Print the one screen of a run.
+
+    :param elapsed_s: its duration, None for that of ReFrame's run report.
+    :param report: the path of the page, empty for the one that the run has written.
+    """
+    if elapsed_s is None:
+        elapsed_s = found.elapsed_s
+    if not report and report_of(folder, found.name).exists():
+        report = str(report_of(folder, found.name))
+    paths = [("report", report)] if report else []
+    paths.append(("all", f". ci/env.sh; fabric-checks show --session {found.name}"))
+    if not found.archived:
+        if any(not is_success(case.result) and case.result != "skip" for case in found.cases):
+            paths.append(("files", f"{folder / 'stage' / found.name}"))
+        paths.append(("log", f"{folder / 'logs' / found.name}.log"))
+    terminal = console.rich_console()
+    width = terminal.width if console.out().isatty() else screen.WIDTH
+    most = sys.maxsize if console.out().is_file() else screen.LINES
+    console.print_rich(
+        screen.render(found, screen.RunInfo(elapsed_s, tuple(paths), messages), width, most=most)
+    )

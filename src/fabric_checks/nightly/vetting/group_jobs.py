@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run the jobs of a round: a ReFrame each, with the case that is tagged ``vet`` on the nodes of its group, at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core.errors import FabricError, RecordError
+from fabric_checks.core.finding import Finding
+from fabric_checks.core.levels import VET
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import count_text, one_line
+from fabric_checks.diagnosis import limits
+from fabric_checks.nightly.supervision import supervised
+from fabric_checks.nightly.vetting.group_tests import Group, Outcome
+from fabric_checks.records import runs
+from fabric_checks.records.findings import findings_of
+from fabric_checks.records.record import is_success, never_began
+from fabric_checks.report.sight import FEWEST_NODES
+from fabric_checks.schedulers import reservations
+
+
+class VetError(FabricError):
+    """A job of a vet that shows nothing of its nodes, as where nothing could be built."""
+
+
+@dataclass
+class Jobs:
+    """The jobs of a vet.
+
+    :param session: its name; each job has a session with a number behind it.
+    :param partition: ``SYSTEM:PARTITION`` of ReFrame's configuration; :param environ: the environment.
+    :param limit_minutes: of each job; :param wait_minutes: how long one may be in the queue.
+    :param options: more of ReFrame's.
+    :param sessions: those that have been, in order.
+    """
+
+    session: str
+    results: Path
+    partition: str
+    environ: str
+    limit_minutes: float
+    wait_minutes: float
+    options: tuple[str, ...] = ()
+    sessions: list[str] = field(default_factory=list)
+
+    def run(self, groups: Sequence[Group]) -> list[tuple[Outcome, float]]:
+        """Run a job on each group, all at once, and return the outcome and for how many minutes it ran.
+
+        :raises VetError: if a job shows nothing of its nodes.
+        """
+        names = [f"{self.session}-{len(self.sessions) + number}" for number, _ in enumerate(groups, 1)]
+        self.sessions += names
+        done = []
+        for name, (last, minutes) in zip(
+            names, run_all(list(map(self._command, names, groups))), strict=True
+        ):
+            try:
+                session = runs.load_session(self.results, name)
+            except RecordError:
+                raise VetError(f"{name}: ReFrame left nothing: {last}") from None
+            ran = [record["elapsed_s"] / 60 for record in session.records[:1] if record.get("elapsed_s")]
+            done.append((outcome_of(session, last), ran[0] if ran else minutes))
+        return done
+
+    def _command(self, session: str, group: Group) -> tuple[list[str], dict[str, str]]:
+        """Return the command of a job, and its variables of the environment."""
+        most = {"time_limit": self.limit_minutes, "max_pending_time": self.wait_minutes}
+        bounds = [
+            word
+            for name, minutes in most.items()
+            for word in ("-S", f"{name}={max(1, round(60 * minutes))}s")
+        ]
+        case = ["--tag", f"^{VET}$", "-n", f"%layout={len(group)}x1$", "-p", f"^{self.environ}$", *bounds]
+        line = ["reframe", "-c", str(ROOT / "checks"), "--system", self.partition, *case, *self.options, "-r"]
+        nodes = ",".join(group)
+        return line, {
+            "FABRIC_SESSION": session,
+            "FABRIC_RESULTS": str(self.results),
+            reservations.NODES: nodes,
+        }
+
+
+def outcome_of(session: runs.Session, last: str) -> Outcome:
+    """Return the outcome for the nodes of a session of one case.
+
+    A case that misses references has run: its findings say how fast the nodes are.
+
+    :param last: the last line that ReFrame printed.
+    :raises VetError: if no case ran, or what it needs could not be built.
+    """
+    case = _only_case(session, last)
+    passed = is_success(case.result) or case.phase == "performance"
+    reason = [line.strip() for line in (case.reason or "").splitlines() if line.strip()]
+    outcome = Outcome(passed, why=one_line(reason[0]) if reason else case.result)
+    if not session.records:
+        return outcome
+    record = session.records[0]
+    if not passed:
+        faulty = {node: one_line(why) for node, why in (record["node_faults"] or {}).items()}
+        outcome = replace(outcome, faulty=faulty, waited=not faulty and never_began(record))
+    blamed = _blamed(replace(outcome, unsure=_unsure(record)), findings_of(record))
+    seen = [limits.text(known)] if (known := record.get("limits")) else []
+    return replace(blamed, notes=(*blamed.notes, *seen))
+
+
+def _only_case(session: runs.Session, last: str) -> runs.Case:
+    cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
+    if len(cases) == 1 and cases[0].result != "fail_deps":
+        return cases[0]
+    broken = [case.reason or "" for case in session.cases if case.fixture and not is_success(case.result)]
+    why = one_line(broken[0]) if broken else f"{count_text(len(cases), 'case')} ran instead of one: {last}"
+    raise VetError(f"{session.name}: {why}")
+
+
+#: A job has to be able to name a node that has lost so much of its rate.
+LEAST_SIGHT = 0.5
+
+
+def _unsure(record: Mapping[str, Any]) -> str:
+    """Return why a run does not show which nodes are slow; nothing if it does."""
+    noise = next((one_line(each.text) for each in findings_of(record) if each.kind == "noise"), "")
+    node = (record.get("limits") or {}).get("node", 0.0)
+    if isinstance(node, float):
+        is_unsure, least = (
+            node > LEAST_SIGHT,
+            f"only a node slower by {100 * node:.0f} % would have been named",
+        )
+    else:
+        is_unsure, least = bool(noise) or record["nodes"] >= FEWEST_NODES, "no node would have been named"
+    return (noise or least) if is_unsure else ""
+
+
+def _blamed(outcome: Outcome, findings: Iterable[Finding]) -> Outcome:
+    """Return an outcome with slow nodes, slow paths, and what made it unsure."""
+    slow: dict[str, str] = {}
+    paths, notes = [], []
+    for found in findings:
+        hosts, text = found.hosts, one_line(found.text)
+        if found.kind == "noise":
+            notes.append(text)
+        elif found.is_fault and len(hosts) == 1:
+            slow[hosts[0]] = f"{slow[hosts[0]]}; {text}" if hosts[0] in slow else text
+        elif found.is_fault:
+            paths.append(text)
+    return replace(outcome, slow=slow, paths=tuple(paths), notes=tuple(notes))
+
+
+def run_all(lines: Sequence[tuple[list[str], dict[str, str]]]) -> list[tuple[str, float]]:
+    """Run commands at once; return for each the last line that it printed, and how many minutes it took."""
+    began = time.monotonic()
+    with supervised() as start:
+        running = []
+        for line, environment in lines:
+            options = {
+                "env": os.environ | environment,
+                "stdout": subprocess.PIPE,
+                "text": True,
+                "errors": "replace",
+            }
+            try:
+                running.append(start(line, **options))
+            except OSError as error:
+                raise VetError(
+                    f"{line[0]}: {error.strerror}; call ci/run --mode vet, or `. ci/env.sh` first"
+                ) from None
+        done = []
+        for process in running:  # a pipe holds little: each is read to its end, and waits for that at worst
+            text = process.communicate()[0].strip()
+            minutes = (time.monotonic() - began) / 60
+            done.append((one_line(text.splitlines()[-1]) if text else "it printed nothing", minutes))
+        return done

@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plan a vet: which groups of nodes to test next, and the verdict on each node.
+
+All nodes are one group at first. A group whose job fails without a node being named is split into four parts, which are
+tested at once, and so on; a node that is left alone is tested with a partner that is known to be healthy. That takes at
+most about ``2 log2 N`` jobs for each faulty node, as many as with halves, in half as many rounds: where a node hangs,
+each round lasts as long as a job may.
+
+A group that failed although all of its nodes turn out to be good is tested again; if it fails again, two bisections
+find the two nodes that fail together: the shortest part of the list that fails ends with one of them, and the shortest
+part of that in reverse order with the other.
+
+A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end, at most
+three times if measurements differ so much that nothing is certain of nodes that look slow.
+
+Nothing here starts anything: :class:`Vet` has a generator of rounds, which is sent their outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import pairwise
+from typing import TypeVar
+
+from fabric_checks.core.text import names_text
+
+T = TypeVar("T")
+Group = tuple[str, ...]
+
+
+class Word(Enum):
+    """The verdict on a node."""
+
+    GOOD = "good"
+    SLOW = "slow"
+    FAULTY = "faulty"
+    NOT_SEEN = "not seen"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of the job of a group.
+
+    :param passed: whether the program ran to its end on all nodes, at any speed.
+    :param faulty: nodes that the scheduler or the job names as the cause of its failure, with the reason.
+    :param slow: nodes that the program measured and blames, with the reason; :param paths: the same for paths.
+    :param why: why it failed, in a line; :param notes: the smallest faults that the program would have seen.
+    :param unsure: why it does not show which nodes are slow, in a line; empty if it does.
+    :param waited: whether it never began, and no node is the cause: others have the nodes, and nothing is known.
+    """
+
+    passed: bool
+    faulty: Mapping[str, str] = field(default_factory=dict)
+    slow: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+    unsure: str = ""
+    waited: bool = False
+
+
+@dataclass
+class Verdicts:
+    """The verdicts so far.
+
+    :param words: of each node, in order; :param reasons: why, for those that are not good.
+    :param paths: paths that are slow or faulty, and failures that did not repeat, a line each.
+    :param notes: how slow a node had to be to be seen, by the job that saw the most nodes, and what was left out.
+    :param seen_by: of that job, whether it shows which nodes are slow, and its number of nodes.
+    :param unsure: why no job of a good node shows whether it is slow.
+    :param waited: why the vet ended before its time: a job that never began; empty if none did.
+    """
+
+    words: dict[str, Word]
+    reasons: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    seen_by: tuple[bool, int] = (False, 0)
+    unsure: dict[str, str] = field(default_factory=dict)
+    waited: str = ""
+
+    def add(self, part: Verdicts) -> None:
+        """Add the verdicts of a vet of some of the nodes; one that was seen before stays seen."""
+        for node, word in part.words.items():
+            if word is not Word.NOT_SEEN or self.words[node] is Word.NOT_SEEN:
+                self.note(node, word, part.reasons.get(node, ""))
+        self.paths += part.paths
+        if part.seen_by >= self.seen_by:
+            self.seen_by, self.notes = part.seen_by, part.notes
+
+    def note(self, node: str, word: Word, reason: str = "") -> None:
+        """Note the verdict on a node; a fault is never taken back."""
+        if self.words[node] is Word.FAULTY or (self.words[node] is Word.SLOW and word is not Word.FAULTY):
+            return
+        self.words[node] = word
+        self.reasons.pop(node, None)
+        if reason:
+            self.reasons[node] = reason
+
+    def take(self, group: Group, outcome: Outcome) -> None:
+        """Note the verdicts that the outcome of a group gives."""
+        for word, named in ((Word.FAULTY, outcome.faulty), (Word.SLOW, outcome.slow)):
+            for node in named.keys() & set(group):
+                self.note(node, word, named[node])
+        self.paths += [path for path in outcome.paths if path not in self.paths]
+        if not outcome.passed:
+            return
+        seen_by = (not outcome.unsure, len(group))
+        if outcome.notes and seen_by >= self.seen_by:
+            self.seen_by = seen_by
+            self.notes = [f"{len(group)} nodes at once: {note}" for note in outcome.notes]
+        for node in group:
+            self.note(node, Word.GOOD)
+            if outcome.unsure:
+                self.unsure.setdefault(node, outcome.unsure)
+            else:
+                self.unsure.pop(node, None)
+
+    def settle(self) -> None:
+        """Withdraw the verdict ``good`` on nodes whose jobs do not show whether they are slow."""
+        for node, why in self.unsure.items():
+            self.note(node, Word.NOT_SEEN, f"its jobs pass, but do not show whether it is slow: {why}")
+
+    def of(self, word: Word) -> list[str]:
+        """Return the nodes with a verdict."""
+        return [node for node, verdict in self.words.items() if verdict is word]
+
+
+class _Waited(Exception):
+    """A job that never began: the nodes are not free."""
+
+
+Round = list[Group]
+#: A part of a vet: yields rounds, is sent their outcomes, and returns its result.
+Steps = Generator[Round, list[Outcome], T]
+
+
+#: Into so many parts a group is split.
+PARTS = 4
+#: How often nodes are paired without knowing one that is healthy.
+MOST_BLIND = 3
+#: How often all good nodes are tested together, if that leaves open which are slow.
+MOST_TOGETHER = 3
+
+
+class Vet:
+    """A vet of nodes, at least two, each once.
+
+    ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the last reason
+    for each node. ``largest`` is the largest group that passed, of those whose job shows which nodes are slow.
+    ``explained`` are sets of nodes whose failure together has been reported.
+    """
+
+    def __init__(self, nodes: Sequence[str]) -> None:
+        self.verdicts = Verdicts(dict.fromkeys(nodes, Word.NOT_SEEN))
+        self.failed: list[Group] = []
+        self.why: dict[str, str] = {}
+        self.largest: Group = ()
+        self.explained: list[set[str]] = []
+
+    def rounds(self) -> Steps[None]:
+        """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each group."""
+        try:
+            yield from self.find_faulty_nodes(tuple(self.verdicts.words))
+            yield from self.find_faulty_paths()
+            yield from self.test_together()
+            self.verdicts.settle()
+        except _Waited as error:
+            self.verdicts.waited = str(error)
+            self.stop(str(error))
+
+    def stop(self, why: str) -> None:
+        """Note on the nodes that are not seen why the vet ends before its time."""
+        for node in self.verdicts.of(Word.NOT_SEEN):
+            self.verdicts.note(node, Word.NOT_SEEN, why)
+        self.verdicts.settle()
+
+    def test(self, groups: Round) -> Steps[list[Outcome]]:
+        """Test a round of groups, note the verdicts that their outcomes give, and return the outcomes."""
+        outcomes = yield groups
+        for group, outcome in zip(groups, outcomes, strict=True):
+            self.verdicts.take(group, outcome)
+            if not outcome.passed:
+                self.failed.append(group)
+                self.why |= dict.fromkeys(group, outcome.why)
+            elif not outcome.unsure:
+                self.largest = max(self.largest, group, key=len)
+        if waited := [outcome.why for outcome in outcomes if outcome.waited]:
+            raise _Waited(waited[0])
+        return outcomes
+
+    def find_faulty_nodes(self, nodes: Group) -> Steps[None]:
+        """Split groups that fail until each node has passed, is named, or has failed with a healthy partner."""
+        groups: Round = [nodes]
+        suspects: dict[str, Group] = {}  # nodes to be tested alone, with the group in which they failed last
+        tried: dict[str, list[str]] = {}  # the partners with which they failed
+        blind_left = MOST_BLIND
+        while True:
+            suspects = {
+                node: of for node, of in suspects.items() if self.verdicts.words[node] is Word.NOT_SEEN
+            }
+            pairs = self._with_partners(suspects, tried)
+            blind = self._blind_pairs(list(suspects)) if blind_left and not groups and not pairs else []
+            blind_left -= bool(blind)
+            if not (groups or pairs or blind):
+                break
+            outcomes = yield from self.test(groups + pairs + blind)
+            self._judge_pairs(pairs, outcomes[len(groups) :], suspects, tried)
+            parts = [
+                part
+                for group, outcome in zip(groups, outcomes, strict=False)
+                for part in _parts(group, outcome)
+            ]
+            suspects |= {part[0]: of for part, of in parts if len(part) == 1}
+            groups = [part for part, _ in parts if len(part) > 1]
+        for node in suspects:
+            note = f"its jobs fail, and no healthy node was found to test it with: {self.why[node]}"
+            self.verdicts.note(node, Word.NOT_SEEN, note)
+
+    def _judge_pairs(
+        self,
+        pairs: Round,
+        outcomes: Sequence[Outcome],
+        suspects: Mapping[str, Group],
+        tried: dict[str, list[str]],
+    ) -> None:
+        """Judge the suspects that failed with a healthy partner, which is noted; pairs that are left are blind."""
+        for (node, partner), outcome in zip(pairs, outcomes, strict=False):
+            if not outcome.passed:
+                tried.setdefault(node, []).append(partner)
+                self._judge(node, tried[node], suspects[node], outcome.why)
+
+    def _with_partners(self, suspects: Mapping[str, Group], tried: Mapping[str, list[str]]) -> Round:
+        """Return suspects with a healthy partner each, as far as there are any.
+
+        A partner that was not in the group which failed comes first: then the node is all that both have in common.
+        """
+        healthy = self.verdicts.of(Word.GOOD)
+        pairs: Round = []
+        for node, group in suspects.items():
+            fit = [other for other in healthy if other not in tried.get(node, ())]
+            if fit:
+                partner = next((other for other in fit if other not in group), fit[0])
+                healthy.remove(partner)
+                pairs.append((node, partner))
+        return pairs
+
+    def _blind_pairs(self, nodes: list[str]) -> Round:
+        """Return disjoint pairs of suspects that have not failed together: one that passes is two healthy nodes."""
+        failed = set(map(frozenset, self.failed))
+        pairs: Round = []
+        while nodes:
+            one = nodes.pop(0)
+            other = next((node for node in nodes if {one, node} not in failed), None)
+            if other:
+                nodes.remove(other)
+                pairs.append((one, other))
+        return pairs
+
+    def _judge(self, node: str, tried: Sequence[str], group: Group, why: str) -> None:
+        """Blame a node that failed with healthy partners, unless the way to the only one may be to blame as well."""
+        if len(tried) > 1 or tried[0] not in group:
+            reason = f"its jobs fail, also with the healthy {' and '.join(tried)}: {why}"
+        elif self.verdicts.of(Word.GOOD) == [*tried]:
+            reason = (
+                f"its jobs fail with {tried[0]}, the only healthy node: {why}; the node or the path to it"
+            )
+        else:
+            return
+        self.verdicts.note(node, Word.FAULTY, reason)
+
+    def find_faulty_paths(self) -> Steps[None]:
+        """Look into each group that failed although jobs on all of its nodes pass, the smallest first."""
+        while True:
+            passing = {*self.verdicts.of(Word.GOOD), *self.verdicts.of(Word.SLOW)}
+            unexplained = [
+                group
+                for group in self.failed
+                if passing.issuperset(group) and not any(nodes.issubset(group) for nodes in self.explained)
+            ]
+            if not unexplained:
+                return
+            yield from self._narrow(min(unexplained, key=len))
+
+    def _narrow(self, group: Group) -> Steps[None]:
+        """Find the two nodes of a group that fail together, and report the path between them."""
+        group = tuple(node for node in self.verdicts.words if node in group)
+        (again,) = yield from self.test([group])
+        if any(self.verdicts.words[node] is Word.FAULTY for node in group):
+            return  # one has been named since: it is not a path
+        if again.passed:
+            self._explain(
+                group,
+                f"a job on {names_text(group, 8)} failed, but not when it was repeated: nothing is blamed",
+            )
+            return
+        ends = group
+        for _ in range(2):
+            shortest = yield from self._shortest_that_fails(ends)
+            ends = shortest[::-1]
+        pair = (ends[0], ends[-1])
+        names = " and ".join(pair)
+        (last,) = yield from self.test([pair])
+        if last.passed:
+            text = (
+                "some paths fail only together: nodes that pass in smaller groups fail with each other, but no single "
+                f"pair fails; the last tried is {names}, and its last failure was: {self.why[pair[0]]}"
+            )
+            self._explain(ends, text)
+        else:
+            fails = "fails: each side passes by itself, both together do not"
+            self._explain(pair, f"the path between {names} {fails} ({last.why})")
+
+    def _explain(self, group: Group, text: str) -> None:
+        self.explained.append(set(group))
+        if not any(
+            self.verdicts.words[node] is Word.FAULTY for node in group
+        ):  # one may have been named since
+            self.verdicts.paths.append(text)
+
+    def _shortest_that_fails(self, group: Group) -> Steps[Group]:
+        """Return the shortest beginning of a group that still fails; the whole is known to."""
+        passes, fails = 1, len(group)
+        while fails - passes > 1:
+            middle = (passes + fails) // 2
+            (outcome,) = yield from self.test([group[:middle]])
+            passes, fails = (middle, fails) if outcome.passed else (passes, middle)
+        return group[:fails]
+
+    def test_together(self) -> Steps[None]:
+        """Test all good nodes in one job, unless a job did that, or some are known to fail together."""
+        for _ in range(MOST_TOGETHER):
+            good = tuple(self.verdicts.of(Word.GOOD))
+            if len(good) < 2 or set(good) <= set(self.largest):
+                return
+            if self.verdicts.paths:
+                self.verdicts.notes.append(
+                    f"the good nodes were not tested all together, but at most {len(self.largest)} at a time: among "
+                    "few nodes a slow one may look like the others"
+                )
+                return
+            yield from self.test([good])
+            yield from self.find_faulty_paths()
+
+
+def _parts(group: Group, outcome: Outcome) -> list[tuple[Group, Group]]:
+    """Return the parts of a group to be tested next, each with the group: none if it passed."""
+    if outcome.passed:
+        return []
+    left = tuple(node for node in group if node not in outcome.faulty)
+    if left != group:
+        return [(left, group)] if left else []
+    # Nodes alone need a healthy partner, which four parts of four nodes may not leave.
+    count = max(2, min(PARTS, len(group) // 2))
+    edges = [-(-len(group) * number // count) for number in range(count + 1)]
+    return [(group[start:end], group) for start, end in pairwise(edges)]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the files of a site without replacing any, and try them in a dry run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.paths import ROOT
+from fabric_checks.onboarding.facts import Mpi
+from fabric_checks.onboarding.probe import Machine
+
+CONFIG = ROOT / "config"
+
+
+def is_free(name: str, config: Path = CONFIG) -> bool:
+    """Tell whether a system can be called so: no file, no folder and no simulated system has the name."""
+    paths = (f"systems/{name}.py", f"systems/{name}", f"references/{name}.yaml", f"twins/{name}.yaml")
+    return name != "twins" and not any((config / path).exists() for path in paths)
+
+
+def write(files: Mapping[str, str], config: Path = CONFIG) -> list[Path]:
+    """Write files below a folder, and return where they are; all or none of them, and none that is there.
+
+    :raises FabricError: if one is there already, or cannot be written.
+    """
+    made: list[Path] = []
+    try:
+        for name, text in files.items():
+            path = config / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x") as file:
+                made.append(path)
+                file.write(text)
+    except OSError as error:
+        for path in made:
+            path.unlink(missing_ok=True)
+            for folder in path.relative_to(config).parents:
+                if not any((config / folder).iterdir()):
+                    (config / folder).rmdir()
+        what = (
+            "already exists and is left unchanged" if isinstance(error, FileExistsError) else error.strerror
+        )
+        raise FabricError(f"{error.filename}: {what}; nothing was written") from None
+    return made
+
+
+def load_modules(machine: Machine, mpi: Mpi) -> str:
+    """Load the modules of an MPI in a login shell, as jobs do; return what is wrong then, or nothing.
+
+    Nothing is wrong if its compiler is on PATH, and the MPI was not replaced by what another module loads.
+    """
+    load = f"module load {' '.join(mpi.modules)}"
+    has_cc = f"{{ command -v {mpi.cc} || {{ echo no {mpi.cc} is on PATH then; false; }}; }}"
+    text = machine.ask(
+        "bash", "--login", "-c", f'{{ {load} && {has_cc} && echo "loaded:$LOADEDMODULES"; }} 2>&1'
+    )
+    if text is None:
+        fault = list(machine.asked.values())[-1]
+        return f"`{load}`: {fault}"
+    names = text.rpartition("loaded:")[2].strip().split(":")
+    gone = [name for name in mpi.modules if "/" in name and names != [""] and name not in names]
+    return (
+        f"{', '.join(gone)} is unloaded by the modules behind it; what is loaded: {', '.join(names)}"
+        if gone
+        else ""
+    )
+
+
+def dry_run(system: str, mpi: str) -> str:
+    """Let ReFrame go through the smoke level of a system without running it, and return how many cases there are.
+
+    :param mpi: which wheels are meant, as FABRIC_MPI has it.
+    :raises FabricError: with ReFrame's own line, if it fails.
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    reframe = shutil.which("reframe", path=path)
+    if reframe is None:
+        raise FabricError(f"no reframe next to {sys.executable} nor on PATH; `. ci/env.sh` provides one")
+    with tempfile.TemporaryDirectory() as results:
+        env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
+        env |= {"FABRIC_RESULTS": results, "FABRIC_MPI": mpi, "RFM_COLORIZE": "no"}
+        env.pop("FABRIC_STACK", None)
+        command = [reframe, "-C", str(CONFIG / "settings.py"), "-c", str(ROOT / "checks"), "--system", system]
+        command += ["--mode=smoke", "--dry-run"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    ran = re.search(r"Ran (\d+)/(\d+) test case", done.stdout)
+    if done.returncode or ran is None or ran[1] != ran[2] or ran[1] == "0":
+        raise FabricError(
+            f"the dry run of {system} failed: {quoted(_reason(done.stdout + done.stderr), 400)}; fix "
+            f"config/systems/{system}.py, or remove it, and try `ci/run --system {system} --mode smoke --dry-run`"
+        )
+    return ran[1]
+
+
+def _reason(output: str) -> str:
+    """Return ReFrame's own reason of a failed run: of the first case that failed, or else its error."""
+    if match := re.search(r"\* Reason: (.*?)\n(-{40}|\Z)", f"{output}\n", re.DOTALL):
+        lines = [line for line in match[1].splitlines() if not re.fullmatch(r"--- std(out|err) ---", line)]
+        return " ".join(" ".join(lines).split())
+    match = re.search(r"\w*error: .*", output, re.IGNORECASE)
+    return match[0] if match else "it ran no case"

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the files of a site: its system, its scopes for Spack, its references, from the templates of config/templates.
+
+Untrusted text becomes a literal of Python, a scalar of YAML, or one printable line of a comment; names and paths in job
+scripts were checked before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from fabric_checks.core.paths import ROOT
+from fabric_checks.core.text import one_line, shortened
+from fabric_checks.onboarding.facts import Facts, Mpi
+from fabric_checks.onboarding.questions import Answer, Answers
+
+TEMPLATES = ROOT / "config" / "templates"
+#: No line of the written Python is longer.
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Style:
+    """The way in which a scheduler starts an MPI.
+
+    :param options: options of the launcher for fewer processes than there is room for.
+    """
+
+    scheduler: str
+    launcher: str
+    options: tuple[str, ...] = ()
+
+
+_SRUN = (
+    *("--nodes={nodes}", "--ntasks={tasks}", "--ntasks-per-node={ppn}"),
+    "--nodelist=$(scontrol show hostnames | head -n{nodes} | paste -sd,)",
+)
+#: By scheduler and by how an MPI's processes are managed. config/systems/generic.py says why.
+_STYLES = {
+    "slurm": {"": Style("fabric-slurm", "srun", _SRUN)},
+    "pbs": {
+        "hydra": Style("fabric-pbs", "mpiexec", ("-ppn {ppn}",)),
+        "prrte": Style("fabric-pbs", "mpirun", ("--map-by ppr:{ppn}:node",)),
+        "pals": Style("fabric-pbs", "mpiexec", ("--ppn {ppn}",)),
+    },
+    "lsf": {
+        "hydra": Style("fabric-lsf", "mpiexec", ("-ppn {ppn}",)),
+        "prrte": Style("fabric-lsf", "mpirun", ("--map-by ppr:{ppn}:node",)),
+        "jsm": Style("lsf", "jsrun"),
+    },
+    "flux": {"pmi": Style("fabric-flux", "flux-run"), "pmix": Style("fabric-flux", "flux-run-pmix")},
+    "local": {"": Style("local", "mpirun")},
+}
+#: How the processes of an MPI are managed, where a scheduler has several ways; by default the first of its styles.
+_MANAGED = {
+    ("pbs", "openmpi"): "prrte",
+    ("pbs", "hpcx-mpi"): "prrte",
+    ("pbs", "cray-mpich"): "pals",
+    ("lsf", "openmpi"): "prrte",
+    ("lsf", "hpcx-mpi"): "prrte",
+    ("lsf", "spectrum-mpi"): "jsm",
+    ("flux", "openmpi"): "pmix",
+    ("flux", "hpcx-mpi"): "pmix",
+    ("flux", "spectrum-mpi"): "pmix",
+}
+#: The name of each scheduler.
+CALLED = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux", "local": "no scheduler"}
+#: The options that every job is submitted with: whole nodes, the queue, the account.
+_WHOLE = {"slurm": "--exclusive", "pbs": "-l place=scatter:exclhost", "lsf": "-x", "flux": "--exclusive"}
+_QUEUE = {"slurm": "--partition=", "pbs": "-q ", "lsf": "-q ", "flux": "--queue="}
+_ACCOUNT = {"slurm": "--account=", "pbs": "-A ", "lsf": "-P "}
+#: The values of what is not asked.
+_UNASKED = {"nodes": 1, "link_MBps": None, "nics": 1, "qos": None, "constraint": None, "gres": None}
+#: Slurm's options by the keys of their questions.
+_SLURM = {"qos": "--qos=", "constraint": "--constraint=", "gres": "--gres="}
+
+
+def guesses(text: str) -> list[dict[str, Any]]:
+    """Return what is marked as a guess in a file: its line, the name that it gives a value to, and the reason."""
+    found = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("# guess: "):
+            at = next(
+                (at for at in range(number, len(lines)) if not lines[at].lstrip().startswith("#")), number
+            )
+            key = re.match(r"""\s*["']?([\w-]+)""", lines[at])
+            found.append(
+                {"line": at + 1, "key": key[1] if key else "", "why": line.partition("# guess: ")[2]}
+            )
+    return found
+
+
+def files(facts: Facts, answers: Answers, *, spack: bool = False) -> dict[str, str]:
+    """Return the files of a site, by their paths below ``config``: the system's own is the last.
+
+    :param spack: whether programs built by Spack are wanted, too.
+    """
+    name = str(answers.system["name"].value)
+    facts = replace(facts, mpis=chosen(facts, answers))
+    scopes = {f"systems/{name}/spack/{path}": text for path, text in _scopes(facts).items()} if spack else {}
+    return {
+        **scopes,
+        f"references/{name}.yaml": _rendered("references.yaml.jinja", name=name),
+        f"systems/{name}.py": _system(facts, answers, spack=spack),
+    }
+
+
+def chosen(facts: Facts, answers: Answers) -> tuple[Mpi, ...]:
+    """Return the MPIs that are to be measured."""
+    families = answers.system["mpi"].value if "mpi" in answers.system else ()
+    assert isinstance(families, tuple)
+    return tuple(mpi for mpi in facts.mpis if mpi.family in families)
+
+
+def wheels(facts: Facts) -> tuple[str, ...]:
+    """Return the MPIs of the wheels that can be launched here, for a site of which no MPI was found."""
+    is_pmix_only = facts.pmis and "pmi2" not in facts.pmis
+    return ("openmpi",) if facts.scheduler == "slurm" and is_pmix_only else ("mpich", "impi")
+
+
+def _rendered(template: str, **values: object) -> str:
+    return _templates().get_template(template).render(values)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates, each of which is compiled once."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=False, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"py": _literal, "listing": _listing, "comment": _comment}
+    return environment
+
+
+def _system(facts: Facts, answers: Answers, *, spack: bool) -> str:
+    link = f", {facts.links[0].kind}" if facts.links else ""
+    return _rendered(
+        "system.py.jinja",
+        facts=facts,
+        scheduler=facts.scheduler,
+        answers={"mpi": Answer(()), "account": Answer(None)} | answers.system,
+        title=f"{answers.system['name'].value}: {CALLED[facts.scheduler]}{link}",
+        built=spack and any(map(_has_scope, facts.mpis)),
+        spack=spack,
+        suites=sorted({suite.suite for mpi in facts.mpis for suite in mpi.suites if suite.prefix}),
+        wheels=wheels(facts),
+        hostnames=_hostnames(facts),
+        partitions=[
+            part for name in answers.queues for part in _partitions(facts, answers, name, spack=spack)
+        ],
+        variables=_variables,
+    )
+
+
+def _partitions(facts: Facts, answers: Answers, queue: str, *, spack: bool) -> list[dict[str, Any]]:
+    """Return the partitions of a queue, one for each way in which MPIs are started."""
+    own = {key: Answer(value) for key, value in _UNASKED.items()} | answers.queues[queue]
+    name, descr = "node", "This host"
+    if facts.scheduler != "local":
+        # ReFrame takes no dot in the name of a partition, and a letter at its beginning.
+        name = re.sub(r"^(?![A-Za-z])", "p", re.sub(r"[^A-Za-z0-9_-]", "_", queue or "compute"))
+        descr = f"Nodes of {name}"
+    groups = _by_style(facts)
+    return [
+        {
+            "name": name if len(groups) == 1 else f"{name}-{managed}",
+            "descr": descr,
+            "style": _STYLES[facts.scheduler][managed],
+            "access": _access(facts, answers, queue, own, managed),
+            "environs": _environs(mpis, spack),
+            "answers": own,
+            "gpus": next((one.gpus for one in facts.queues if one.name == queue), ""),
+            "variables": _of_slurm(facts) if facts.scheduler == "slurm" else [],
+        }
+        for managed, mpis in groups.items()
+    ]
+
+
+def _by_style(facts: Facts) -> dict[str, list[Mpi]]:
+    """Return the MPIs by how their processes are managed."""
+    first = next(iter(_STYLES[facts.scheduler]))
+    groups: dict[str, list[Mpi]] = {} if facts.mpis else {first: []}
+    for mpi in facts.mpis:
+        groups.setdefault(_MANAGED.get((facts.scheduler, mpi.family), first), []).append(mpi)
+    return groups
+
+
+def _access(facts: Facts, answers: Answers, queue: str, own: dict[str, Answer], managed: str) -> list[str]:
+    """Return the options that jobs are submitted with: those that have a value."""
+    if facts.scheduler == "local":
+        return []
+    # With jsrun, nodes are always exclusive.
+    whole = [] if managed == "jsm" else [_WHOLE[facts.scheduler]]
+    account = answers.system.get("account", Answer(None)).value
+    valued = [(_QUEUE[facts.scheduler], queue), (_ACCOUNT.get(facts.scheduler, ""), account)]
+    valued += [(option, own[key].value) for key, option in _SLURM.items()]
+    return [*whole, *(f"{option}{value}" for option, value in valued if value)]
+
+
+def _environs(mpis: Iterable[Mpi], spack: bool) -> list[str]:
+    """Return the environments of some MPIs, as text of Python."""
+    own = [_literal(mpi.name) for mpi in mpis]
+    built = [f"{mpi.family}-spack" for mpi in mpis if spack and _has_scope(mpi)]
+    return [*own, f"*({_literal(built)} if SPACK else [])"] if built else own
+
+
+def _of_slurm(facts: Facts) -> list[list[str]]:
+    """Return the variables of a partition of Slurm; without an MPI of the site those of the wheels' are there, too."""
+    return [["SLURM_KILL_BAD_EXIT", "1"], *([] if facts.mpis else _launch_variables(_wheels_pmi(facts)))]
+
+
+def _variables(mpi: Mpi) -> list[list[str]]:
+    """Return the variables of an MPI's environment."""
+    variables = []
+    if mpi.prefix and mpi.prefix not in ("/usr", "/usr/local"):
+        library = f"{mpi.prefix}/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+        variables += [["PATH", f"{mpi.prefix}/bin:$PATH"], ["LD_LIBRARY_PATH", library]]
+    return [*variables, *_launch_variables(mpi.pmi, mpi.pmi_library)]
+
+
+def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:
+    """Return the variables for a value of `srun --mpi`; config/systems/generic.py says why PMIx gets a fence."""
+    fence = "ring" if pmi.startswith("pmix") else ""
+    variables = {"SLURM_MPI_TYPE": pmi, "SLURM_PMIX_FENCE": fence, "I_MPI_PMI_LIBRARY": library}
+    return [[name, value] for name, value in variables.items() if value]
+
+
+def _hostnames(facts: Facts) -> str:
+    """Return a pattern for the names of hosts like this one; it matches nothing if this one has no name of its own."""
+    short = facts.host.split(".")[0].lower()
+    if short == "localhost" or not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,62})", short):
+        return "(?!)"
+    pattern = short if facts.scheduler == "local" else re.sub(r"\d+", "[0-9]+", short)
+    return f"{pattern}([.]|$)"
+
+
+def _wheels_pmi(facts: Facts) -> str:
+    if "pmi2" in facts.pmis or not facts.pmis:
+        return "pmi2"
+    return next((pmi for pmi in facts.pmis if pmi.startswith("pmix")), "pmix")
+
+
+def _has_scope(mpi: Mpi) -> bool:
+    """Tell whether Spack can use an MPI: its release is known, and where it is."""
+    return bool(mpi.version and (mpi.module or mpi.prefix))
+
+
+def _scopes(facts: Facts) -> dict[str, str]:
+    """Return the scopes for Spack by path: the site's, and one for each MPI."""
+    local = ROOT / "config" / "systems" / "local" / "spack"
+    scopes = ("site",) if facts.mpis else ("site", *wheels(facts))
+    copied = [path for scope in scopes for path in (local / scope).glob("*.yaml")]
+    found = {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(copied)}
+    for mpi in filter(_has_scope, facts.mpis):
+        spec = f"{mpi.family}@{mpi.version}"
+        external = {
+            "spec": spec,
+            **({"modules": [*mpi.needs, mpi.module]} if mpi.module else {"prefix": mpi.prefix}),
+        }
+        packages = {"mpi": {"require": [spec]}, mpi.family: {"buildable": False, "externals": [external]}}
+        found[f"{mpi.family}/packages.yaml"] = (
+            "# guess: the release that the module or `mpirun` names, with no variants\n"
+            + yaml.safe_dump({"packages": packages}, sort_keys=False)
+        )
+        if variables := _launch_variables(mpi.pmi, mpi.pmi_library):
+            found[f"{mpi.family}/env_vars.yaml"] = yaml.safe_dump({"env_vars": {"set": dict(variables)}})
+    return found
+
+
+def _literal(value: object) -> str:
+    """Return a literal of Python, in double quotes where that makes no difference."""
+    if isinstance(value, list | tuple):
+        return _listing(map(_literal, value))
+    if not isinstance(value, str):
+        return repr(value)
+    plain = repr(value) == f"'{value}'" and '"' not in value and value.isascii()
+    return f'"{value}"' if plain else ascii(value)
+
+
+def _listing(literals: Iterable[str], indent: int = 0) -> str:
+    """Return a list of literals; a long one has a line for each.
+
+    :param indent: of the line that it begins on.
+    """
+    items = list(literals)
+    line = f"[{', '.join(items)}]"
+    if len(line) + indent < _WIDTH - 18:  # a key stands before it
+        return line
+    blanks = " " * indent
+    return "\n".join(["[", *(f"{blanks}    {item}," for item in items), f"{blanks}]"])
+
+
+def _comment(text: str) -> str:
+    """Return untrusted text for a comment: one printable line of ASCII, and not a long one."""
+    return shortened(one_line(text).encode("ascii", "replace").decode(), _WIDTH // 2)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Growth of the counters of a node during a case; nothing is guessed of a counter that was reset or is new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fabric_checks.ports.snapshots import Host, NodeFile, Port, Snapshot
+
+#: The largest count of data on hardware with counters of 32 bits, where it stops: 4-byte words (InfiniBand Architecture
+#: Specification, volume 1, 16.1.3.5).
+FULL_DATA_B = 4 * (2**32 - 1)
+
+
+@dataclass(frozen=True)
+class PortChange:
+    """Activity of a port during a case.
+
+    :param port: as it was at the end.
+    :param sent_B: bytes; None if its counters cannot tell. :param received_B: likewise.
+    :param grown: by how much each of its other counters grew.
+    :param why_uncounted: why ``sent_B`` is None, a phrase.
+    """
+
+    port: Port
+    sent_B: int | None
+    received_B: int | None
+    grown: Mapping[str, int]
+    why_uncounted: str = ""
+
+
+@dataclass(frozen=True)
+class NodeChange:
+    """Activity of a node during a case.
+
+    :param node: its name; :param seconds: how long the program ran there.
+    :param ports: by name; :param tcp: by how much the counters of TCP grew.
+    :param host: as it was at the end; :param load_before: its load before the program.
+    :param slowest_ms: the time of the slower snapshot.
+    :param lost: the devices of PCIe that were there before the program and not after it, in words.
+    :param whole: whether both snapshots are, so that what is not in them is not there.
+    """
+
+    node: str
+    seconds: float
+    ports: Mapping[str, PortChange] = field(default_factory=dict)
+    tcp: Mapping[str, int] = field(default_factory=dict)
+    host: Host = field(default_factory=Host)
+    load_before: float | None = None
+    slowest_ms: float = 0.0
+    lost: tuple[str, ...] = ()
+    whole: bool = True
+
+
+def of_node(file: NodeFile) -> NodeChange | str:
+    """Return the activity of a node, or why it is unknown, in words."""
+    before, after = file.before, file.after
+    if after is None:
+        return "the program did not finish there"
+    for snapshot, moment in ((before, "before"), (after, "after")):
+        if snapshot.uptime_s is None or snapshot.took_ms is None:
+            return f"the snapshot {moment} the program was cut: {snapshot.cut}"
+    assert before.uptime_s is not None and after.uptime_s is not None  # for the types
+    seconds, whole = after.uptime_s - before.uptime_s, before.cut is None and after.cut is None
+    if seconds <= 0:
+        return "the node rebooted in between"
+    return NodeChange(
+        file.node,
+        seconds,
+        {name: _of_port(before.ports.get(name), port) for name, port in after.ports.items()},
+        _growth(before.host.tcp, after.host.tcp),
+        after.host,
+        before.host.load,
+        max(before.took_ms or 0.0, after.took_ms or 0.0),
+        _lost(before, after) if whole else (),
+        whole,
+    )
+
+
+def _lost(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    gpus = [f"GPU {address}" for address in before.host.gpus if address not in after.host.gpus]
+    return (*gpus, *(name for name, port in before.ports.items() if port.path and name not in after.ports))
+
+
+def _growth(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {
+        name: count - before[name] for name, count in after.items() if before.get(name, count + 1) <= count
+    }
+
+
+def _of_port(before: Port | None, after: Port) -> PortChange:
+    if before is None:
+        return PortChange(after, None, None, {}, "the port did not exist before the program ran")
+    sent_B, why = _bytes(before.sent_B, after.sent_B)
+    received_B, _ = _bytes(before.received_B, after.received_B)
+    return PortChange(after, sent_B, received_B, _growth(before.counters, after.counters), why)
+
+
+def _bytes(before: int | None, after: int | None) -> tuple[int | None, str]:
+    """Return the growth of a count of bytes, or None and why it is unknown."""
+    if before is None or after is None:
+        return None, "sent bytes are not counted"
+    if after == FULL_DATA_B:
+        return None, "sent bytes have stopped at the largest value of 32 bits"
+    if after < before:
+        return None, "sent bytes were reset"
+    return after - before, ""

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Print proposals: the comment of a reference, and the report."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from fabric_checks.core.text import count_text, names_text, value_text
+from fabric_checks.records.record import case_name
+from fabric_checks.references.propose import Proposal
+
+#: The most nodes that a comment lists.
+_MOST_NODES = 4
+#: A bound at this share of its value or beyond judges little.
+_WIDE = 0.5
+
+
+def comment(proposal: Proposal) -> str:
+    """Return the comment on the source of a reference."""
+    history, derived = proposal.history, proposal.derived
+    days = history.first if history.first == history.last else f"{history.first} to {history.last}"
+    passes = count_text(len(history.values), "pass", "passes")
+    parts = [f"from {passes} in {count_text(history.runs, 'run')} {days}"]
+    if derived:
+        parts.append(f"bound by {derived.decided_by} (sigma {value_text(100 * derived.sigma_share)} %)")
+    if history.failed:
+        parts.append(f"{history.failed} of them missed a reference")
+    parts += [
+        _nodes(history.nodes),
+        *(_latest(name, found) for name, found in history.versions.items() if found),
+    ]
+    if proposal.action == "loosened" and proposal.slot:
+        parts.append(f"LOOSENED: was {_list(proposal.slot.reference)}")
+    return ", ".join(part for part in parts if part)
+
+
+def _nodes(nodes: Sequence[str]) -> str:
+    if not nodes:
+        return ""
+    many = len(nodes) > _MOST_NODES
+    names = f"{nodes[0]} .. {nodes[-1]}" if many else " ".join(nodes)
+    return f"{count_text(len(nodes), 'node')} {names}"
+
+
+def _latest(name: str, found: Sequence[str]) -> str:
+    """Return the latest of some versions in short, and the number of others."""
+    others = f" (and {len(found) - 1} other)" if len(found) > 1 else ""
+    return f"{_short(name, found[-1])}{others}"
+
+
+def _short(name: str, last: str) -> str:
+    if name == "hash":
+        return f"hash {last[:7]}"
+    if name == "mpi":
+        # "MPICH Version: 4.2.3 ..." and "Open MPI v5.0.11, package ...": the name and the first number.
+        number = re.search(r"\d+(\.\d+)+", last)
+        last = f"{re.split(r'[^A-Za-z ]| [vV]ersion| Library| v(?=[0-9])', last)[0].strip()} {number[0] if number else ''}"
+    return last.strip()
+
+
+def report(proposals: Iterable[Proposal]) -> list[str]:
+    """Return the lines of the report: looser references, then refusals with their reasons, then the counts."""
+    proposals = list(proposals)
+    counts = Counter(each.action for each in proposals)
+    order = ("new", "changed", "loosened", "unchanged", "kept", "refused")
+    return [
+        *_loosened(proposals),
+        *_left_out(proposals),
+        *(f"warning: {text}" for text in _warnings([each for each in proposals if each.reference])),
+        f"{len(proposals)} series: {', '.join(f'{counts[each]} {each}' for each in order if counts[each])}",
+    ]
+
+
+def _loosened(proposals: Sequence[Proposal]) -> Iterator[str]:
+    loosened = [each for each in proposals if each.action == "loosened"]
+    if loosened:
+        yield "LOOSENED: these ask for less than before"
+    for each in loosened:
+        yield f"  {each.name}: {_from_to(each)}"
+
+
+def _left_out(proposals: Sequence[Proposal]) -> Iterator[str]:
+    """Yield what is not proposed, a line for each case and reason."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for action in ("kept", "refused"):
+        for each in proposals:
+            if each.action == action:
+                groups.setdefault((action, case_name(each.series), each.why), []).append(
+                    each.series["metric"]
+                )
+    for (action, case, why), metrics in groups.items():
+        yield f"{action}: {case}: {names_text(metrics, 1)}: {why}"
+
+
+def _warnings(proposed: Sequence[Proposal]) -> Iterator[str]:
+    """Yield what lessens the worth of references."""
+    for mixture in sorted({_mixture(each) for each in proposed} - {""}):
+        yield f"one reference from several versions: {mixture}; give a range of dates"
+    if disturbed := sum(each.history.disturbed > 0 for each in proposed):
+        yield (
+            f"{disturbed} of the proposals use values of passes on a busy machine, which say little; measure again "
+            "when it is idle"
+        )
+    if wide := [each for each in proposed if _width(each) >= _WIDE]:
+        widest = max(wide, key=_width)
+        yield (
+            f"{len(wide)} of the proposals would pass a value that is worse by half or more, most so {widest.name} "
+            f"({100 * _width(widest):.0f} %); measure again, or write those bounds by hand"
+        )
+    if failed := sum(each.history.failed > 0 for each in proposed):
+        yield f"{failed} of the proposals use values of passes that missed a reference"
+
+
+def _width(proposal: Proposal) -> float:
+    """Return the distance of the bound from the value, as a share of it."""
+    return max(-(proposal.derived.lower or 0.0), proposal.derived.upper or 0.0) if proposal.derived else 0.0
+
+
+def _from_to(proposal: Proposal) -> str:
+    old = _list(proposal.slot.reference) if proposal.slot else ""
+    return f"{old} becomes {_list(proposal.reference or ())}"
+
+
+def _list(reference: Sequence[Any]) -> str:
+    return f"[{', '.join('null' if each is None else str(each) for each in reference)}]"
+
+
+def _mixture(proposal: Proposal) -> str:
+    several = [
+        ", ".join(dict.fromkeys(_short(name, each) for each in found))
+        for name, found in proposal.history.versions.items()
+        if len(found) > 1
+    ]
+    return f"{proposal.series['check']} of {'; '.join(several)}" if several else ""

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draw small SVG panels, for the page and for files of their own.
+
+A line is one element, however many points it has; the page's script shows the origin of a point by the number of its
+series (:mod:`.provenance`). Text goes through :func:`fabric_checks.report.values.clean` and is escaped. The same
+values give the same drawing.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import struct
+import textwrap
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from html import escape
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import FabricError, quoted
+from fabric_checks.core.text import clean, shortened, size_text, value_text
+from fabric_checks.report.values import Value
+
+#: The style of drawings; the page has it, too.
+STYLE = Path(__file__).with_name("templates") / "drawing.css"
+#: The axis of time counts days since 1970.
+DAY_S = 86400
+#: The numbers of colours and dashes in the style: together, lines that differ.
+COLOURS, DASHES = 7, 3
+_WIDTH, _HEIGHT = 320, 190
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 312, 24, 160
+#: The quantity and unit of the axes across that need one.
+_UNITS_ACROSS = {"size": "message size, B"}
+#: Cividis (Nunez, Anderton and Renslow, 2018), which readers of all colour vision read in the same order.
+_CIVIDIS = (
+    "00224e",
+    "123570",
+    "3b496c",
+    "575d6d",
+    "707173",
+    "8a8678",
+    "a59c74",
+    "c3b369",
+    "e1cc55",
+    "fee838",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a drawing.
+
+    :param label: its name; the same label has the same look in all panels. :param points: (x, y).
+    :param values: the value of each point, for its provenance; none in a file.
+    """
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    values: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    :param y_label: quantity and unit. :param x: the axis across: ``size`` (bytes), ``count`` (nodes or processes,
+        powers of two), ``number`` (of a run or a rank), ``time`` (days). :param marks: positions across to mark.
+    """
+
+    title: str
+    lines: tuple[Line, ...]
+    y_label: str
+    x: str = "size"
+    marks: tuple[float, ...] = ()
+
+
+#: The position of each value, and the ticks: (text, position).
+_Axis = tuple[Callable[[float], float], list[tuple[str, float]]]
+#: Returns the number of a line's series in the page.
+SeriesOf = Callable[[Line, str], int]
+
+
+def looks(panels: Sequence[Panel]) -> dict[str, int]:
+    """Return the number of the look of each label in panels."""
+    labels = dict.fromkeys(line.label for panel in panels for line in panel.lines)
+    return {label: number for number, label in enumerate(labels)}
+
+
+def style(look: int) -> str:
+    """Return the classes of a look."""
+    return f"l{look % COLOURS} d{look // COLOURS % DASHES}"
+
+
+def panel(of: Panel, looks: Mapping[str, int], series_of: SeriesOf | None = None) -> str:
+    """Return a panel as an SVG element.
+
+    :param looks: the number of each label's look.
+    """
+    across, ticks_across = _across(of.x, [x for line in of.lines for x, _ in line.points])
+    up, ticks_up = _up(of.x, [y for line in of.lines for _, y in line.points])
+    unit = "" if of.y_label == "1" else of.y_label
+    parts = [_text(2, 12, shortened(clean(of.title), 52), "title"), *_grid(of, unit, ticks_across, ticks_up)]
+    parts += (f'<path class="change" d="M{across(mark):.0f} {_TOP}V{_BOTTOM}"/>' for mark in of.marks)
+    for line in of.lines:
+        placed = [(across(x), up(y)) for x, y in line.points]
+        series = f' data-s="{series_of(line, of.x)}"' if series_of else ""
+        parts += _drawn(placed, style(looks[line.label]), series)
+    return _svg(_WIDTH, _HEIGHT, ", ".join(filter(None, (of.title, unit))), parts)
+
+
+def _grid(
+    of: Panel, unit: str, across: Sequence[tuple[str, float]], up: Sequence[tuple[str, float]]
+) -> Iterator[str]:
+    """Yield the lines, ticks and units of the axes."""
+    lines = "".join(f"M{_LEFT} {at:.0f}H{_RIGHT}" for _, at in up)
+    yield f'<path class="grid" d="{lines}"/>'
+    yield from (_text(_LEFT - 4, at + 3.5, text, "tick end") for text, at in up)
+    yield from (_text(at, _BOTTOM + 14, text, "tick mid") for text, at in across)
+    yield f'<g transform="translate(9 {(_TOP + _BOTTOM) // 2}) rotate(-90)">{_text(0, 0, unit, "tick mid")}</g>'
+    yield _text((_LEFT + _RIGHT) / 2, _HEIGHT - 3, _UNITS_ACROSS.get(of.x, ""), "tick mid")
+
+
+def _drawn(placed: Sequence[tuple[float, float]], look: str, series: str) -> tuple[str, str]:
+    """Return a line and its dots."""
+    joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in placed)
+    dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in placed)
+    return f'<polyline class="{look}" points="{joined}"{series}/>', f'<path class="{look}" d="{dots}"/>'
+
+
+def _svg(width: int, height: int, label: str, parts: Iterable[str], kind: str = "plot") -> str:
+    label = escape(clean(label))
+    head = f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
+    return "".join([head, *parts, "</svg>"])
+
+
+def _text(x: float, y: float, text: str, kind: str = "tick") -> str:
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}">{escape(clean(text))}</text>' if text else ""
+
+
+def _across(kind: str, values: Sequence[float]) -> _Axis:
+    """Return the axis of message sizes, counts, numbers or days; a message of no bytes stands before the first byte."""
+
+    def transformed(value: float) -> float:
+        if kind in ("time", "number"):
+            return value
+        return math.log2(value) if value > 0 else -1.0
+
+    scale = _scale(transformed(min(values)), transformed(max(values)), _LEFT + 4, _RIGHT - 4)
+    ticks = sorted(set(values))
+    if kind == "time":
+        dates = (
+            f"{datetime.fromtimestamp(day * DAY_S, timezone.utc):%Y-%m-%d}" for day in (ticks[0], ticks[-1])
+        )
+        return scale, list(zip(dict.fromkeys(dates), (_LEFT + 24.0, _RIGHT - 26.0), strict=False))
+    ticks, text_of = (
+        (_sizes(ticks), _size_text) if kind == "size" else (ticks[:: -(-len(ticks) // 7)], "{:g}".format)
+    )
+    return lambda value: scale(transformed(value)), [(text_of(v), scale(transformed(v))) for v in ticks]
+
+
+def _sizes(sizes: Sequence[float]) -> list[float]:
+    """Return the sizes that have ticks: every fifth power of two, or the first and the last."""
+    kept = [size for size in sizes if size in (0, 1) or math.log2(size) % 5 == 0]
+    return kept or list(sizes[:: len(sizes) - 1 or 1])
+
+
+def _size_text(size_B: float) -> str:
+    return size_text(int(size_B))
+
+
+def _up(across: str, values: Sequence[float]) -> _Axis:
+    """Return the axis of values: logarithmic where they span more than a factor of twenty."""
+    low, high = min(values), max(values)
+    if across in ("size", "count") and low > 0 and high / low > 20:
+        return _logarithmic(low, high)
+    room = 0.05 * (high - low) or abs(high) * 0.05 or 1.0
+    bottom, top = (low - room, high + room) if across == "time" or low < 0 else (0.0, high or 1.0)
+    scale = _scale(bottom, top, _BOTTOM, _TOP + 3)
+    power = 10.0 ** math.floor(math.log10((top - bottom) / 3))
+    step = next(k * power for k in (1, 2, 5, 10) if k * power >= (top - bottom) / 3 * 0.99)
+    steps = range(math.ceil(bottom / step), math.floor(top / step) + 1)
+    return scale, [(value_text(k * step), scale(k * step)) for k in steps]
+
+
+def _logarithmic(low: float, high: float) -> _Axis:
+    scale = _scale(math.log10(low), math.log10(high), _BOTTOM - 3, _TOP + 3)
+    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    every = -(-len(powers) // 4) or 1
+    ticks = [(f"{10.0**k:g}" if k < 6 else f"1e{k}", scale(k)) for k in powers[::every]]
+    return lambda value: scale(math.log10(value)), ticks
+
+
+def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[float], float]:
+    span = (high - low) or 1.0
+    return lambda value: at_low + (value - low) / span * (at_high - at_low)
+
+
+def heat_map(values: NDArray[np.float64], senders: Sequence[str], receivers: Sequence[str]) -> str:
+    """Draw a value of every pair, senders down and receivers across, from 0; pairs that were not measured are left out.
+
+    :param values: senders x receivers, NaN where there is none.
+    """
+    top = float(np.nanmax(values)) or 1.0
+    with np.errstate(invalid="ignore"):
+        levels = np.where(
+            np.isnan(values), len(_CIVIDIS), np.minimum(values / top * len(_CIVIDIS), len(_CIVIDIS) - 1)
+        )
+    left, above, side = 70, 8, 300
+    at = f'x="{left}" y="{above}" width="{side}" height="{side}"'
+    parts = [f'<image {at} preserveAspectRatio="none" href="{_png(levels.astype(np.uint8))}"/>']
+    for names, is_row in ((senders, True), (receivers, False)):
+        for number in range(0, len(names), -(-len(names) // 16)):
+            middle, name = (number + 0.5) * side / len(names), clean(names[number])[:10]
+            if is_row:
+                parts.append(_text(left - 4, above + middle + 3, name, "tick end"))
+            else:
+                turned = f"translate({left + middle + 3:.0f} {above + side + 4}) rotate(-90)"
+                parts.append(f'<g transform="{turned}">{_text(0, 0, name, "tick end")}</g>')
+    for number, colour in enumerate(_CIVIDIS):
+        y = above + side - (number + 1) * 30
+        parts.append(f'<rect x="{left + side + 10}" y="{y}" width="12" height="30" fill="#{colour}"/>')
+    for share in (0, 0.5, 1):
+        parts.append(_text(left + side + 26, above + side * (1 - share) + 4, value_text(top * share)))
+    return _svg(left + side + 70, above + side + 66, "Heat map", parts, "plot map")
+
+
+def _png(levels: NDArray[np.uint8]) -> str:
+    """Return an image of palette colours as a data address; the last colour is none."""
+    rows, columns = levels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    pixels = b"".join(b"\0" + row.tobytes() for row in levels)
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        (
+            chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)),
+            chunk(b"PLTE", b"".join(map(bytes.fromhex, _CIVIDIS)) + b"\xff\xff\xff"),
+            chunk(b"tRNS", b"\xff" * len(_CIVIDIS) + b"\0"),
+            chunk(b"IDAT", zlib.compress(pixels, 9)),
+            chunk(b"IEND", b""),
+        )
+    )
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+
+
+def histogram(counts: Sequence[int], edges: Sequence[float], levels: Sequence[tuple[str, float]]) -> str:
+    """Draw how many pairs have which bandwidth.
+
+    :param edges: of the bins in MB/s, one more than ``counts``. :param levels: rates to mark, with their names.
+    """
+    across = _scale(0, edges[-1] * 1.03, _LEFT, _RIGHT)
+    up = _scale(0, max([*counts, 1]) * 1.2, _BOTTOM, _TOP)
+    parts = [_text(2, 12, "number of pairs"), f'<path class="grid" d="M{_LEFT} {_BOTTOM}H{_RIGHT}"/>']
+    for count, low, high in zip(counts, edges, edges[1:], strict=False):
+        if count:
+            outline = f"M{across(low):.1f} {_BOTTOM}V{up(count):.1f}H{across(high):.1f}V{_BOTTOM}z"
+            parts.append(f'<path class="bar" d="{outline}"/>')
+    for name, level in levels:
+        parts.append(f'<path class="change" d="M{across(level):.0f} {_TOP}V{_BOTTOM}"/>')
+        parts.append(_text(across(level) - 3, _TOP + 8, name, "tick end"))
+    parts.append(_text(_LEFT - 4, up(max(counts)) + 3, str(max(counts)), "tick end"))
+    for share in (0, 0.5, 1):
+        parts.append(
+            _text(across(edges[-1] * share), _BOTTOM + 14, value_text(edges[-1] * share), "tick mid")
+        )
+    parts.append(_text(2, _HEIGHT - 3, "bandwidth of a pair, MB/s"))
+    return _svg(_WIDTH, _HEIGHT, "Histogram", parts)
+
+
+def document(title: str, drawings: Sequence[tuple[str, str]], legend: Mapping[str, int]) -> str:
+    """Return drawings as an SVG file, two in a row, with a title and a legend above them.
+
+    :param drawings: (caption, SVG element). :param legend: the look of each label, of :func:`looks`.
+    """
+    column, width, top, left = 400, 800, 24, 8
+    parts = [_text(8, top, shortened(clean(title), 120), "title")]
+    for text, look in legend.items():
+        if left > 8 and left + 50 + 6 * len(text) > width:
+            left, top = 8, top + 16
+        parts.append(f'<g class="key"><path class="{style(look)}" d="M{left} {top + 14}h28"/></g>')
+        parts.append(_text(left + 34, top + 18, text, "label"))
+        left += 50 + 6 * len(text)
+    top += 28 if legend else 8
+    for at in range(0, len(drawings), 2):
+        bottom = top
+        for x, (caption, svg) in zip((8, 8 + column), drawings[at : at + 2], strict=False):
+            lines = textwrap.wrap(clean(caption), 64)
+            parts += [_text(x, top + 12 + 14 * number, line, "label") for number, line in enumerate(lines)]
+            own_width, own_height = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', svg)[0])
+            height, y = round((column - 16) * own_height / own_width), top + 4 + 14 * len(lines)
+            parts.append(
+                svg.replace("<svg ", f'<svg x="{x}" y="{y}" width="{column - 16}" height="{height}" ', 1)
+            )
+            bottom = max(bottom, y + height + 8)
+        top = bottom
+    css = STYLE.read_text()
+    colours = dict(re.findall(r"--([\w-]+): (#\w+)", css))
+    css = re.sub(r"var\(--([\w-]+)\)", lambda match: colours[match[1]], css)  # not every viewer knows var()
+    parts = [
+        f'<style>{escape(css)}</style><rect width="100%" height="100%" fill="{colours["paper"]}"/>',
+        *parts,
+    ]
+    own = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" width="{width}" height="{top}" '
+    return _svg(width, top, title, parts).replace("<svg ", own, 1) + "\n"
+
+
+def save(path: Path, text: str) -> str:
+    """Write an SVG file and return its name.
+
+    :raises FabricError: if the name has the ending of another format. :raises OSError: if it cannot be written.
+    """
+    if path.suffix.lower() not in ("", ".svg"):
+        raise FabricError(f"{path}: no picture can be written as {quoted(path.suffix)}; end the name in .svg")
+    files.write_text(path, text)
+    return path.name

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Load the records that clauses are judged by, from results or recomputed from a bundle, and count their sessions.
+
+The ledger is a file of JSON lines among the results: one line for each session that ended, with the SHA-256 of its
+records and of the line before (a hash chain: Haber and Stornetta, How to time-stamp a digital document, J. Cryptology
+3, 1991). Whoever has a copy of its last line can tell that a session was removed, changed, or put in later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from fabric_checks.core import files
+from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.records import reader, sources, table
+from fabric_checks.records.record import Record
+from fabric_checks.records.runs import reports_of
+from fabric_offers import bundle_file, offer_check, recomputation, runs
+
+#: The names in a bundle; signatures have that of the document, and the role of who signed.
+PACKED = {
+    "clauses": "acceptance/clauses.yaml",
+    "ledger": "acceptance/ledger.jsonl",
+    "verdict": "acceptance/verdict.html",
+}
+ROLES = ("seller", "buyer")
+#: Objections to a bundle that are about the level that was asked for, and not about clauses.
+_ABOUT_LEVELS = ("left out", "passes", "repeated", "failed", "versions", "placement", "request")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The records that clauses are judged by.
+
+    :param folder: of the results, with the outputs. :param faults: why records were left out, or differ from outputs.
+    :param recomputed: how many values were computed again from their outputs; None where that was not done.
+    """
+
+    records: tuple[Record, ...]
+    folder: Path
+    faults: tuple[str, ...] = ()
+    recomputed: int | None = None
+
+
+def load(source: str) -> Evidence:
+    """Load a set of results as a user names it.
+
+    :raises RecordError: if there is none.
+    """
+    chosen = sources.parse(source)
+    loaded = reader.load([chosen])
+    return Evidence(tuple(map(table.record_of, loaded.frame.to_dicts())), chosen.path, loaded.faults)
+
+
+@contextmanager
+def of_bundle(path: Path) -> Iterator[Evidence]:
+    """Unpack a bundle and take the values that follow from its outputs; a run that has none is left out.
+
+    :raises RecordError: if it is no offer. :raises FabricError: if it cannot be checked.
+    """
+    again: list[Mapping[str, Any]] = []
+
+    def kept(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
+        found = recomputation.recompute(asked, commit)
+        again.extend(found["runs"])
+        return found
+
+    checked = offer_check.check(path, recompute=kept)
+    faults = [
+        f"{each.location}: {each.text}" for each in checked.objections if each.kind not in _ABOUT_LEVELS
+    ]
+    with tempfile.TemporaryDirectory(prefix="fabric-bundle-") as folder:
+        opened = bundle_file.unpack(path, Path(folder))
+        names = [name for name in opened.manifest["files"] if (Path(folder) / name).is_file()]
+        records = _following(runs.read(Path(folder), names)[0], again)
+        count = sum(record["metric"] is not None for record in records)
+        yield Evidence(tuple(records), Path(folder), tuple(dict.fromkeys(faults)), count)
+
+
+def _following(every: Sequence[runs.Run], again: Sequence[Mapping[str, Any]]) -> list[Record]:
+    """Return the records of runs that failed, and of the others what follows from their outputs."""
+    records: list[Record] = [record for run in every if not run.has_values for record in run.records]
+    computed = (*recomputation.FACTS, *recomputation.OF_METRIC, "metric")
+    for run, came in zip((run for run in every if run.has_values), again, strict=False):
+        own = {name: value for name, value in run.first.items() if name not in computed}
+        records += [{**record, **own} for record in came.get("records", ())]
+    return records
+
+
+def digest(records: Sequence[Record]) -> str:
+    """Return the SHA-256 of what was measured, in any order; the same for records and for those recomputed."""
+    fields = ("test", "partition", "environ", "metric", "jobid", "case_result")
+    rows = (
+        [*map(record.get, fields), f"{record['value']:.9g}" if record["metric"] else ""] for record in records
+    )
+    return hashlib.sha256("\n".join(sorted(map(json.dumps, rows))).encode()).hexdigest()
+
+
+@dataclass
+class Ledger:
+    """The sessions that were counted.
+
+    :param entries: the lines, as JSON has them. :param faults: what is wrong with the chain, or with the records.
+    :param is_longer: whether sessions were counted that the file does not have yet.
+    """
+
+    path: Path
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    is_longer: bool = False
+
+    @property
+    def last(self) -> str:
+        """The SHA-256 of the last line, which both sides keep; of none: empty."""
+        return _sha256(self.entries[-1]) if self.entries else ""
+
+    def count(self, evidence: Evidence, system: str) -> list[str]:
+        """Compare it with the records, note what differs, and count and return the sessions that are not in it.
+
+        A session whose run report is not yet there has not ended, and is not counted.
+        """
+        by_session: dict[str, list[Record]] = defaultdict(list)
+        for record in evidence.records:
+            if record["system"] == system:
+                by_session[str(record["session"])].append(record)
+        for entry in self.entries:
+            session, day = entry["session"], entry["counted"][:10]
+            if session not in by_session:
+                self.faults.append(f"{session}: it was counted on {day}, and its records are gone")
+            elif digest(by_session[session]) != entry["sha256"]:
+                self.faults.append(f"{session}: its records are not those that were counted on {day}")
+        known = {entry["session"] for entry in self.entries}
+        fresh = sorted((by_session.keys() & reports_of(evidence.folder).keys()) - known)
+        for session in fresh:
+            if known and session < max(known):
+                self.faults.append(
+                    f"{session}: it began before {max(known)} but was not there when that was counted"
+                )
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            own = {"session": session, "sha256": digest(by_session[session])}
+            self.entries.append({**own, "counted": now, "before": self.last})
+        self.is_longer = bool(fresh)
+        return fresh
+
+    def write(self) -> None:
+        """Write the file, if sessions were counted."""
+        if not self.is_longer:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_text(
+            self.path, "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in self.entries)
+        )
+
+
+def _sha256(entry: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def ledger_of(results: Path, contract: Path) -> Path:
+    """Return where the ledger of clauses is in a folder of results."""
+    return results / "acceptance" / f"{contract.stem}.jsonl"
+
+
+def signature_of(document: Path, role: str) -> Path:
+    """Return where the signature of a document is."""
+    return document.with_name(f"{document.name}.{role}.sig")
+
+
+def packed(contract: Path, results: Path, document: Path | None) -> dict[str, Path | bytes]:
+    """Return the clauses, the ledger, and the document with its signatures, by their names in a bundle.
+
+    :raises RecordError: if one is missing; a signature may be.
+    """
+    named = {"clauses": contract, "ledger": ledger_of(results, contract)} | (
+        {"verdict": document} if document else {}
+    )
+    for name, path in named.items():
+        if not path.is_file():
+            how = "; `accept status` writes it" if name == "ledger" else ""
+            raise RecordError(f"{path}: the {name} is not there{how}")
+    found: dict[str, Path | bytes] = {PACKED[name]: path for name, path in named.items()}
+    for role in ROLES if document else ():
+        if document and (path := signature_of(document, role)).is_file():
+            found[str(signature_of(Path(PACKED["verdict"]), role))] = path
+    return found
+
+
+def ledger(path: Path) -> Ledger:
+    """Read a ledger; one that does not exist is empty.
+
+    :raises RecordError: if it is none.
+    """
+    found = Ledger(path)
+    for number, line in enumerate(files.read_text(path).splitlines() if path.exists() else (), 1):
+        try:
+            entry = json.loads(line)
+            is_next = entry["before"] == found.last and all(
+                isinstance(entry[key], str) for key in ("session", "sha256")
+            )
+            datetime.fromisoformat(entry["counted"])
+        except (ValueError, KeyError, TypeError):
+            raise RecordError(
+                f"{path}:{number}: {quoted(line, 60)} is no line of a ledger; restore its copy"
+            ) from None
+        if not is_next:
+            found.faults.append(
+                f"{path}:{number}: it does not follow from the line before: the ledger was changed"
+            )
+        found.entries.append(entry)
+    return found

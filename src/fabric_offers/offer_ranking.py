@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rank offers by the buyer's criteria and weights, and compute how far the ranking holds.
+
+The score of an offer is the weighted geometric mean of its ratios to the best offer, by criterion: of the medians, and
+of the prices. With a geometric mean of ratios the order does not depend on which offer they are ratios to (Fleming and
+Wallace, How not to lie with statistics: the correct way to summarize benchmark results, CACM 29(3), 1986).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from fabric_checks.core import schema
+from fabric_checks.core.errors import RecordError, quoted
+from fabric_checks.core.schema import Pattern, Text, option, rules
+
+PRICE = "price"
+#: Fields of records that a ranking needs.
+FIELDS = ("check", "parameters", "layout", "metric", "unit", "better", "value", "test", "time", "case_result")
+#: The values of each series, by label of the offer and name of the criterion.
+Samples = dict[tuple[str, str], list[np.ndarray]]
+#: How often medians are drawn anew from the runs.
+DRAWS = 10_000
+_SEED = 20260101
+
+
+Weight = Annotated[float, rules(minimum=0, maximum=1e30)]
+Bound = Annotated[float, rules(minimum=-1e30, maximum=1e30)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """A criterion that offers are compared by."""
+
+    name: Text = option("its name; 'price' is reserved for the price", ...)
+    weight: Weight = option("how much it counts", 0.0)
+    check: Pattern = option("a regular expression that matches in full", ...)
+    metric: Pattern = option("a regular expression that matches in full", ...)
+    layout: Pattern = option("a regular expression that matches in full", "")
+    parameters: Mapping[str, Annotated[str, rules(type=("string", "number", "boolean"))]] = option(
+        "by name", make=dict
+    )
+    at_least: Bound | None = option("the requirement, in the metric's unit")
+    at_most: Bound | None = option("the requirement, in the metric's unit")
+
+    @property
+    def patterns(self) -> dict[str, str]:
+        """Return the regular expressions by field of records."""
+        return {name: found for name in ("check", "metric", "layout") if (found := getattr(self, name))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceWeight:
+    """How much the price counts."""
+
+    weight: Weight = option("how much it counts", ...)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priced:
+    """What is known of an offer."""
+
+    price: Weight | dict[str, Weight] | None = option("its price, or those of its parts")
+
+    @property
+    def total(self) -> float | None:
+        """The price, the sum of its parts."""
+        return sum(self.price.values()) if isinstance(self.price, dict) else self.price
+
+    def __post_init__(self) -> None:
+        """Refuse a price that cannot be compared."""
+        if self.total is not None and self.total <= 0:
+            raise ValueError("a price must be above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The buyer's file; docs/offers.yaml is an example."""
+
+    currency: str = option("of the prices", "")
+    criteria: tuple[Criterion, ...] = option("what decides", ...)
+    price: PriceWeight = option("how much the price counts", make=lambda: PriceWeight(weight=0.0))
+    offers: Mapping[str, Priced] = option("by label", make=dict)
+
+    @property
+    def price_weight(self) -> float:
+        """The weight of the price."""
+        return self.price.weight
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of the criteria that decide, and of the price."""
+        given = {each.name: each.weight for each in self.criteria} | {PRICE: self.price_weight}
+        return {name: weight for name, weight in given.items() if weight}
+
+    @property
+    def prices(self) -> dict[str, float]:
+        """The prices by label."""
+        return {label: total for label, each in self.offers.items() if (total := each.total) is not None}
+
+    def __post_init__(self) -> None:
+        """Refuse criteria by which nothing can be decided."""
+        names = [each.name for each in self.criteria]
+        if not names or len(set(names)) < len(names) or PRICE in names:
+            raise ValueError(
+                "there must be at least one criterion, and each needs its own name; 'price' is reserved for the price"
+            )
+        if not self.weights:
+            raise ValueError("all weights are 0, so nothing decides")
+
+
+@dataclass
+class Offer:
+    """An offer, ranked.
+
+    :param medians: by criterion; :param runs: how many values each is of. :param units: of them.
+    :param ratios: to the best, 1 for that itself; those of the price too.
+    :param misses: the requirements it does not meet, and values it lacks: then it has no score.
+    """
+
+    label: str
+    price: float | None = None
+    medians: dict[str, float] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    ratios: dict[str, float] = field(default_factory=dict)
+    misses: list[str] = field(default_factory=list)
+    score: float | None = None
+    first_by_runs: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Offers, the best first, those without a score last; and the weights at which another one would be first.
+
+    :param turns: for each weight the value, nearest to its own, at which another offer becomes the first, and which.
+    """
+
+    rules: Rules
+    offers: tuple[Offer, ...]
+    turns: Mapping[str, tuple[float, str] | None]
+
+
+def read(path: Path) -> Rules:
+    """Read the buyer's file.
+
+    :raises RecordError: with file, place and cause, if it cannot be used.
+    """
+    try:
+        return schema.read(path, Rules)
+    except schema.SchemaError as error:
+        raise RecordError(f"{error}; docs/offers.yaml shows the form") from None
+
+
+def rank(rules: Rules, frame: pl.DataFrame, labels: Sequence[str]) -> Ranking:
+    """Rank offers.
+
+    :param frame: records with a column ``side`` and :data:`FIELDS`. :param labels: the sides.
+    :raises RecordError: if a criterion is of metrics of several units, or can be 0.
+    """
+    offers = [Offer(label, rules.prices.get(label)) for label in labels]
+    signs = {PRICE: -1.0}
+    samples: Samples = {}
+    for criterion in rules.criteria:
+        signs[criterion.name] = _measure(offers, criterion, frame, samples)
+    weights = rules.weights
+    for offer in offers:
+        if PRICE in weights and offer.price is None:
+            offer.misses.append("no price")
+    standing = [offer for offer in offers if not offer.misses]
+    if standing:
+        _score(standing, signs, weights)
+        _draw_runs(standing, samples, signs, weights)
+    ranked = sorted(standing, key=lambda offer: -(offer.score or 0))
+    turns = {name: _turn(ranked, weights, name) for name in weights} if len(ranked) > 1 else {}
+    return Ranking(rules, (*ranked, *(offer for offer in offers if offer.misses)), turns)
+
+
+def _measure(offers: Sequence[Offer], criterion: Criterion, frame: pl.DataFrame, samples: Samples) -> float:
+    """Take the values of each offer by a criterion, and return 1 if larger ones are better, else -1."""
+    found = _of(frame, criterion)
+    units, better = set(found["unit"].drop_nulls()), set(found["better"].drop_nulls())
+    if len(units) > 1 or len(better) > 1:
+        raise RecordError(
+            f"criterion {quoted(criterion.name)} matches metrics in {' and '.join(sorted(units))}: narrow it to one"
+        )
+    for offer in offers:
+        series = found.filter(pl.col("side") == offer.label).group_by("test", "metric", maintain_order=True)
+        values = samples[offer.label, criterion.name] = [group["value"].to_numpy() for _, group in series]
+        _take(offer, criterion, values, "".join(units))
+    return 1.0 if better == {"larger"} else -1.0
+
+
+def _of(frame: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
+    condition = pl.col("value").is_not_null() & pl.col("case_result").is_in(["pass", "xfail"])
+    for name, pattern in criterion.patterns.items():
+        fitting = [each for each in frame[name].unique().to_list() if each and re.fullmatch(pattern, each)]
+        condition &= pl.col(name).is_in(fitting)
+    for name, value in criterion.parameters.items():
+        condition &= pl.col("test").str.split(" ").list.contains(f"%{name}={value}")
+    return frame.filter(condition)
+
+
+def _take(offer: Offer, criterion: Criterion, values: Sequence[Any], unit: str) -> None:
+    """Take the median of an offer by a criterion, and hold it to what has to be met."""
+    name = criterion.name
+    if not values:
+        offer.misses.append(f"{name}: not measured ({' '.join(criterion.patterns.values())})")
+        return
+    medians = [float(np.median(each)) for each in values]
+    if min(medians) <= 0:
+        raise RecordError(
+            f"criterion {quoted(name)}: a median is {min(medians):g}, but ratios need values above 0"
+        )
+    median = math.exp(sum(map(math.log, medians)) / len(medians))
+    offer.medians[name], offer.units[name] = median, unit
+    offer.runs[name] = min(map(len, values))
+    if criterion.at_least is not None and median < criterion.at_least:
+        offer.misses.append(f"{name}: {median:.4g} {unit}, but at least {criterion.at_least:g} is required")
+    if criterion.at_most is not None and median > criterion.at_most:
+        offer.misses.append(f"{name}: {median:.4g} {unit}, but at most {criterion.at_most:g} is allowed")
+
+
+def _log(offer: Offer, name: str, sign: float) -> float:
+    value = offer.price if name == PRICE else offer.medians[name]
+    return sign * math.log(value or 1)
+
+
+def _score(offers: Sequence[Offer], signs: Mapping[str, float], weights: Mapping[str, float]) -> None:
+    logs = np.array([[_log(offer, name, signs[name]) for name in weights] for offer in offers])
+    relative = logs - logs.max(axis=0)
+    own = np.array(list(weights.values()))
+    for offer, row in zip(offers, relative, strict=True):
+        offer.ratios = dict(zip(weights, np.exp(row).tolist(), strict=True))
+        offer.score = float(np.exp(row @ own / own.sum()))
+
+
+def _draw_runs(
+    offers: Sequence[Offer], samples: Samples, signs: Mapping[str, float], weights: Mapping[str, float]
+) -> None:
+    """Note how often each offer is first if its runs are redrawn, with replacement."""
+    generator = np.random.default_rng(_SEED)
+    total = np.zeros((DRAWS, len(offers)))
+    for number, offer in enumerate(offers):
+        for name, weight in weights.items():
+            if name == PRICE:
+                total[:, number] += weight * _log(offer, name, signs[name])
+                continue
+            series = samples[offer.label, name]
+            for values in series:
+                drawn = np.median(generator.choice(values, (DRAWS, len(values))), axis=1)
+                total[:, number] += weight * signs[name] * np.log(np.maximum(drawn, 1e-300)) / len(series)
+    first = np.argmax(total, axis=1)
+    for number, offer in enumerate(offers):
+        offer.first_by_runs = float(np.mean(first == number))
+
+
+def _turn(ranked: Sequence[Offer], weights: Mapping[str, float], name: str) -> tuple[float, str] | None:
+    """Return the weight of a criterion nearest to its own at which another offer is as good as the first."""
+    best = ranked[0]
+    nearest: tuple[float, str] | None = None
+    for other in ranked[1:]:
+        lead = {each: math.log(best.ratios[each] / other.ratios[each]) for each in weights}
+        if not lead[name]:
+            continue
+        turn = -sum(weights[each] * lead[each] for each in weights if each != name) / lead[name]
+        if turn >= 0 and (nearest is None or abs(turn - weights[name]) < abs(nearest[0] - weights[name])):
+            nearest = turn, other.label
+    return nearest

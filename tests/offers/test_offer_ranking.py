@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Offers in an order: by hand where that can be, and what changes it."""
+
+import json
+import math
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.core.paths import ROOT
+from fabric_offers import offer_ranking
+from fabric_offers.cli import command
+from tests.offers import offers
+
+RULES = """
+currency: EUR
+criteria:
+- {name: latency, check: OsuLatency, metric: latency_8B, weight: 1, at_most: 3}
+- {name: bandwidth, check: OsuBandwidth, parameters: {benchmark: bw}, metric: bandwidth_1B, weight: 1}
+price: {weight: 2}
+offers:
+  oak: {price: {purchase: 90, energy: 10}}
+  elm: {price: 200}
+  fir: {price: 100}
+"""
+
+
+def rules(tmp_path, text=RULES):
+    path = tmp_path / "offers.yaml"
+    path.write_text(text)
+    return offer_ranking.read(path)
+
+
+def frame(**sides):
+    """Return records: for each side the values of latency and of bandwidth."""
+    rows = []
+    for side, (latencies, bandwidths) in sides.items():
+        for check, test, metric, unit, better, values in (
+            ("OsuLatency", "OsuLatency %layout=2x1", "latency_8B", "us", "smaller", latencies),
+            (
+                "OsuBandwidth",
+                "OsuBandwidth %benchmark=bw %layout=2x1",
+                "bandwidth_1B",
+                "MB/s",
+                "larger",
+                bandwidths,
+            ),
+            (
+                "OsuBandwidth",
+                "OsuBandwidth %benchmark=bibw %layout=2x1",
+                "bandwidth_1B",
+                "MB/s",
+                "larger",
+                [1e9],
+            ),
+        ):
+            for value in values:
+                rows.append((side, check, test, metric, unit, better, value, "2x1", "pass"))
+    names = ["side", "check", "test", "metric", "unit", "better", "value", "layout", "case_result"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def test_scores_are_those_by_hand(tmp_path):
+    """Oak has half the bandwidth and half the price: with 1 : 1 : 2 it scores 2^(-1/4), elm 4^(-1/4)."""
+    found = offer_ranking.rank(
+        rules(tmp_path), frame(oak=([2, 2, 2], [50]), elm=([2], [100])), ["elm", "oak"]
+    )
+    assert [offer.label for offer in found.offers] == ["oak", "elm"]
+    assert [offer.score for offer in found.offers] == [pytest.approx(2**-0.25), pytest.approx(4**-0.25)]
+    # Bandwidth would have to count as much as the price; the price as little as the bandwidth.
+    assert found.turns["bandwidth"] == (pytest.approx(2), "elm")
+    assert found.turns["price"] == (pytest.approx(1), "elm")
+    assert found.turns["latency"] is None
+    assert found.offers[0].first_by_runs == 1
+
+
+def test_the_weight_at_which_it_turns_does(tmp_path):
+    records = frame(oak=([2], [50]), elm=([1.5], [100]))
+    found = offer_ranking.rank(rules(tmp_path), records, ["oak", "elm"])
+    for name, (weight, label) in found.turns.items():
+        at = RULES.replace("price: {weight: 2}", f"price: {{weight: {weight}}}") if name == "price" else RULES
+        if name != "price":
+            at = RULES.replace("weight: 1", "weight: 1.0")
+            place = at.index("weight: 1.0", at.index(f"name: {name}"))
+            at = at[:place] + f"weight: {weight}" + at[place + len("weight: 1.0") :]
+        again = offer_ranking.rank(rules(tmp_path, at), records, ["oak", "elm"])
+        one, two = (offer.score for offer in again.offers)
+        assert one == pytest.approx(two) and label in {offer.label for offer in again.offers}
+
+
+def test_the_order_does_not_depend_on_other_offers(tmp_path):
+    records = {"oak": ([2], [50]), "elm": ([1.5], [100]), "fir": ([0.1], [49])}
+    few = offer_ranking.rank(rules(tmp_path), frame(**records), ["oak", "elm"])
+    all_of_them = offer_ranking.rank(rules(tmp_path), frame(**records), list(records))
+    order = [offer.label for offer in all_of_them.offers]
+    assert [label for label in order if label != "fir"] == [offer.label for offer in few.offers]
+
+
+def test_an_offer_that_misses_a_requirement_is_out(tmp_path):
+    records = frame(oak=([4], [50]), elm=([2], []), fir=([2], [10]))
+    found = offer_ranking.rank(rules(tmp_path), records, ["oak", "elm", "fir", "ash"])
+    misses = {offer.label: offer.misses for offer in found.offers}
+    assert found.offers[0].label == "fir" and not misses["fir"]
+    assert misses["oak"] == ["latency: 4 us, but at most 3 is allowed"]
+    assert misses["elm"] == ["bandwidth: not measured (OsuBandwidth bandwidth_1B)"]
+    assert misses["ash"][-1] == "no price"
+
+
+def test_noise_of_the_runs_is_seen(tmp_path):
+    even = RULES.replace("elm: {price: 200}", "elm: {price: 100}")
+    noisy = frame(oak=([1, 2, 3, 2, 1], [100]), elm=([1, 2, 3, 2, 1.01], [100]))
+    found = offer_ranking.rank(rules(tmp_path, even), noisy, ["oak", "elm"])
+    assert all(0.2 < offer.first_by_runs < 0.8 for offer in found.offers)
+    assert math.isclose(sum(offer.first_by_runs for offer in found.offers), 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("weight: 1,", "weight: -1,"),
+        ("weight: 1,", "weight: .nan,"),
+        ("check: OsuLatency", "check: '['"),
+        ("criteria:", "criterion:"),
+        ("name: bandwidth", "name: latency"),
+        ("currency", "colour"),
+        ("price: 200", "price: 0"),
+        ("at_most", "atmost"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path, change):
+    with pytest.raises(RecordError, match=r"offers\.yaml"):
+        rules(tmp_path, RULES.replace(*change, 1))
+
+
+def test_the_template_can_be_read():
+    found = offer_ranking.read(ROOT / "docs/offers.yaml")
+    assert len(found.criteria) == 4 and found.prices == {"oak": 1660000, "elm": 1710000}
+
+
+@pytest.mark.parametrize("form", ["terminal", "json", "markdown", "html"])
+def test_bundles_are_ranked(tmp_path, form):
+    """The recorded offer, twice: neither is better."""
+    path = tmp_path / "offers.yaml"
+    path.write_text(
+        "criteria: [{name: latency, check: OsuLatency, metric: latency_8B, weight: 1}]\n"
+        "price: {weight: 1}\noffers: {'<b>': {price: 1}, elm: {price: 2}}\n"
+    )
+    done = CliRunner().invoke(
+        command, ["rank", str(path), f"<b>={offers.OFFER}", f"elm={offers.OFFER}", "--format", form]
+    )
+    assert done.exit_code == 0, done.output
+    if form == "json":
+        assert [each["score"] for each in json.loads(done.output)["offers"]] == [1, pytest.approx(2**-0.5)]
+    elif form == "html":
+        assert "<b>" not in done.output and "&lt;b&gt;" in done.output
+    else:
+        assert "0.707" in done.output
+
+
+def test_the_weight_at_which_it_turns_is_that_nearest_to_its_own():
+    offers = {"first": (2.0, 1.0), "far": (1.0, 8.0), "near": (1.0, 2**1.5), "farther": (1.0, 16.0)}
+    ranked = [
+        SimpleNamespace(label=label, ratios=dict(zip("ab", each, strict=True)))
+        for label, each in offers.items()
+    ]
+    assert offer_ranking._turn(ranked, {"a": 1.0, "b": 1.0}, "a") == (pytest.approx(1.5), "near")

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files are written all or none, and none replaces another."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fabric_checks.core.errors import FabricError
+from fabric_checks.onboarding import installation
+from fabric_checks.onboarding.facts import Mpi, Suite
+
+
+def test_names_that_are_there_are_not_taken_again():
+    assert installation.is_free("ada")
+    assert not any(map(installation.is_free, ("local", "generic_slurm", "cbc", "twins", "minicluster")))
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path):
+    files = {"systems/new/spack/site/a.yaml": "a", "references/new.yaml": "b", "systems/new.py": "c"}
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems/new.py").write_text("mine")
+    with pytest.raises(
+        FabricError, match="new.py: already exists and is left unchanged; nothing was written"
+    ):
+        installation.write(files, tmp_path)
+    assert {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {
+        tmp_path / "systems/new.py": "mine"
+    }
+    (tmp_path / "systems/new.py").unlink()
+    assert [path.read_text() for path in installation.write(files, tmp_path)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("  * Failing phase: compile\n  * Reason: environ error: could not load:\n--- stderr ---\nERROR: no module\n\n"
+         f"--- stderr ---\n{'-' * 80}\nLog file(s) saved in 'x'\n", "environ error: could not load: ERROR: no module"),
+        ("reframe: error: unknown system: `x'\nLog\n", "error: unknown system: `x'"),
+        ('  File "x.py", line 1\n    systems = [\nSyntaxError: unexpected EOF\n', "SyntaxError: unexpected EOF"),
+        ("[  PASSED  ] Ran 0/0 test case(s)", "it ran no case"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_failed_dry_run_is_reframes_own(output, reason):
+    assert installation._reason(output) == reason
+
+
+@pytest.mark.parametrize(
+    ("loaded", "fault"),
+    [
+        ("gnu14/14:openmpi5/5.0.7:omb/7.3", ""), ("", ""),
+        ("gnu14/14:openmpi5/5.0.5:omb/7.3", "openmpi5/5.0.7 is unloaded by the modules behind it; what is loaded"),
+        (None, "`module load gnu14/14 openmpi5/5.0.7 omb/7.3`: exit status 1: no such module"),
+    ],
+)  # fmt: skip
+def test_modules_are_loaded_together(loaded, fault):
+    mpi = Mpi(
+        "openmpi",
+        "5",
+        "openmpi5/5.0.7",
+        "mpicc",
+        "",
+        (Suite("osu", "omb/7.3", "7.3", None),),
+        needs=("gnu14/14",),
+    )
+    text = None if loaded is None else f"/apps/bin/mpicc\nloaded:{loaded}\n"
+    machine = SimpleNamespace(ask=lambda *_: text, asked={"x": "exit status 1: no such module"})
+    said = installation.load_modules(machine, mpi)
+    assert said.startswith(fault) and bool(said) is bool(fault)

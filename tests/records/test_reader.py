@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sound results, from wherever they are."""
+
+import json
+import os
+from itertools import chain
+
+import polars as pl
+import pytest
+
+from fabric_checks.core.errors import RecordError
+from fabric_checks.records import archive_writer, jsonlines, reader, series, sources
+from fabric_checks.records.sources import Faults
+from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
+from tests.builders import failed, load, record, text_of, write
+
+
+def as_records(frame):
+    """Return the rows of a table as the objects that they came from, which do not name their case."""
+    rows = frame.drop("side").with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S+00:00")).to_dicts()
+    return [
+        {name: json.loads(value) if value and name in NESTED else value for name, value in row.items()}
+        | {"case": None}
+        for row in rows
+    ]
+
+
+def test_all_fields_come_out_as_they_went_in(tmp_path):
+    records = [
+        record(),
+        record(1, findings=[{"kind": "a", "severity": "note", "text": 'quote " \\ é'}], size_B=None),
+        failed(2),
+    ]
+    loaded = load(write(tmp_path / "a.jsonl", records))
+    assert loaded.faults == ()
+    assert loaded.frame.schema == {"side": pl.String(), **COLUMNS}
+    assert as_records(loaded.frame) == records
+
+
+def test_python_and_polars_read_the_same(tmp_path):
+    """A bad line in a file makes the other parser read the good ones."""
+    awkward = {"fail_reason": 'a\x1b[31m "b" \\ \u2028 \U0001f600', "value": 1e-320, "mpi": "", "jobid": 17}
+    awkward["findings"] = [{"kind": "a", "severity": "note", "text": "é"}]
+    records = [
+        record(),
+        record(1, **awkward),
+        failed(2),
+        record(3, compared={"metric": "m", "quantity": "m", "unit": "us", "values": {"1x1": 1.5}}, spec="x"),
+    ]
+    fast = load(write(tmp_path / "a.jsonl", records))
+    slow = load(write(tmp_path / "b.jsonl", [*records, b"{\n"]))
+    assert fast.faults == () and len(slow.faults) == 1
+    assert fast.frame.equals(slow.frame)
+
+
+@pytest.mark.parametrize("text", ["a\x07b", "\x1b[31m", '"', "\\", "\x00", "\x7f", "</script>"])
+@pytest.mark.parametrize("where", ["value", "key"])
+def test_nested_text_is_always_json(text, where, tmp_path):
+    """Polars does not escape all that has to be when it makes text of nested values."""
+    note = {"kind": "a", "severity": "note", "text": text if where == "value" else ""}
+    findings = [note if where == "value" else note | {text: 1}]
+    (found,) = load(write(tmp_path / "a.jsonl", [record(findings=findings)])).frame["findings"]
+    expected = json.dumps(findings, ensure_ascii=False).encode(errors="replace").decode()
+    assert json.loads(found) == json.loads(expected)
+
+
+def test_an_item_of_a_list_is_wanted_as_it_is_written(tmp_path):
+    records = [record(nodelist=["nö1"]), record(1, nodelist=["nö10"]), record(2, nodelist=["n", "nö1"])]
+    path = write(tmp_path / "a.jsonl", records)
+    loaded = reader.load([sources.Source("a", path, where={"nodelist": "nö1"})])
+    assert loaded.frame["jobid"].to_list() == ["100", "102"]
+
+
+def test_the_first_and_the_last_moment_and_the_longest_name_are_sound(tmp_path):
+    good = [
+        record(time="1970-01-01T00:00:00+00:00"),
+        record(time="2200-12-31T23:59:59+00:00", system="s" * 80),
+    ]
+    loaded = load(write(tmp_path / "a.jsonl", good))
+    assert loaded.frame.height == 2 and loaded.faults == ()
+    loaded = load(write(tmp_path / "a.jsonl", [*good, record(1, system="s" * 81)]))
+    assert loaded.frame.height == 2 and "'system': expected" in loaded.faults[0]
+
+
+def test_a_results_folder_a_perflogs_folder_and_a_file(tmp_path):
+    path = write(tmp_path / "perflogs/s/p/A.jsonl", [record()])
+    write(tmp_path / "output/x/notes.jsonl", [b"a file of a check\n"])
+    (tmp_path / "perflogs/s/p/A.log").write_text("not ours\n")
+    (tmp_path / "perflogs/s/p/.A.jsonl.swp").write_text("an editor's\n")
+    for results in (tmp_path, tmp_path / "perflogs", path):
+        assert (as_records(load(results).frame), load(results).faults) == ([record()], ())
+
+
+def test_the_kind_of_a_file_does_not_depend_on_its_name(tmp_path):
+    assert load(write(tmp_path / "results.txt", [record()])).frame.height == 1
+    archive_writer.add(tmp_path / "results.txt", tmp_path / "archive")
+    (parquet,) = (tmp_path / "archive").rglob("*.parquet")
+    assert load(parquet.rename(tmp_path / "data")).frame.height == 1
+
+
+def test_records_are_in_the_order_of_time_across_files(tmp_path):
+    write(tmp_path / "a.jsonl", [record(0), record(2)])
+    write(tmp_path / "b.jsonl", [record(1, check="B"), record(3, check="B")])
+    assert load(tmp_path).frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
+
+
+def test_times_of_all_offsets_are_in_utc(tmp_path):
+    texts = ["2026-01-31T12:00:00+02:00", "2026-01-31T10:00:01.25Z", "2026-01-31T05:00:02-0500"]
+    frame = load(write(tmp_path / "a.jsonl", [record(n, time=text) for n, text in enumerate(texts)])).frame
+    assert frame["time"].dt.strftime("%H:%M:%S%.f").to_list() == ["10:00:00", "10:00:01.250", "10:00:02"]
+    assert frame["value"].to_list() == [1.5, 2.5, 3.5]
+
+
+def test_only_requested_columns_are_loaded_in_the_order_of_the_fields(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(1), record(0)])
+    loaded = load(path, ["value", "unit", "check"])
+    assert loaded.frame.columns == ["side", "check", "value", "unit"]
+    assert loaded.frame["value"].to_list() == [1.5, 2.5]
+    with pytest.raises(ValueError, match="unknown columns: cluster"):
+        load(path, ["cluster"])
+
+
+def test_a_compact_table_says_the_same(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(n, metric=f"m{n}") for n in range(3)] + [failed(3)])
+    compact = load(path, compact=True).frame
+    assert {name for name, kind in compact.schema.items() if kind == pl.Categorical} == {"side", *REPEATED}
+    assert compact.with_columns(pl.col(pl.Categorical).cast(pl.String)).equals(load(path).frame)
+
+
+def test_several_sides(tmp_path):
+    paths = [write(tmp_path / f"{name}.jsonl", [record(metric=name)]) for name in "ab"]
+    loaded = reader.load([sources.Source(name, path) for name, path in zip("xy", paths, strict=True)])
+    assert loaded.frame.select("side", "metric").rows() == [("x", "a"), ("y", "b")]
+
+
+@pytest.mark.parametrize("kind", ["json lines", "archive"])
+@pytest.mark.parametrize(
+    ("limits", "values"),
+    [
+        ("@2026-02-01..2026-02-02", [2.5, 3.5]),
+        ("@2026-02-01T12:00..", [2.5, 3.5, 4.5]),
+        ("@2026-02-02T12:00..", [3.5, 4.5]),
+        ("@..2026-02-01T12:00", [9.0, 1.5]),
+        (",system=other", [9.0]),
+        (",size_B=8,value=2.5", [2.5]),
+        (",nodelist=n2", [4.5]),
+        (",time=2026-02-01T12:00:00", [2.5]),
+    ],
+)
+def test_limits(kind, limits, values, tmp_path):
+    records = [
+        *(record(n) for n in range(3)),
+        record(3, nodelist=["n1", "n2"]),
+        record(-9, system="other", value=9.0),
+    ]
+    path = write(tmp_path / "a.jsonl", sorted(records, key=lambda entry: entry["time"]))
+    if kind == "archive":
+        archive_writer.add(path, tmp_path / "archive")
+        path = tmp_path / "archive"
+    loaded = reader.load([sources.parse(f"{path}{limits}")])
+    assert loaded.frame["value"].to_list() == values and loaded.faults == ()
+
+
+def test_nothing_within_the_limits_is_an_error_that_names_them(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record()])
+    with pytest.raises(
+        RecordError, match=r"a.jsonl: no sound record that fits from 2027-01-01T00:00:00Z, system=x$"
+    ):
+        reader.load([sources.parse(f"{path}@2027-01-01..,system=x")])
+
+
+def test_a_file_of_many_blocks_keeps_its_lines(tmp_path, monkeypatch):
+    """Blocks of all sizes: the ends of lines fall before, on and behind those of blocks, cases and values apart."""
+    lines = [record(n) for n in range(40)]
+    path = write(
+        tmp_path / "a.jsonl", [*lines[:20], b"\n", b"bad\n", b"  \n", *lines[20:30], b"{}\n", *lines[30:]]
+    )
+    for size in (100, 700, 1000, len(text_of(lines[0])), 4000, 10**6):
+        monkeypatch.setattr(jsonlines, "BLOCK_B", size)
+        loaded = load(path)
+        assert loaded.frame["value"].to_list() == [n + 1.5 for n in range(40)]
+        assert [fault.split(": ")[0] for fault in loaded.faults] == [f"{path}:42", f"{path}:64"]
+
+
+def test_lines_written_while_a_file_is_read_are_not_half_read(tmp_path):
+    """The end of a file is taken under the writers' lock."""
+    path = write(tmp_path / "a.jsonl", [record(n) for n in range(3)])
+    spans = jsonlines.spans(path)
+    _, end = next(spans)
+    with path.open("a") as file:
+        file.write('{"half": ')
+    assert end == path.stat().st_size - len('{"half": ') and list(spans) == []
+
+
+@pytest.mark.parametrize("kind", ["json lines", "archive"])
+def test_parts_of_the_same_results_are_kept_apart(kind, tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(0), b"bad\n", record(1), record(2, system="t"), record(3)])
+    if kind == "archive":
+        archive_writer.add(path, tmp_path / "archive")
+        path = tmp_path / "archive"
+    parts = ["x={}@..2026-02-01", "y={}@2026-02-01..,system=s", "z={}", "t={},system=t"]
+    loaded = reader.load([sources.parse(part.format(path)) for part in parts], ["value"])
+    values = {"x": [1.5, 2.5], "y": [2.5, 4.5], "z": [1.5, 2.5, 3.5, 4.5], "t": [3.5]}
+    assert loaded.frame.rows() == [(side, value) for side, each in values.items() for value in each]
+    assert len(loaded.faults) == (kind == "json lines")
+
+
+FOLDED = ("system", "check", "metric", "size_B", "value", "time", "fail_reason")
+
+
+def together(parts):
+    """Return what parts have of each kind of record: values in any order, and the first and the last time."""
+    found = {}
+    for label, part in parts:
+        for row in part.drop("last").to_dicts():
+            kind = (label, *(row[name] for name in FOLDED if name not in ("time", "value")))
+            found.setdefault(kind, []).append((row["values"], row["n"], row["first_time"], row["last_time"]))
+    return {
+        kind: (sorted(map(str, chain(*values))), sum(n), min(first), max(last))
+        for kind, rows in found.items()
+        for values, n, first, last in [zip(*rows, strict=True)]
+    }
+
+
+def nothing_wrong(files):
+    pass
+
+
+def rows_that_are_none(files):
+    for file, change in zip(
+        files, (pl.lit(float("nan")).alias("value"), pl.lit(-1).alias("size_B")), strict=False
+    ):
+        frame = pl.read_parquet(file)
+        pl.concat(
+            [
+                frame[:3],
+                frame[3:5].with_columns(change.cast(frame.schema[change.meta.output_name()])),
+                frame[5:],
+            ]
+        ).write_parquet(file)
+
+
+def a_broken_file(files):
+    files[1].write_bytes(b"PAR1")
+
+
+def another_month(files):
+    """A file is where its records do not belong: months are not in the order of time."""
+    files[0].parent.rename(files[0].parent.with_name("month=2026-09"))
+
+
+@pytest.mark.parametrize("change", [nothing_wrong, rows_that_are_none, a_broken_file, another_month])
+@pytest.mark.parametrize("where", ["perflogs", "archive", "."])
+def test_folded_are_the_records_that_are_loaded(where, change, tmp_path):
+    """Of perflogs at once, of archives month by month; the same faults are named."""
+    records = [record(n // 2, metric=f"m{n % 3}", system="st"[n % 2], size_B=n % 5) for n in range(160)]
+    write(tmp_path / "perflogs/a.jsonl", [*records, b"{}\n", failed(90), failed(91)])
+    archive_writer.add(tmp_path / "perflogs", tmp_path / "archive")
+    change(sorted((tmp_path / "archive").rglob("*.parquet")))
+    (tmp_path / "perflogs").rename(tmp_path / "logs")
+    folder = tmp_path / ("logs" if where == "perflogs" else where)
+    parts = ("", "@2026-02-10..2026-03-05T12:00,system=s", ",system=t", ",mpi=MPICH")
+    chosen = [sources.parse(f"{label}={folder}{part}") for label, part in zip("abcd", parts, strict=True)]
+    loaded, faults = reader.load(chosen, FOLDED), []
+    whole = [
+        (label, series.aggregated(loaded.frame.filter(side=label).drop("side")))
+        for label in loaded.frame["side"].unique(maintain_order=True)
+    ]
+    parts = list(reader.load_aggregated(chosen, FOLDED, faults))
+    assert together(parts) == together(whole) and tuple(faults) == loaded.faults
+    assert len(parts) > 4 if where == "archive" else len(parts) == 4
+    assert sum(part["n"].sum() for _, part in parts) == loaded.frame.height > 300
+
+
+def test_a_part_of_an_archive_without_records_is_an_error(tmp_path):
+    archive_writer.add(write(tmp_path / "a.jsonl", [record()]), tmp_path / "archive")
+    for sought, read in (
+        (",system=t", "no sound record that fits system=t"),
+        ("@2027-01-01..", "no sound record that"),
+    ):
+        with pytest.raises(RecordError, match=read):
+            list(reader.load_aggregated([sources.parse(f"{tmp_path / 'archive'}{sought}")], FOLDED, []))
+
+
+def test_records_of_a_session(tmp_path):
+    ours = record(jobid="7", placement=["n1:0", "n1:1", "n2:0", "n2:1"], nodelist=["n1", "n2"])
+    write(tmp_path / "perflogs/s/p/A.jsonl", [record(1), ours, b"{half"])
+    write(tmp_path / "perflogs/s/p/B.jsonl", [record(metric="other"), failed(1)])
+    faults = Faults()
+    found = reader.of_session(tmp_path, ours["session"], 0.0, faults)
+    assert [each | {"case": None} for each in found] == [ours, record(metric="other", quantity="latency")]
+    assert len(list(faults.lines())) == 1
+
+
+def test_files_that_were_not_written_to_since_are_passed_over(tmp_path):
+    path = write(tmp_path / "perflogs/s/p/A.jsonl", [record()])
+    os.utime(path, (1000, 1000))
+    assert len(reader.of_session(tmp_path, record()["session"], 1000, Faults())) == 1
+    assert reader.of_session(tmp_path, record()["session"], 1001, Faults()) == []
+
+
+def test_without_perflogs_there_are_none(tmp_path):
+    assert reader.of_session(tmp_path, "x", 0.0, Faults()) == []
