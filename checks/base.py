@@ -24,8 +24,9 @@ from fabric_profile.mixin import ProfileMixin
 
 from .builds import FabricPrograms
 
-#: The files in the stage folder that values follow from, with the job's own output: outputs of the other launches, of
-#: the placement probes and of the ports, the topology, and the times at which the job began and ended.
+#: The files in the stage folder that values follow from, with the job's own output: outputs of the other
+#: launches, of the placement probes and of the ports, the topology, and the times at which the job began and
+#: ended.
 EVIDENCE = (
     "placement*.txt",
     "validation.txt",
@@ -53,17 +54,19 @@ class FabricCheck(
 ):
     """One launch of one program in one layout, with declared metrics, verified placement and references.
 
-    Subclasses declare the parameter ``layout``, ``family``, ``levels``, ``needs`` and ``headlines``, and three methods,
-    which are called from the phase setup on and may use system and environment: ``metrics()``, ``command()`` and
-    ``measure(text)``. ``command()`` returns a list of the executable and its options. It is called once for each
-    launch, so it depends on ``current_layout`` and ``num_tasks`` and changes nothing.
+    Subclasses declare the parameter ``layout``, ``family``, ``levels``, ``needs`` and ``headlines``, and
+    three methods, which are called from the phase setup on and may use system and environment: ``metrics()``,
+    ``command()`` and ``measure(text)``. ``command()`` returns a list of the executable and its options. It is
+    called once for each launch, so it depends on ``current_layout`` and ``num_tasks`` and changes nothing.
 
-    The hooks run in this order; later ones depend on the results of earlier ones. OWN are those of suites and of
-    checks, in the order of the classes; a star marks those that several launches in one job add or replace::
+    The hooks run in this order; later ones depend on the results of earlier ones. OWN are those of suites and
+    of checks, in the order of the classes; a star marks those that several launches in one job add or
+    replace::
 
         phase               hook                        by its end there is
-        ------------------  --------------------------  -----------------------------------------------------------
-        after init          apply_layout                num_tasks, num_tasks_per_node, valid_systems,
+        ------------------  --------------------------
+        ----------------------------------------------------------- after init          apply_layout
+        num_tasks, num_tasks_per_node, valid_systems,
                                                         valid_prog_environs
                             OWN                         fewer of them, tags, dependencies
                             allow_time_for_all *        time_limit
@@ -74,28 +77,30 @@ class FabricCheck(
                             begin_facts                 facts: the session, the check, its output, its metrics
                             require_packages            the Python packages of its analysis
                             read_references             reference; facts: no_reference, evidence
-                            skip_what_has_no_profile    with a profile, comparisons and simulations are skipped
-                            keep_profile                the file of the profile among those that are kept
-                            enter_by_launcher           options of the launcher, where it enters an image
+                            skip_what_has_no_profile    with a profile, comparisons and simulations are
+                            skipped keep_profile                the file of the profile among those that are
+                            kept enter_by_launcher           options of the launcher, where it enters an image
                             bound_pending_time          max_pending_time
                             find_program                program; facts: program, program_version, stack
-                            OWN                         the same for our own programs; own lines in prerun_cmds
-                            set_command                 executable, executable_opts
-        before run          probe_placement             the probe behind prerun_cmds; * all launches but the last, too
+                            OWN                         the same for our own programs; own lines in
+                            prerun_cmds set_command                 executable, executable_opts
+        before run          probe_placement             the probe behind prerun_cmds; * all launches but the
+        last, too
                             ask_for_topology            the topology behind it, of checks that use it
                             look_into_container         network and digest of the image before prerun_cmds
                             keep_evidence               keep_files: the files that values follow from
                             look_for_program            a case whose program the suite lacks is skipped
                             OWN                         a case of our own whose program was not built fails
-                            wrap_launch                 commands around the launch behind it, and in postrun_cmds
-                            wait_for_host               the host of a partition that is this host: free
-                            leave_time_to_the_launcher  no time_limit where the launcher has one
+                            wrap_launch                 commands around the launch behind it, and in
+                            postrun_cmds wait_for_host               the host of a partition that is this
+                            host: free leave_time_to_the_launcher  no time_limit where the launcher has one
                             note_times                  uptime and load before all of prerun_cmds
         before sanity       note_job                    facts: elapsed_s, job_state, job_began, load
                             note_ports                  facts: ports, findings, of a program that failed, too
                             note_image                  facts: container, image, image_digest
                             note_build                  facts: spec, spec_hash, spack
-        sanity              validate                    hosts; facts: node_faults, mpi, placement, binding, ports;
+        sanity              validate                    hosts; facts: node_faults, mpi, placement, binding,
+        ports;
                                                         values
         before performance  declare_performance         perf_variables
         after performance   require_references          a failure, if the file of references is wrong
@@ -117,8 +122,8 @@ class FabricCheck(
         LAUNCH [PORTS ]PROGRAM                   the job's command: its output and exit status are the job's
         [BEHIND]                                 around_launch()
 
-    With several launches in one job, from the probe on; the first two lines for each launch but the last, whose own
-    command the job's is. L is the layout of a launch::
+    With several launches in one job, from the probe on; the first two lines for each launch but the last,
+    whose own command the job's is. L is the layout of a launch::
 
         LAUNCH PROBE > placement-L.txt || exit $?
         { [BEFORE; ]LAUNCH [PORTS ]PROGRAM[; BEHIND]; } > launch-L.out || exit $?
@@ -127,13 +132,13 @@ class FabricCheck(
         LAUNCH [PORTS ]PROGRAM
         [BEHIND]
 
-    PORTS is our program that records the port counters and starts the other one; only between nodes (PortsMixin).
-    Where an image is named, the lines of look_into_container are before OWN, and PROBE and PROGRAM begin with the
-    command that enters it (ContainerMixin).
+    PORTS is our program that records the port counters and starts the other one; only between nodes
+    (PortsMixin). Where an image is named, the lines of look_into_container are before OWN, and PROBE and
+    PROGRAM begin with the command that enters it (ContainerMixin).
     """
 
-    #: The kinds of device memory, ``cuda`` and ``rocm``, that its buffers can be in: then it has a variant with them
-    #: (``checks/registration.py``).
+    #: The kinds of device memory, ``cuda`` and ``rocm``, that its buffers can be in: then it has a variant
+    #: with them (``checks/registration.py``).
     devices: tuple[str, ...] = ()
 
     fabric_programs = fixture(FabricPrograms, scope="environment")
@@ -154,7 +159,8 @@ class FabricCheck(
         self.executable, *self.executable_opts = self.recorded(self.profiled(self.command()))
 
     def further_options(self, program):
-        """Return the options of a program in the partition's ``extras['program_options']``, and those of ``-S``."""
+        """Return the options of a program in the partition's ``extras['program_options']``, and those of
+        ``-S``."""
         return [*Extras.of(self.current_partition).program_options.get(program, []), *self.program_options]
 
     @property
@@ -164,7 +170,8 @@ class FabricCheck(
 
     @property
     def display_name(self):
-        """The name of the test; from its set-up on with the changed settings, which are a series of their own."""
+        """The name of the test; from its set-up on with the changed settings, which are a series of their
+        own."""
         changed = self.changed_parameters if self.facts else {}
         return " ".join([super().display_name, *(f"%{name}={value}" for name, value in changed.items())])
 
@@ -189,7 +196,8 @@ class FabricCheck(
 
     @property
     def placement_probe(self):
-        """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the layout."""
+        """The command of the placement probe; it fails, and so ends the job, if the ranks are not as in the
+        layout."""
         layout = self.current_layout
         shared = " --shared" if Extras.of(self.current_partition).oversubscribed else ""
         probe = Path(self.fabric_programs.stagedir) / "placement"

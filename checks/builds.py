@@ -45,10 +45,11 @@ class Build(rfm.CompileOnlyRegressionTest):
 
 
 class FabricPrograms(Build):
-    """The collection's own MPI programs, built for each environment with its ``mpicc`` and kept; see ``build.sh``.
+    """The collection's own MPI programs, built for each environment with its ``mpicc`` and kept; see
+    ``build.sh``.
 
-    Where an image is named they are built inside, with the MPI of the image; `ports`, which starts the container and
-    is no MPI program, is built on the host.
+    Where an image is named they are built inside, with the MPI of the image; `ports`, which starts the
+    container and is no MPI program, is built on the host.
     """
 
     descr = "Build the collection's own MPI programs"
@@ -116,17 +117,19 @@ class FabricPrograms(Build):
         return f"{quoted(lines[0] if lines else 'no error is printed', 200)}; see {path}"
 
     def resolved(self, suite, folder):
-        """Return the folder of a suite's programs with its shell variables as they were in the build; None if unset."""
+        """Return the folder of a suite's programs with its shell variables as they were in the build; None if
+        unset."""
         path = Path(self.stagedir) / f"{suite}{FOLDER}"
         text = path.read_text().strip() if path.exists() else ""
         return (text or None) if "$" in folder else folder
 
 
 class SpackPackage(Build):
-    """One package of `spack-envs`, built by Spack once for each environment, in a copy of its Spack environment.
+    """One package of `spack-envs`, built by Spack once for each environment, in a copy of its Spack
+    environment.
 
-    The install tree is outside of the stage folder and stays. `fabric-checks spack build` does the work and can be
-    called by hand; what fails there is this test's own message.
+    The install tree is outside of the stage folder and stays. `fabric-checks spack build` does the work and
+    can be called by hand; what fails there is this test's own message.
     """
 
     #: The name of the package in `spack-envs`.
@@ -157,7 +160,8 @@ class SpackPackage(Build):
 
     @property
     def from_spack(self):
-        """Whether this environment has the suite built by Spack; others of the system may have it from elsewhere."""
+        """Whether this environment has the suite built by Spack; others of the system may have it from
+        elsewhere."""
         return EnvironExtras.of(self.current_environ).programs[self.suite]["stack"] == "spack"
 
     @run_before("compile")
@@ -200,7 +204,8 @@ class SpackPackage(Build):
         facts.spec, facts.spec_hash = built["spec"], built["hash"]
 
     def contradiction(self, reported):
-        """Return a message if the MPI library at run time contradicts the spec, or None; see :mod:`..spack.lock`.
+        """Return a message if the MPI library at run time contradicts the spec, or None; see
+        :mod:`..spack.lock`.
 
         :param reported: the first line of ``MPI_Get_library_version``.
         """

@@ -22,7 +22,8 @@ def kinds_here():
 
 
 class DeviceMemory(RegressionTestPlugin):
-    """Run with buffers in the memory of a device, where the check has a parameter ``device``: ``cuda`` or ``rocm``.
+    """Run with buffers in the memory of a device, where the check has a parameter ``device``: ``cuda`` or
+    ``rocm``.
 
     The partition needs the feature of that name, and the environment what ``needs_of`` names.
     """
@@ -59,7 +60,8 @@ class ProcessPerGpu(RegressionTestPlugin):
 
 
 def gpu_layouts(needs, *, alone=False):
-    """Return values of ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two nodes.
+    """Return values of ``layout``: a process a GPU, on one, two and all nodes; and one GPU on each of two
+    nodes.
 
     A warning names a partition whose layouts have no process for each GPU.
 

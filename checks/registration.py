@@ -18,12 +18,14 @@ from .devices import kinds_here
 def check(*, compare=True, only_on=()):
     """Make a class a check, if some environment of the current system has the features that it needs.
 
-    Every instance costs milliseconds of each start, and some classes have many: values of parameters that need a
-    feature which no environment has are left out too. The summary lists them from ``extras['without']``.
+    Every instance costs milliseconds of each start, and some classes have many: values of parameters that
+    need a feature which no environment has are left out too. The summary lists them from
+    ``extras['without']``.
 
-    :param compare: whether there is a second check, ``<name>PpnRatio``, of one process a node against more. It is left
-        out where the current system has no two layouts to compare.
-    :param only_on: kinds of devices; where no partition has one of them, the class is no check, and nobody misses it.
+    :param compare: whether there is a second check, ``<name>PpnRatio``, of one process a node against more.
+        It is left out where the current system has no two layouts to compare.
+    :param only_on: kinds of devices; where no partition has one of them, the class is no check, and nobody
+        misses it.
     """
 
     def register(cls):
@@ -48,7 +50,8 @@ def register_test(cls):
 
 
 def offered_part(cls):
-    """Return a class with those values of its parameters that some environment offers; itself, if it offers all."""
+    """Return a class with those values of its parameters that some environment offers; itself, if it offers
+    all."""
     body = {}
     for name, by_value in cls.needs_of.items():
         values = parameter_values(cls).get(name, [])
@@ -63,7 +66,8 @@ def offered_part(cls):
 
 
 def on_device(cls):
-    """Return the variant of a check with buffers in device memory, if a partition and an environment have it."""
+    """Return the variant of a check with buffers in device memory, if a partition and an environment have
+    it."""
     here = kinds_here() if cls.devices else []
     needed = {kind: cls.needs_of.get("device", {}).get(kind, ()) for kind in cls.devices if kind in here}
     found = [kind for kind, more in needed.items() if offered(*cls.needed(), *more)]

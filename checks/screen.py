@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of the screen that several suites have: equal titles, sections and orders make their values one row."""
+"""The rows of the screen that several suites have: equal titles, sections and orders make their values one
+row."""
 
 from fabric_checks.core.metrics import PAIR, Headline
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The build back end of pyproject.toml, which refuses: a wheel would lack the checks and settings of the clone."""
+"""The build back end of pyproject.toml, which refuses: a wheel would lack the checks and settings of the
+clone."""
 
 
 def build_wheel(*_, **__):

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Install everything a run needs into FABRIC_HOME: a virtual environment and one prefix for each MPI.
 
-Uses the standard library and those modules of this clone's library that need no more, because it runs before anything
-is installed. Each part is pinned with hashes in ci/requirements, has a folder of its own that is named after its pins,
-and is marked complete by a stamp: an interrupted set-up is repeated, other pins get other folders, a complete set-up
-costs nothing, and no part is ever deleted, which another clone or a session that runs may use.
+Uses the standard library and those modules of this clone's library that need no more, because it runs before
+anything is installed. Each part is pinned with hashes in ci/requirements, has a folder of its own that is
+named after its pins, and is marked complete by a stamp: an interrupted set-up is repeated, other pins get
+other folders, a complete set-up costs nothing, and no part is ever deleted, which another clone or a session
+that runs may use.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class SetupError(FabricError):
 
 @dataclass(frozen=True)
 class Part:
-    """A part to install: its name in `installed.PINS`, its title for the user, its disk space and its installer."""
+    """A part to install: its name in `installed.PINS`, its title for the user, its disk space and its
+    installer."""
 
     name: str
     title: str
@@ -74,7 +76,8 @@ def say(text: str) -> None:
 
 @contextmanager
 def bar(text: str, part: Part) -> Iterator[None]:
-    """Print a line for an installation; in a terminal with a bar, which counts files, for nothing that draws is there.
+    """Print a line for an installation; in a terminal with a bar, which counts files, for nothing that draws
+    is there.
 
     The downloads of pip are counted too: they go to a temporary folder below the home first.
     """
@@ -186,7 +189,8 @@ def python_of(venv: Path) -> Path:
 
 
 def install_venv(part: Part) -> None:
-    # After ci/env.sh was sourced the Python is that of a virtual environment, which may be deleted before the new one.
+    # After ci/env.sh was sourced the Python is that of a virtual environment, which may be deleted before the
+    # new one.
     python = (
         getattr(sys, "_base_executable", sys.executable) if sys.prefix != sys.base_prefix else sys.executable
     )
@@ -201,10 +205,12 @@ def install_venv(part: Part) -> None:
 
 
 def delete_tests(venv: Path) -> None:
-    """Delete the tests of NumPy and SciPy, a tenth of the virtual environment, but for those that NumPy imports."""
+    """Delete the tests of NumPy and SciPy, a tenth of the virtual environment, but for those that NumPy
+    imports."""
     for package in ("numpy", "scipy"):
         for folder in [*venv.glob(f"lib/python*/site-packages/{package}/**/tests")]:
-            # numpy.testing of NumPy 2.2, the last for Python 3.10, imports a module of them; SciPy imports that.
+            # numpy.testing of NumPy 2.2, the last for Python 3.10, imports a module of them; SciPy imports
+            # that.
             if folder.parts[-3:] != ("numpy", "_core", "tests"):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -283,7 +289,8 @@ def require_commit(folder: Path, release: installed.Release, origin: str) -> Non
 
 
 def check_mirror(folder: Path) -> None:
-    """Require that the repositories in a folder of ci/mirror are the pinned releases: Spack itself trusts the tag."""
+    """Require that the repositories in a folder of ci/mirror are the pinned releases: Spack itself trusts the
+    tag."""
     for release, name in REPOSITORIES.values():
         require_commit(folder / name, release, str(folder / name))
 
@@ -446,7 +453,8 @@ def home_lock() -> AbstractContextManager[int]:
 
 
 def other_python(version: str, prefix: str) -> str:
-    """Return the line for a home that another Python has set up: this one cannot use what is installed there."""
+    """Return the line for a home that another Python has set up: this one cannot use what is installed
+    there."""
     release = version.split()[0]
     python = Path(prefix) / "bin" / f"python{'.'.join(release.split('.')[:2])}"
     return (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find the library of the clone that this file is in, and register what ReFrame has of it: schedulers, launchers, logs.
+"""Find the library of the clone that this file is in, and register what ReFrame has of it: schedulers,
+launchers, logs.
 
 ``settings.py`` and ``checks/__init__.py`` run this file, whichever of them ReFrame loads first.
 """
@@ -16,10 +17,11 @@ HERE = Path(__file__).resolve().parent
 
 
 def take_library(name):
-    """Load a package of the clone that this file is in: it is installed nowhere, and a shell may have another's.
+    """Load a package of the clone that this file is in: it is installed nowhere, and a shell may have
+    another's.
 
-    A copy of this folder elsewhere takes the one that Python finds. (sys.path must not grow while ReFrame loads this:
-    it then removes by position what it has appended, and would remove another folder.)
+    A copy of this folder elsewhere takes the one that Python finds. (sys.path must not grow while ReFrame
+    loads this: it then removes by position what it has appended, and would remove another folder.)
     """
     package = HERE.parent / "src" / name / "__init__.py"
     if name not in sys.modules and package.is_file():

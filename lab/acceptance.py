@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often clauses are judged wrongly, and after how many days, on seeded machines whose days depend on each other.
+"""How often clauses are judged wrongly, and after how many days, on seeded machines whose days depend on each
+other.
 
     . ci/env.sh
     python -m lab.acceptance 2000            # machines a clause and bound: a table in Markdown
     python -m lab.acceptance 2000 curves     # the share of machines that meet each clause, by the truth
 
-A machine is a matrix of rates: that of the slower of two nodes, times a factor of the pair, of which one may have a
-lasting fault; each run adds noise to each pair. What a day has in common is a factor of all its runs, and follows the
-day before: drawn from a first-order autoregression with normal steps (``days``), with steps of Student's t with three
-degrees of freedom (``heavy``), or pieces of three runs cut out of series that were measured on a cluster (``real``).
-With ``published`` steps are normal, and the noise of a pair in a run is that between the pairs of a published matrix.
-So nothing is drawn as the test assumes it: not the values of a unit, nor its tails. Only the agreed spread and the
-agreed correlation are kept, which is what a contract can state.
+A machine is a matrix of rates: that of the slower of two nodes, times a factor of the pair, of which one may
+have a lasting fault; each run adds noise to each pair. What a day has in common is a factor of all its runs,
+and follows the day before: drawn from a first-order autoregression with normal steps (``days``), with steps
+of Student's t with three degrees of freedom (``heavy``), or pieces of three runs cut out of series that were
+measured on a cluster (``real``). With ``published`` steps are normal, and the noise of a pair in a run is
+that between the pairs of a published matrix. So nothing is drawn as the test assumes it: not the values of a
+unit, nor its tails. Only the agreed spread and the agreed correlation are kept, which is what a contract can
+state.
 """
 
 import io
@@ -31,8 +33,9 @@ NODES, PASSES, DAYS = 8, 3, 80
 CORRELATION = 0.3
 SERIES = Path(__file__).resolve().parents[1] / "tests" / "golden" / "sessions" / "series.tar.xz"
 RISK = 0.05
-#: How far pairs are from the median of their kind, in thousandths, and how many are: one-way bandwidths between eight
-#: GPUs on two sockets by CUDA's p2pBandwidthLatencyTest (writes, P2P enabled), printed in a public installation guide.
+#: How far pairs are from the median of their kind, in thousandths, and how many are: one-way bandwidths
+#: between eight GPUs on two sockets by CUDA's p2pBandwidthLatencyTest (writes, P2P enabled), printed in a
+#: public installation guide.
 PUBLISHED = {
     -150: 6,
     -68: 1,
@@ -101,7 +104,8 @@ def reached(rates, share):
 
 
 def matrix(draw, kind, noise, days):
-    """Return the rates of all pairs, by day, pass and pair, of a machine whose nodes and pairs differ a little."""
+    """Return the rates of all pairs, by day, pass and pair, of a machine whose nodes and pairs differ a
+    little."""
     node = np.exp(0.01 * draw.normal(size=NODES))
     one, two = np.triu_indices(NODES, 1)
     rates = np.minimum(node[one], node[two]) * np.exp(0.005 * draw.normal(size=len(one)))
@@ -176,7 +180,8 @@ def judged(trial, kind, truth, count, seed):
 
 
 def chosen(trial, kind, count, seed):
-    """Return on how many bad machines the verdict turns to met if all bad days are removed, which count as missing."""
+    """Return on how many bad machines the verdict turns to met if all bad days are removed, which count as
+    missing."""
     plan = sequential.design(trial.model, RISK, RISK, trial.most, 3)
     turned = 0
     for number in range(count):
@@ -191,7 +196,8 @@ def chosen(trial, kind, count, seed):
 
 
 def main(count, curves=False):
-    """Print a table: for each clause and noise both risks, and the mean number of units against a fixed test."""
+    """Print a table: for each clause and noise both risks, and the mean number of units against a fixed
+    test."""
     if not curves:
         print(
             "| clause | noise | good refused, % | bad accepted, % | days, good | days, bad | fixed, days "

@@ -4,10 +4,10 @@
     . ci/env.sh
     python -m lab.acceptance_bound 10 20    # so many days of a test of a fixed size
 
-A drift is the slope of a straight line through daily values, whose information grows with the third power of the days.
-Machines are good or bad with equal chance; a day costs one unit and a wrong verdict a price, which is raised until
-both risks are 5 %. What is left is the test that takes the fewest days of all with these risks (Wald and Wolfowitz,
-1948; Arrow, Blackwell and Girshick, Econometrica 17, 1949).
+A drift is the slope of a straight line through daily values, whose information grows with the third power of
+the days. Machines are good or bad with equal chance; a day costs one unit and a wrong verdict a price, which
+is raised until both risks are 5 %. What is left is the test that takes the fewest days of all with these
+risks (Wald and Wolfowitz, 1948; Arrow, Blackwell and Girshick, Econometrica 17, 1949).
 """
 
 import sys
@@ -21,7 +21,8 @@ GOOD = 1 / (1 + np.exp(-RATIOS))
 
 
 def step(information):
-    """Return the distribution of a step of the log-likelihood ratio of a good machine, or None if it is too narrow."""
+    """Return the distribution of a step of the log-likelihood ratio of a good machine, or None if it is too
+    narrow."""
     spacing = RATIOS[1] - RATIOS[0]
     if information < (2 * spacing) ** 2:
         return None

@@ -2,12 +2,12 @@
 """Clauses on a real cluster of four hosts: one that meets them, and three that do not.
 
     . ci/env.sh
-    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes up to a minute
-    python -m lab.acceptance_live 1 drift        # one kind
+    python -m lab.acceptance_live 10             # so many acceptances of each kind; a session takes up to a
+    minute python -m lab.acceptance_live 1 drift        # one kind
     FABRIC_TRIALS=FOLDER python -m lab.acceptance_live 10    # keeps the results of each
 
-After each session `offers accept status` says whether it is over. An acceptance is right if the contract is met by a
-healthy machine, and if of any other exactly the clauses that are about its fault are violated.
+After each session `offers accept status` says whether it is over. An acceptance is right if the contract is
+met by a healthy machine, and if of any other exactly the clauses that are about its fault are violated.
 """
 
 import json
@@ -25,7 +25,8 @@ NODES, MBIT = 4, 40
 SETTINGS = Path(__file__).with_name("vet_settings.py")
 CLAUSES = Path(__file__).parents[1] / "config" / "clauses" / "minicluster.yaml"
 CASE = "^Rotate%pattern=round-robin%layout=4x1$"
-#: What is done to the links before each session, and the clauses that may be violated, of which one has to be.
+#: What is done to the links before each session, and the clauses that may be violated, of which one has to
+#: be.
 KINDS = {
     "healthy": (lambda node, session: {}, ()),
     "node at 0.9": (lambda node, session: {node: f"{0.9 * MBIT:g}mbit"}, ("slowest node", "pairs")),
@@ -63,7 +64,8 @@ def measure(cluster, results, rates):
 
 
 def acceptance(cluster, results, kind, node, most=16):
-    """Run sessions until all is decided; return the verdicts, how many sessions it took, and whether it is right."""
+    """Run sessions until all is decided; return the verdicts, how many sessions it took, and whether it is
+    right."""
     shape, expected = KINDS[kind]
     for session in range(most):
         measure(cluster, results, shape(node, session))

@@ -4,9 +4,9 @@
     . ci/env.sh
     python -m lab.benchmark BENCHMARK [--repeat N]
 
-  startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check, and on one with as many
-  twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly routed
-  store      `compare` of 10^6 and 10^7 records of JSON lines, and of 10^7 of an archive
+  startup    `reframe -c checks -l` against `reframe -l` on a folder with one empty check, and on one with as
+  many twins      time and memory of `rotate` simulated on fat trees of 128, 512 and 1024 nodes, randomly
+  routed store      `compare` of 10^6 and 10^7 records of JSON lines, and of 10^7 of an archive
   history    `compare` of 10^8 records of an archive, and adding to it the last of 30 nights of perflogs
 
 Nothing else may run on the machine meanwhile.
@@ -150,7 +150,8 @@ def children_s() -> float:
 
 
 def simulated(nodes: int) -> tuple[float, float, float]:
-    """Return wall time and processor time in seconds and peak memory in MiB of one simulation, to its last line."""
+    """Return wall time and processor time in seconds and peak memory in MiB of one simulation, to its last
+    line."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tree.yaml")
         file.write_text(TWIN.format(nodes=nodes, levels=2 if nodes <= 512 else 3))
@@ -208,7 +209,8 @@ FIRST_RUN = datetime(2024, 1, 1)
 
 
 def write_perflogs(folder: Path, runs: int, first: datetime = FIRST_RUN) -> None:
-    """Add the runs of two systems: a file a check, and to it a case of METRICS values a run, a day from the next."""
+    """Add the runs of two systems: a file a check, and to it a case of METRICS values a run, a day from the
+    next."""
     random = np.random.default_rng(1)
     for system in ("a", "b"):
         for check in range(CHECKS):
@@ -270,8 +272,8 @@ def write_archive(folder: Path, runs: int, checks: int = CHECKS) -> None:
             archive_writer.write(rows.select(*columns), folder, set())
 
 
-#: Runs a command, and prints what it used. A process counts as its own memory what it was forked from had, so that none
-#: is measured that this one, which may be large, has started itself.
+#: Runs a command, and prints what it used. A process counts as its own memory what it was forked from had, so
+#: that none is measured that this one, which may be large, has started itself.
 USED = """\
 import resource, subprocess, sys, time
 start = time.perf_counter()
@@ -283,7 +285,8 @@ print(done.returncode, time.perf_counter() - start, used.ru_utime + used.ru_stim
 
 
 def used_by(command: list[str]) -> tuple[float, float, float]:
-    """Return wall time and processor time in seconds and peak memory in GB of a command that has to succeed."""
+    """Return wall time and processor time in seconds and peak memory in GB of a command that has to
+    succeed."""
     done = subprocess.run([sys.executable, "-c", USED, *command], capture_output=True, text=True)
     status, *used = (float(word) for word in done.stdout.split()) if done.returncode == 0 else (1.0,)
     if status:
@@ -293,7 +296,8 @@ def used_by(command: list[str]) -> tuple[float, float, float]:
 
 
 def store(arguments: argparse.Namespace) -> None:
-    """Every command a process of its own; the files are in the cache of the machine, which just wrote them."""
+    """Every command a process of its own; the files are in the cache of the machine, which just wrote
+    them."""
     rows = []
 
     def measure(title: str, command: list[str], wanted: str) -> None:

@@ -39,7 +39,8 @@ def series(noise, draw, count):
 
 
 def share_found(noise, after, count, seed, within=3):
-    """Return the share of shifts of a tenth, after 20 to 200 runs, that are found and placed within a few runs.
+    """Return the share of shifts of a tenth, after 20 to 200 runs, that are found and placed within a few
+    runs.
 
     :param after: the runs behind the shift. :param count: how many series are tried.
     """

@@ -5,9 +5,10 @@
     python -m lab.containers 9                 # Podman; so many turns
     python -m lab.containers 9 Apptainer
 
-ReFrame's dry run writes the job scripts of ``Streaming`` bare and inside, and those of its build, which are run. Then
-one job for each layout has the launches of both in turns, for one message size at a time. The image has the programs
-and the MPI of this machine mounted, so that only the runtime differs. The load is that of the machine.
+ReFrame's dry run writes the job scripts of ``Streaming`` bare and inside, and those of its build, which are
+run. Then one job for each layout has the launches of both in turns, for one message size at a time. The image
+has the programs and the MPI of this machine mounted, so that only the runtime differs. The load is that of
+the machine.
 """
 
 import argparse
@@ -22,7 +23,8 @@ from fabric_checks.parsers import streaming
 from tests.cluster.conftest import CI, Cluster
 from tests.cluster.test_containers import description, remove
 
-#: What is compared by message size: half the round trip of a small one, and the time of one of many large ones.
+#: What is compared by message size: half the round trip of a small one, and the time of one of many large
+#: ones.
 MODES = {8: "ping_pong", 1048576: "streaming"}
 LAYOUTS = {"1x2": "within a node", "2x1": "between nodes"}
 SETTINGS = Path(__file__).with_name("containers_settings.py")

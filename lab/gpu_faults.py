@@ -4,10 +4,10 @@
     . ci/env.sh
     python -m lab.gpu_faults 20
 
-One session of ``NcclCollective`` with eight processes a host in as many jobs as there are trials, and one more of a
-healthy machine. Jobs, launches, files and their evaluation are real; the program is a stand-in, and the log of NCCL and
-the devices of the hosts are made. A fault counts as named if its host is blamed with the right GPU or network, and
-nobody else is.
+One session of ``NcclCollective`` with eight processes a host in as many jobs as there are trials, and one
+more of a healthy machine. Jobs, launches, files and their evaluation are real; the program is a stand-in, and
+the log of NCCL and the devices of the hosts are made. A fault counts as named if its host is blamed with the
+right GPU or network, and nobody else is.
 """
 
 import argparse
@@ -33,7 +33,8 @@ KINDS = (
 
 
 def make(folder, seed, kind):
-    """Write the files of a trial; return the host at fault and what has to be said of it, None of a healthy machine."""
+    """Write the files of a trial; return the host at fault and what has to be said of it, None of a healthy
+    machine."""
     generator = random.Random(seed)
     host, gpu = generator.choice(HOSTS), generator.randrange(GPUS)
     how, text = FAULTS[kind] if kind else (lambda *_: ({}, {}), "")
@@ -52,7 +53,8 @@ def make(folder, seed, kind):
 
 
 def is_named(record, host, text, kind):
-    """Return whether a record blames the host with these words and nobody else, and fails if traffic went over TCP."""
+    """Return whether a record blames the host with these words and nobody else, and fails if traffic went
+    over TCP."""
     found = [each for each in record["findings"] or [] if each["severity"] == "fault"]
     blamed = {name for each in found for name in each["hosts"]}
     fails = f"NCCL went over TCP (Socket) on node {host}" in (record["fail_reason"] or "")

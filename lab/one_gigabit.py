@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Four programs on eight nodes with links of 1 Gbit/s: each has to find that rate, with every MPI, started by Slurm.
+"""Four programs on eight nodes with links of 1 Gbit/s: each has to find that rate, with every MPI, started by
+Slurm.
 
     . ci/env.sh
     python -m lab.one_gigabit            # a line an MPI; nothing else may run
 
-Each runs with few message sizes, because at this rate all of them take minutes. Where other work leaves a machine
-no time for 1 Gbit/s, they have to find half or a quarter of it, if the links are as slow.
+Each runs with few message sizes, because at this rate all of them take minutes. Where other work leaves a
+machine no time for 1 Gbit/s, they have to find half or a quarter of it, if the links are as slow.
 """
 
 import sys
@@ -22,7 +23,8 @@ from tests.cluster.test_minicluster import PAYLOAD, LINK_MBps
 from tests.fabric.test_programs import Mpi
 
 MiB = 1024**2
-#: The rate that the shaping allows: the rate of the link less the headers of Ethernet, IP and TCP in full frames.
+#: The rate that the shaping allows: the rate of the link less the headers of Ethernet, IP and TCP in full
+#: frames.
 ALLOWED_MBps = LINK_MBps * PAYLOAD
 #: The rates of the links, of 1 Gbit/s: the first that the machine has time for.
 SHARES = (1.0, 0.5, 0.25)
@@ -57,8 +59,8 @@ def of_streaming(job):
 
 
 def of_rotate(job):
-    # Three rounds in place of seven have twelve pairs: enough for a median. With half of the messages, what passes
-    # before the first and behind the last takes a tenth.
+    # Three rounds in place of seven have twelve pairs: enough for a median. With half of the messages, what
+    # passes before the first and behind the last takes a tenth.
     text = job(8, job.built.folder / "rotate", "--messages", "8", "--tests", "2", "--shifts", "3")
     metrics = evaluation.of_run(evaluation.read(text, "rotate"), LINK_MBps).metrics()
     return next(value for name, value in metrics.items() if "median" in name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pack a folder of results as a set of tests/golden/sessions: only what the command reads, with neutral paths.
+"""Pack a folder of results as a set of tests/golden/sessions: only what the command reads, with neutral
+paths.
 
 python -m lab.pack_session FOLDER NAME.tar.xz [OLD=NEW ...]     OLD is replaced by NEW in every file
 mkdir FOLDER && tar xf NAME.tar.xz -C FOLDER                              the way back
@@ -10,7 +11,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-#: Files that are read: records, reports of ReFrame, the journal of nights, and of a job its output and its placement.
+#: Files that are read: records, reports of ReFrame, the journal of nights, and of a job its output and its
+#: placement.
 KEPT = (
     "perflogs/**/*.jsonl", "reports/*.json", "costs.jsonl", "output/**/rfm_job.out", "output/**/placement.txt",
     "output/**/topology.txt", "stage/**/rfm_job.out", "stage/**/rfm_job.err", "stage/**/placement.txt",
@@ -21,7 +23,8 @@ EMPTY = ("logs/*.log",)
 
 
 def texts(folder, replacements):
-    """Yield names below the folder, times and the bytes to keep; a perflog older than a run is not read for it."""
+    """Yield names below the folder, times and the bytes to keep; a perflog older than a run is not read for
+    it."""
     for pattern in (*KEPT, *EMPTY):
         for path in folder.glob(pattern):
             text = b"" if pattern in EMPTY else path.read_bytes()

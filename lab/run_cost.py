@@ -52,7 +52,8 @@ def computed(folder, *options):
 
 
 def run_again(cluster, folder):
-    """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm saw."""
+    """Run once more; return what was computed before, what its records say, and the node-minutes that Slurm
+    saw."""
     estimate = computed(folder)
     assert (estimate["timed_jobs"], estimate["similar_jobs"]) == (3, 0)
     cluster.on("head", *RUN, FABRIC_RESULTS=str(folder), timeout=GUARD_S)

@@ -4,9 +4,10 @@
     python -m lab.same_everywhere FOLDER               Slurm, Flux and OpenPBS, some ten minutes each
     python -m lab.same_everywhere FOLDER slurm flux    two of them
 
-The programs measure for a moment (short.py). Three more sessions of one case each fail: a reference is missed, the
-program ends with status 3, the program is killed by a signal. FOLDER keeps the results of each scheduler; a session
-that it has is not run again. The exit status is 0 only if all are the same as under the first scheduler.
+The programs measure for a moment (short.py). Three more sessions of one case each fail: a reference is
+missed, the program ends with status 3, the program is killed by a signal. FOLDER keeps the results of each
+scheduler; a session that it has is not run again. The exit status is 0 only if all are the same as under the
+first scheduler.
 """
 
 from __future__ import annotations

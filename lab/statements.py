@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statements of the documents without a number that compare clusters: direction and rough factor, on their twins.
+"""Statements of the documents without a number that compare clusters: direction and rough factor, on their
+twins.
 
     . ci/env.sh
     python -m lab.statements        # which of them hold; minutes
@@ -66,7 +67,8 @@ class Twins:
         return notification.parse(self.at_size(name, "notification", 8), [8]).times_us("test")[8]
 
     def hot_spot_growth(self, name):
-        """Return how many times longer seven slaves take than one, collecting 8 B from each (OSU03, hot spot)."""
+        """Return how many times longer seven slaves take than one, collecting 8 B from each (OSU03, hot
+        spot)."""
         slaves = hot_spot.slave_counts(8)
         output = hot_spot.parse(self.at_size(name, "hot_spot", 8, nodes=8), [8], slaves)
         times = output.times_us("send_receive", size_B=8)

@@ -42,7 +42,8 @@ OCCUPY = {
 SETTINGS = Path(__file__).with_name("vet_settings.py")
 #: A rate that two loaded cores reach for all pairs at once: else a node at half of it is none.
 RATE, HALF = "100mbit", "50mbit"
-#: Stops the ranks of `rotate` on a host as soon as they are there: the job hangs, and Slurm sees a healthy node.
+#: Stops the ranks of `rotate` on a host as soon as they are there: the job hangs, and Slurm sees a healthy
+#: node.
 STOP = "while :; do pkill -STOP -x rotate; sleep 0.2; done"
 
 
@@ -113,7 +114,8 @@ class Busy(Fault):
 
 @dataclass
 class Vetted:
-    """The result of a vet: its exit status, the words of the nodes that are not good, the cost, the reasons."""
+    """The result of a vet: its exit status, the words of the nodes that are not good, the cost, the
+    reasons."""
 
     status: int
     words: dict[str, str]
@@ -145,8 +147,8 @@ def vet(cluster, results):
 def trial(cluster, results, faults):
     """Make faults, vet, take the faults away; return what the vet prints, and whether it is right.
 
-    It is right if these nodes and no others are named, with the right word, within the budget, and nothing is left in
-    the queue.
+    It is right if these nodes and no others are named, with the right word, within the budget, and nothing is
+    left in the queue.
     """
     with ExitStack() as made:
         for fault in faults:

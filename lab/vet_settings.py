@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shipped configuration in which `Rotate` moves what links of the trials' rate do in an eighth of a second."""
+"""The shipped configuration in which `Rotate` moves what links of the trials' rate do in an eighth of a
+second."""
 
 import runpy
 from pathlib import Path

@@ -3,11 +3,12 @@
 
     python -m lab.wall nights 20      simulated nights with a fault and without, so many of each, by turns
     python -m lab.wall live 3         the same on a cluster of eight nodes, `ci/cluster`
-    python -m lab.wall month FOLDER   thirty simulated nights, the last eight with a fault: a database of Prometheus
-    python -m lab.wall picture FOLDER docs/wall.png   the dashboard over them, drawn by lab/wall_viewer
+    python -m lab.wall month FOLDER   thirty simulated nights, the last eight with a fault: a database of
+    Prometheus python -m lab.wall picture FOLDER docs/wall.png   the dashboard over them, drawn by
+    lab/wall_viewer
 
-Of a simulated night the fabric is that of lab/faults; `rotate`'s analysis, the night and all that follows are real.
-The programs have to be on PATH: Debian's prometheus, prometheus-node-exporter.
+Of a simulated night the fabric is that of lab/faults; `rotate`'s analysis, the night and all that follows are
+real. The programs have to be on PATH: Debian's prometheus, prometheus-node-exporter.
 """
 
 import json
@@ -64,7 +65,8 @@ class Simulated:
     seed: int = 1
 
     def measure(self, began, slow=None, share=0.6):
-        """Write a session whose fabric has a node at a share of its rate, if one is given; return its name."""
+        """Write a session whose fabric has a node at a share of its rate, if one is given; return its
+        name."""
         session = f"{began:%Y%m%dT%H%M%SZ}-5111"
         wiring, known = wired("fat tree 2", NODES, "d-mod-k")
         self.seed += 1
@@ -274,8 +276,8 @@ def nights(count):
 def live(count):
     """The same on a cluster of eight nodes, whose node n3 has half of its rate on every other night.
 
-    Run nothing else meanwhile: the links are as fast as two cores allow, and a night whose values vary is blind. Values
-    have no reference.
+    Run nothing else meanwhile: the links are as fast as two cores allow, and a night whose values vary is
+    blind. Values have no reference.
     """
     from tests.cluster.conftest import Cluster
     from tests.cluster.test_nights import ALL, Nights
@@ -336,7 +338,8 @@ def month(folder):
 
 
 def picture(folder, path):
-    """Draw the dashboard over the last thirty days of a database with lab/wall_viewer, which has to be built."""
+    """Draw the dashboard over the last thirty days of a database with lab/wall_viewer, which has to be
+    built."""
     from playwright.sync_api import sync_playwright
 
     viewer = TESTS.parent / "lab" / "wall_viewer"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builders for all tests: records as a perflog has them, tables of them, and cases and sessions of run reports."""
+"""Builders for all tests: records as a perflog has them, tables of them, and cases and sessions of run
+reports."""
 
 import itertools
 import json

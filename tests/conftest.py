@@ -20,9 +20,11 @@ FABRIC_CHECKS = TESTS.parent / "ci" / "bin" / "fabric-checks"
 os.environ["PATH"] = f"{FABRIC_CHECKS.parent}:{os.environ['PATH']}"
 # The library of this clone, and `ci` and `tests` for what scripts of tests import.
 os.environ["PYTHONPATH"] = f"{TESTS.parent}/src:{TESTS.parent}"
-# Matrices are small, and there is a worker a core: OpenBLAS's threads would take three times the processor time.
+# Matrices are small, and there is a worker a core: OpenBLAS's threads would take three times the processor
+# time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# A module is compiled once, and not by each of hundreds of programs that are started, whatever the shell says.
+# A module is compiled once, and not by each of hundreds of programs that are started, whatever the shell
+# says.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 GOLDEN = TESTS / "golden"
@@ -45,7 +47,8 @@ def pytest_unconfigure(config):
 
 
 def pytest_configure():
-    """Take signals as programs of a terminal do: what a script starts in the background inherits them ignored."""
+    """Take signals as programs of a terminal do: what a script starts in the background inherits them
+    ignored."""
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
@@ -68,7 +71,8 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is not quick of modules that were named, which pytest always collects; order the tests."""
+    """Leave out what is not quick of modules that were named, which pytest always collects; order the
+    tests."""
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item.path)])
         items[:] = [item for item in items if quick.is_quick(item.path)]

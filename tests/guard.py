@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a test waits: that ends a test that hangs and judges nothing; what has to be soon is an order of events."""
+"""How long a test waits: that ends a test that hangs and judges nothing; what has to be soon is an order of
+events."""
 
 import functools
 import time
@@ -7,7 +8,8 @@ import warnings
 
 #: Longer than any bound of the programs themselves, which say more, and than a loaded machine takes.
 GUARD_S = 600
-#: How long something sleeps that a test waits to see ended: were it shorter, it would end by itself meanwhile.
+#: How long something sleeps that a test waits to see ended: were it shorter, it would end by itself
+#: meanwhile.
 ENDLESS_S = 10 * GUARD_S
 
 

@@ -31,7 +31,8 @@ NEEDED = (
 
 
 class Toy:
-    """A clone with the scripts that set up and the library that they need, whose pins are of nothing at all."""
+    """A clone with the scripts that set up and the library that they need, whose pins are of nothing at
+    all."""
 
     def __init__(self, root, pins="1"):
         self.root = root

@@ -26,7 +26,8 @@ def shipped_systems():
 
 @contextlib.contextmanager
 def without_collecting():
-    """Collect no garbage while thousands of cases are made, nearly all of which stay: it takes a tenth of the time."""
+    """Collect no garbage while thousands of cases are made, nearly all of which stay: it takes a tenth of the
+    time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -38,10 +39,12 @@ def without_collecting():
 
 @without_collecting()
 def cases(system, set_up=True, variables=None, suite="."):
-    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job starts.
+    """Return all test cases of a system, fixtures first, set up as far as a run takes them before their job
+    starts.
 
-    What a check offers depends on the system that it was loaded for, and a process has one system and loads a module
-    once: so both are forgotten first. Cases of systems that were loaded before must not be run any more.
+    What a check offers depends on the system that it was loaded for, and a process has one system and loads a
+    module once: so both are forgotten first. Cases of systems that were loaded before must not be run any
+    more.
     """
     forget_checks()
     folder = Path(os.environ["FABRIC_RESULTS"]) / "cases"
@@ -60,9 +63,9 @@ def cases(system, set_up=True, variables=None, suite="."):
 def once_a_process():
     """Cache two steps that ReFrame repeats for each case with the same result.
 
-    Its srun asks for Slurm's version. And the types that it makes to check references are registered with the ABC of
-    all mappings, which every later check goes through: they stay until the garbage is collected, which a process with
-    thousands of cases seldom does.
+    Its srun asks for Slurm's version. And the types that it makes to check references are registered with the
+    ABC of all mappings, which every later check goes through: they stay until the garbage is collected, which
+    a process with thousands of cases seldom does.
     """
     mapping, builtin = typecheck._MappingType, typecheck._BuiltinType
     with (

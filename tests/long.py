@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tests that take long: they have the mark ``long``, and ``ci/test --all`` runs them, not ``ci/test``.
 
-A module or a folder is here if shorter tests of ``ci/test`` hold the same. In test_pages.py only the walk has the mark.
+A module or a folder is here if shorter tests of ``ci/test`` hold the same. In test_pages.py only the walk has
+the mark.
 """
 
 from functools import cache

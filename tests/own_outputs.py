@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Outputs of our own programs, changed: as the program itself would have printed them, with their check sum."""
+"""Outputs of our own programs, changed: as the program itself would have printed them, with their check
+sum."""
 
 import re
 
@@ -9,7 +10,8 @@ _LAST = re.compile(r"(?m)^# complete: (\d+) .*\n")
 
 
 def summed(text):
-    """Return an output with the check sum that belongs to its text, so that its values are all that can be wrong."""
+    """Return an output with the check sum that belongs to its text, so that its values are all that can be
+    wrong."""
     start, last = text.index("# fabric-checks "), _LAST.search(text)
     line = fabric.last_line(text[start : last.start()], int(last[1]))
     return text[: last.start()] + line + text[last.end() :]

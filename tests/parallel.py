@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order in which several processes run the tests (`ci/test`): tests that wait alternate with those that compute.
+"""The order in which several processes run the tests (`ci/test`): tests that wait alternate with those that
+compute.
 
-Tests of a cluster mostly wait: they come first, each followed by one that computes, then all others, quick ones last.
-Tests that share a fixture stay together, in one process; others are distributed one by one. Tests that measure have the
-mark ``alone`` and are not run in this way.
+Tests of a cluster mostly wait: they come first, each followed by one that computes, then all others, quick
+ones last. Tests that share a fixture stay together, in one process; others are distributed one by one. Tests
+that measure have the mark ``alone`` and are not run in this way.
 """
 
 from functools import cache

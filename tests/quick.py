@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The quick tests, of `ci/test --quick`: those that start no program of ours, and are done in a few minutes.
 
-So they need no MPI, no cluster, no scheduler, no store and no browser. A module is quick unless it imports one that
-starts programs, itself or by a module of the tests, or is left out below with a reason. This is decided by its source;
-and in a quick module no test can start a program, in any run: the interpreter refuses.
+So they need no MPI, no cluster, no scheduler, no store and no browser. A module is quick unless it imports
+one that starts programs, itself or by a module of the tests, or is left out below with a reason. This is
+decided by its source; and in a quick module no test can start a program, in any run: the interpreter refuses.
 """
 
 import ast

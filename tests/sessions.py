@@ -18,7 +18,8 @@ NAME = "20260101T000000Z-test"
 
 
 def call(program, results, *options, **more):
-    """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with these."""
+    """Call ReFrame, or what takes its options, on the checks with the shipped settings; of our variables with
+    these."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("FABRIC_", "RFM_"))}
     env |= {"FABRIC_HOME": str(home()), "FABRIC_RESULTS": str(results), "FABRIC_MPI": "mpich"} | more
     return programs.run(
@@ -45,7 +46,8 @@ class Run:
         self.process = subprocess.Popen(command, env=self.env, cwd=TESTS.parent, text=True, **pipe)
 
     def wait(self):
-        """Wait for the end; keep status and output, what the session left, and what ``fabric-checks show`` prints."""
+        """Wait for the end; keep status and output, what the session left, and what ``fabric-checks show``
+        prints."""
         self.output, _ = self.process.communicate(timeout=GUARD_S)
         self.status = self.process.returncode
         self.session = runs.load_session(self.results, self.name)

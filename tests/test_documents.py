@@ -63,7 +63,8 @@ def test_totals_are_those_of_the_page():
 
 
 def test_the_screen_of_the_readme_is_one_that_was_printed():
-    """Of the same run; the recorded one has fewer points of each curve, so that its numbers and curves are others."""
+    """Of the same run; the recorded one has fewer points of each curve, so that its numbers and curves are
+    others."""
 
     def without_numbers(text):
         return re.sub(r"[ \t]+", " ", re.sub(r"[▁-█]+", "~", re.sub(r"\d[\d.]*", "0", text)))

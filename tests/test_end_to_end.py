@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole sessions: the real reframe, launcher, MPI and probe, with outputs that are healthy and ones that are not."""
+"""Whole sessions: the real reframe, launcher, MPI and probe, with outputs that are healthy and ones that are
+not."""
 
 import os
 import re

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Archived results of every kind, and all that the command says of them: what changes on purpose, changes there.
+"""Archived results of every kind, and all that the command says of them: what changes on purpose, changes
+there.
 
-Each set of `golden/sessions` is unpacked into a folder of results of its own. The lines of `golden/sessions/verbs.yaml`
-are run in their order, and the text of each must be that of `golden/expected/SET-NAME.txt`. After a change that is
-intended, write those files again, and read the diff of git before it is committed:
+Each set of `golden/sessions` is unpacked into a folder of results of its own. The lines of
+`golden/sessions/verbs.yaml` are run in their order, and the text of each must be that of
+`golden/expected/SET-NAME.txt`. After a change that is intended, write those files again, and read the diff of
+git before it is committed:
 
     FABRIC_GOLDEN=write pytest tests/test_golden_sessions.py
 
-Only the command line is used. JSON is printed with a line for each object that has only what differs from the object
-before it in the same list; of an HTML page the text is taken, a line for each paragraph, row or label.
+Only the command line is used. JSON is printed with a line for each object that has only what differs from the
+object before it in the same list; of an HTML page the text is taken, a line for each paragraph, row or label.
 """
 
 import contextlib
@@ -32,12 +34,14 @@ import yaml
 HERE = Path(__file__).resolve().parent / "golden"
 SESSIONS, EXPECTED = HERE / "sessions", HERE / "expected"
 SETS = yaml.safe_load((SESSIONS / "verbs.yaml").read_text())
-#: The day of all runs. Nights look back three months, so runs are unpacked as yesterday's, and printed as of this day.
+#: The day of all runs. Nights look back three months, so runs are unpacked as yesterday's, and printed as of
+#: this day.
 DAY = "2026-11-26"
 YESTERDAY = f"{datetime.now(timezone.utc) - timedelta(days=1):%Y-%m-%d}"
 #: What the shell may say of this clone; all else of it would change what is printed.
 KEPT = ("FABRIC_HOME", "FABRIC_PATH", "FABRIC_PYTHON", "FABRIC_GOLDEN")
-#: What differs from run to run: times, the version of this collection, and names of findings, which are made of dates.
+#: What differs from run to run: times, the version of this collection, and names of findings, which are made
+#: of dates.
 VARYING = (
     (r"Written \S+ \S+ UTC by fabric-checks \S+", "Written NOW by fabric-checks VERSION"),
     (r"recomputed with the collection [\w.+]+", "recomputed with the collection VERSION"),
@@ -46,7 +50,8 @@ VARYING = (
 
 
 class Page(html.parser.HTMLParser):
-    """The text of a page: a line for each block, ` | ` between the cells of a row, and the strings of JSON scripts."""
+    """The text of a page: a line for each block, ` | ` between the cells of a row, and the strings of JSON
+    scripts."""
 
     WITHIN = frozenset(
         ("a", "b", "button", "code", "em", "i", "small", "span", "strong", "sub", "sup", "tspan")

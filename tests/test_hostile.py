@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever is in results, every verb that reads them ends in order: what is bad is named, what is good is used."""
+"""Whatever is in results, every verb that reads them ends in order: what is bad is named, what is good is
+used."""
 
 import json
 import os
@@ -38,8 +39,8 @@ def estimate(folder):
     return ["cost", "--plan", plan]
 
 
-#: The verbs: the arguments for a folder, the exit status when lines were left out, and the fields that are read of all
-#: records; what a verb does not ask for is not looked at, and harms nobody.
+#: The verbs: the arguments for a folder, the exit status when lines were left out, and the fields that are
+#: read of all records; what a verb does not ask for is not looked at, and harms nobody.
 VERBS = {
     "show": (lambda folder: ["show", folder, "--session", NAME], 1, FIELDS),
     "show as JSON": (lambda folder: ["show", folder, "--session", NAME, "--json"], 1, FIELDS),
@@ -77,7 +78,8 @@ def filled(folder):
 
 
 def run(*arguments):
-    """Run a verb; return its exit status and its output, as a shell has it. Whatever else it raises is a fault."""
+    """Run a verb; return its exit status and its output, as a shell has it. Whatever else it raises is a
+    fault."""
     done = CliRunner().invoke(cli, [str(each) for each in arguments])
     output = done.output
     if isinstance(done.exception, FabricError):
@@ -111,7 +113,8 @@ def test_bad_lines_cost_themselves_alone(verb, folder):
     for name, (_, cause) in LINES.items():
         lines = [line for line in named if line.startswith((f"{files[name]}:3: ", f"{files[name]}:4: "))]
         lines = [line for line in lines if "this value is of a case" not in line]
-        # Of a field that is asked for, or of what makes a record; that of no session is not that of the one shown.
+        # Of a field that is asked for, or of what makes a record; that of no session is not that of the one
+        # shown.
         field = re.match(r"'(\w+)", cause)
         looked_at = fields and (
             field is None or field[1] in (*fields, *validation.ALWAYS, "metrics", "compared")

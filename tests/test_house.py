@@ -14,7 +14,8 @@ from tests.conftest import TESTS
 ROOT = TESTS.parent
 LIBRARY = ROOT / "src"
 PACKAGES = ("fabric_checks", "fabric_twins", "fabric_offers", "fabric_profile")
-#: Modules that print without the console: the console itself, and those that run in ReFrame, in a job or in Spack.
+#: Modules that print without the console: the console itself, and those that run in ReFrame, in a job or in
+#: Spack.
 WITHOUT_CONSOLE = {
     f"src/{name}.py"
     for name in (
@@ -25,7 +26,8 @@ WITHOUT_CONSOLE = {
 PRINTS = re.compile(
     r"^(print|click\.(echo|secho|progressbar)|sys\.(stdout|stderr)|Console|csv\.writer|rich\.print)$"
 )
-#: Rooms each of whose modules has a file of tests; the others are tested by whole sessions, pages or the command.
+#: Rooms each of whose modules has a file of tests; the others are tested by whole sessions, pages or the
+#: command.
 MIRRORED = ("core", "parsers", "analysis", "ports")
 #: Tested by the parsers that use them.
 BY_OTHERS = {"parsers/fabric.py", "parsers/table.py", "core/errors.py", "core/routing.py"}
@@ -120,7 +122,8 @@ def test_no_private_name_of_ours_is_one_of_reframes():
 
 
 def own_names(tree):
-    """Return the private names that classes have: those that ``self`` or ``cls`` has, and those of methods."""
+    """Return the private names that classes have: those that ``self`` or ``cls`` has, and those of
+    methods."""
     names = {
         node.attr
         for node in ast.walk(tree)

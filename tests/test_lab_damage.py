@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged outputs of every parser, and harmless changes: a small sample of what lab/parsers does by the million."""
+"""Damaged outputs of every parser, and harmless changes: a small sample of what lab/parsers does by the
+million."""
 
 import signal
 
@@ -30,7 +31,8 @@ def test_damage_is_refused_or_cannot_be_told_and_harmless_changes_are_read(progr
 @pytest.mark.parametrize("more", ["1", " ", "a."], ids=["digits", "blanks", "names"])
 @pytest.mark.parametrize("program", damage.PROGRAMS)
 def test_a_long_line_takes_no_time_that_grows_with_its_square(program, more):
-    """A parser that compares all positions with each other takes minutes here, and is ended as one that hangs."""
+    """A parser that compares all positions with each other takes minutes here, and is ended as one that
+    hangs."""
     whole = damage.outputs(program)[0]
     lines = whole.text.split("\n")
     for at in (0, len(lines) // 2):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is at fault between GPUs is named, on machines of the second model; `lab/fluid/rails.py` has more of them."""
+"""What is at fault between GPUs is named, on machines of the second model; `lab/fluid/rails.py` has more of
+them."""
 
 import re
 

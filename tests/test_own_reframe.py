@@ -2,8 +2,8 @@
 """A site's own ReFrame, with our settings or its own: `reframe -C SETTINGS -c CLONE/checks`, from anywhere.
 
 The oldest and the newest ReFrame that are promised, one that misnames metrics, and one too old are in virtual
-environments with their dependencies alone; nothing is sourced, and no variable is set. The clone is a fresh one, whose
-home links the MPIs of the tests' own.
+environments with their dependencies alone; nothing is sourced, and no variable is set. The clone is a fresh
+one, whose home links the MPIs of the tests' own.
 """
 
 import os

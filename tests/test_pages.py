@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every command of README and docs: run in the order of the pages, in a clean clone with an empty home, or why not.
+"""Every command of README and docs: run in the order of the pages, in a clean clone with an empty home, or
+why not.
 
-A command is a line of an indented block that begins with a program, with the lines that continue it. It has to end with
-exit status 0; what judges values of this machine (--fail-on, a night) with 0 or 3, as its page says.
+A command is a line of an indented block that begins with a program, with the lines that continue it. It has
+to end with exit status 0; what judges values of this machine (--fail-on, a night) with 0 or 3, as its page
+says.
 """
 
 import datetime
@@ -70,8 +72,8 @@ PLACES = (
 )
 #: What is added to a command that would ask, or run for long: the first that is found in it.
 ADDED = {
-    # It overwrites nothing, so a later page has another system; the commands of a scheduler, where they are installed,
-    # need not have one that answers.
+    # It overwrites nothing, so a later page has another system; the commands of a scheduler, where they are
+    # installed, need not have one that answers.
     "^fabric-checks init$": "--yes --this-host --name site$([ ! -e config/systems/site.py ] || echo -$RANDOM)",
     r"^ci/run.*(--dry-run|--cost|--help|-n OsuBandwidth$)|^ci/run -l": "",
     "^ci/run$|^ci/run.*--mode (smoke|acceptance)": "-n '^OsuLatency%layout=1x2$'",

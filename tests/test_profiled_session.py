@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A session with the programs profiled: the records are the profile's, with the profile itself next to the output."""
+"""A session with the programs profiled: the records are the profile's, with the profile itself next to the
+output."""
 
 from fabric_profile import evaluation as analysis
 from fabric_profile import profile as parser

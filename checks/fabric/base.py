@@ -45,7 +45,8 @@ class OwnProgram(FabricCheck):
             self.fabric_programs.require_program(self.own_program)
 
     def moved_B(self, text):
-        """Return the bytes that the program prints, if each rank has its own node: it does not know who shares one."""
+        """Return the bytes that the program prints, if each rank has its own node: it does not know who
+        shares one."""
         return expected_bytes.stated_B(text) if self.current_layout.ppn == 1 else None
 
 

@@ -66,7 +66,8 @@ class HotSpot(Sweep):
                 values |= {
                     point(f"{operation}_time_to_{slaves}", size): time for slaves, time in times.items()
                 }
-            # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a hot spot.
+            # How much longer all slaves take than one, at the smallest message: 1 would be a fabric without a
+            # hot spot.
             times = output.times_us(operation, size_B=self.sizes_B[0])
             values[f"{operation}_growth"] = times[self.slaves[-1]] / times[self.slaves[0]]
         return values

@@ -16,8 +16,8 @@ from .base import OwnProgram
 class LatencyMap(OwnProgram):
     """Small-message latency of every pair, which nodes are near each other, and which are misplaced.
 
-    All pairs by ping-pong, in the rounds of a tournament, each pair several times and from both ends. A hop more or
-    less shows here, and in no bandwidth: two interchanged hosts, a route with one switch too many.
+    All pairs by ping-pong, in the rounds of a tournament, each pair several times and from both ends. A hop
+    more or less shows here, and in no bandwidth: two interchanged hosts, a route with one switch too many.
     """
 
     descr = "Latency of all pairs"

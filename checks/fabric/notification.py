@@ -18,12 +18,13 @@ TIME = "Half the round trip with receives completed that way"
 
 @check()
 class Notification(Sweep):
-    """Ping-pong time when receives are completed by MPI_Test in a loop and by MPI_Wait, and the CPU that waiting takes.
+    """Ping-pong time when receives are completed by MPI_Test in a loop and by MPI_Wait, and the CPU that
+    waiting takes.
 
-    ``wait=blocking`` is for environments that know how their MPI sleeps in a wait (feature ``blocking_wait``, the
-    variables under ``extras['blocking_wait']``); whether it did, by the kernel's count and not by the share of the CPU,
-    is among the findings. Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects
-    (2003).
+    ``wait=blocking`` is for environments that know how their MPI sleeps in a wait (feature ``blocking_wait``,
+    the variables under ``extras['blocking_wait']``); whether it did, by the kernel's count and not by the
+    share of the CPU, is among the findings. Source: Liu et al., Micro-Benchmark Level Performance Comparison
+    of High-Speed Interconnects (2003).
     """
 
     descr = "Notification: polling, waiting, and the CPU it takes"

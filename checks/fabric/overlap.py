@@ -24,16 +24,17 @@ LEFT = "Host availability"
 class OverlapCheck(Sweep):
     """Effective latency (overhead) and host availability by message size, by the post-work-wait method.
 
-    Subclasses declare ``transfers``, the prefixes of the program's columns, ``work_B``, the smallest and the largest
-    message, and ``parse``. A partition may end at less (``extras['largest_work_B']``) and at fewer ranks: the work
-    reads the clock all the time, which on a simulated one costs more than the transfer.
+    Subclasses declare ``transfers``, the prefixes of the program's columns, ``work_B``, the smallest and the
+    largest message, and ``parse``. A partition may end at less (``extras['largest_work_B']``) and at fewer
+    ranks: the work reads the clock all the time, which on a simulated one costs more than the transfer.
     """
 
     family = families.OVERLAP
 
     @run_after("init")
     def leave_out_many_ranks(self):
-        """Run only where so many ranks can work at once: ``extras['most_work_tasks']``, without it any number."""
+        """Run only where so many ranks can work at once: ``extras['most_work_tasks']``, without it any
+        number."""
         able = {
             p.fullname
             for p in runtime().system.partitions
@@ -67,8 +68,9 @@ class OverlapCheck(Sweep):
 class Overlap(OverlapCheck):
     """Host availability and effective latency of MPI_Isend and MPI_Irecv.
 
-    With ``poll=test`` the work calls MPI_Test: what is better then is moved by the library, not by the hardware.
-    Source: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 5, Figures 12 to 14.
+    With ``poll=test`` the work calls MPI_Test: what is better then is moved by the library, not by the
+    hardware. Source: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 5,
+    Figures 12 to 14.
     """
 
     descr = "Overlap of computation and point-to-point messages"
@@ -115,7 +117,8 @@ class Overlap(OverlapCheck):
 class CollectiveOverlap(OverlapCheck):
     """Host availability during MPI_Iallreduce, MPI_Ialltoall and MPI_Ibcast, by the same definition.
 
-    Beside it the overlap by the definition of the OSU micro-benchmarks, for comparison with theirs and with IMB-NBC's.
+    Beside it the overlap by the definition of the OSU micro-benchmarks, for comparison with theirs and with
+    IMB-NBC's.
     """
 
     descr = "Overlap of computation and non-blocking collectives"

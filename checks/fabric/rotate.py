@@ -42,12 +42,12 @@ def _headlines(rank, pattern):
 class Rotate(OwnProgram):
     """Bandwidth of every pair while all pairs of a round run, and which node or path is slow.
 
-    ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends and
-    receives, and every leaf's way to every other one is measured in both directions. ``rotate``: one half of the nodes
-    to the other, every shift; source: Naegle, cross-sectional bandwidth testing on Feynman and Rogue (e-mails of June
-    2004). ``shift``: every node through every other, both ways at once, as in mpiGraph. ``bisection``: random
-    matchings, as netgauge's effective bisection bandwidth. Slow pairs are measured again, with their neighbours and
-    alone, before anything is blamed.
+    ``round-robin``: a tournament, of which a night has as many rounds as ``rotate`` does: every node sends
+    and receives, and every leaf's way to every other one is measured in both directions. ``rotate``: one half
+    of the nodes to the other, every shift; source: Naegle, cross-sectional bandwidth testing on Feynman and
+    Rogue (e-mails of June 2004). ``shift``: every node through every other, both ways at once, as in
+    mpiGraph. ``bisection``: random matchings, as netgauge's effective bisection bandwidth. Slow pairs are
+    measured again, with their neighbours and alone, before anything is blamed.
     """
 
     descr = "Cross-section bandwidth of all pairs"
@@ -71,7 +71,8 @@ class Rotate(OwnProgram):
     #: :default: ``None``: the program's own
     message_B = variable(int, type(None), value=None)
 
-    #: Messages in a row in a test, and tests of a round, of which the best counts (``--messages``, ``--tests``).
+    #: Messages in a row in a test, and tests of a round, of which the best counts (``--messages``,
+    #: ``--tests``).
     #:
     #: :type: :class:`int` or :obj:`None`
     #: :default: ``None``: the program's own
@@ -81,7 +82,8 @@ class Rotate(OwnProgram):
     #: Rounds that are measured (``--shifts``).
     #:
     #: :type: :class:`int` or :obj:`None`
-    #: :default: ``None``: all; of ``round-robin`` those that measure every node and every leaf's ways both ways
+    #: :default: ``None``: all; of ``round-robin`` those that measure every node and every leaf's ways both
+    #: ways
     rounds = variable(int, type(None), value=None)
 
     settings = {
@@ -103,7 +105,8 @@ class Rotate(OwnProgram):
         return ["--pattern", self.pattern, *few, "--confirm", *self.group_options()]
 
     def metrics(self):
-        """Declare the metrics of every run, then those of a run whose switches are known. A pair's rate is one way."""
+        """Declare the metrics of every run, then those of a run whose switches are known. A pair's rate is
+        one way."""
         declared = [*METRICS, *(metric for metric in OF_SWITCHES if metric.name in self.of_switches)]
         return [replace(metric, one_way=metric.unit == "MB/s") for metric in declared]
 
@@ -133,17 +136,20 @@ class Rotate(OwnProgram):
 
     @property
     def link_MBps(self):
-        """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show it."""
+        """The rate of a link as the partition's extras give it, or None: then as the fastest pairs show
+        it."""
         return Extras.of(self.current_partition).link_MBps
 
 
 @check(compare=False)
 class RotateOnDevice(DeviceMemory, Rotate):
-    """Bandwidth of every pair of GPUs of the same number, rail by rail, and which GPU, adapter, rail or node is slow.
+    """Bandwidth of every pair of GPUs of the same number, rail by rail, and which GPU, adapter, rail or node
+    is slow.
 
-    Buffers are in the memory of the GPUs, so that the MPI library has to accept those: its environment has the feature
-    ``mpi_cuda`` or ``mpi_rocm``. One process is one GPU, and all GPUs of a node run at once, those of one adapter
-    (``extras['nics']`` for the GPUs of a node) in turns. On one node all its GPUs are paired.
+    Buffers are in the memory of the GPUs, so that the MPI library has to accept those: its environment has
+    the feature ``mpi_cuda`` or ``mpi_rocm``. One process is one GPU, and all GPUs of a node run at once,
+    those of one adapter (``extras['nics']`` for the GPUs of a node) in turns. On one node all its GPUs are
+    paired.
     """
 
     descr = "Cross-section bandwidth of GPUs"

@@ -29,8 +29,8 @@ TIMES = {
 class StreamingCheck(Sweep):
     """One run of our program ``streaming`` in both directions, all message sizes in one launch.
 
-    Subclasses declare ``queue_depth``, 0 for none, ``modes``, whose times by message size are metrics, and the other
-    ``of_curves`` they give. Where those curves break is among the findings.
+    Subclasses declare ``queue_depth``, 0 for none, ``modes``, whose times by message size are metrics, and
+    the other ``of_curves`` they give. Where those curves break is among the findings.
     """
 
     family = families.STREAMING
@@ -102,10 +102,12 @@ def _switch_note(mode, switch):
 
 @check()
 class Streaming(StreamingCheck):
-    """How much faster messages go when many are in flight than when each waits for an answer, one way and both ways.
+    """How much faster messages go when many are in flight than when each waits for an answer, one way and
+    both ways.
 
-    Sources: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 4.1, Tables 2 to 5;
-    both ways: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003).
+    Sources: SAND2005-5199 (An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath), section 4.1, Tables
+    2 to 5; both ways: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects
+    (2003).
     """
 
     descr = "Streaming against ping-pong"
@@ -192,8 +194,8 @@ class Streaming(StreamingCheck):
 class StreamingQueue(StreamingCheck):
     """Rates with a bounded queue: between half of it and all of it in flight, one way and both ways.
 
-    Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003), which has
-    queue depths of 8, 16 and 32.
+    Source: Liu et al., Micro-Benchmark Level Performance Comparison of High-Speed Interconnects (2003), which
+    has queue depths of 8, 16 and 32.
     """
 
     descr = "Streaming with a bounded queue"

@@ -17,8 +17,8 @@ NO_SIZES = dict.fromkeys(SIZES)
 class ImbProgram(SizesMixin, ProgramMixin, FabricCheck):
     """One benchmark of IMB, all message sizes in one launch.
 
-    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, and in ``needs`` the
-    features that the environment has to have in addition to ``imb``.
+    Source: Intel MPI Benchmarks user guide. Subclasses declare ``imb_program``, ``benchmark``, and in
+    ``needs`` the features that the environment has to have in addition to ``imb``.
     """
 
     #: Iterations at most, at each message size (``-iter``).
@@ -96,7 +96,8 @@ def curves(columns, sizes_B, *, one_way=False):
     """Declare the metrics of a table.
 
     :param one_way: whether its bandwidths count one direction only.
-    :param columns: for each column of the output the name, unit and better of its metric, the column, and a factor.
+    :param columns: for each column of the output the name, unit and better of its metric, the column, and a
+        factor.
     """
     return [
         metric

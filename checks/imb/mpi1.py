@@ -36,8 +36,9 @@ QUICK = [
 class ImbCheck(DeviceMemory, ImbProgram):
     """One benchmark of IMB-MPI1, or of IMB-MPI1-GPU with buffers in the memory of a device.
 
-    The time is IMB's ``t[usec]``, or the average over the processes where it prints three. Subclasses declare whether
-    it has a ``bandwidth``, whether that is ``one_way``, and whether all sizes are measured well (``thorough``).
+    The time is IMB's ``t[usec]``, or the average over the processes where it prints three. Subclasses declare
+    whether it has a ``bandwidth``, whether that is ``one_way``, and whether all sizes are measured well
+    (``thorough``).
     """
 
     family = families.PAIRS
@@ -64,8 +65,8 @@ class ImbCheck(DeviceMemory, ImbProgram):
     def repetitions(self):
         """Repetitions at most, and MiB at most.
 
-        IMB's own 1000 repetitions of a microsecond are a sample of a millisecond, mostly warm-up; it takes five times
-        as many here, and fewer where they would outlast its time limit.
+        IMB's own 1000 repetitions of a microsecond are a sample of a millisecond, mostly warm-up; it takes
+        five times as many here, and fewer where they would outlast its time limit.
         """
         return THOROUGHLY if self.thorough else ImbProgram.repetitions
 
@@ -140,7 +141,8 @@ class ImbBand(ImbCheck):
 
 @check()
 class ImbParallel(ImbCheck):
-    """All processes in a ring: Sendrecv (one way round) and Exchange (both ways); bandwidth is that of a process."""
+    """All processes in a ring: Sendrecv (one way round) and Exchange (both ways); bandwidth is that of a
+    process."""
 
     descr = "IMB-MPI1 between neighbours"
     benchmark = parameter(["Sendrecv", "Exchange"], type=str)

@@ -32,8 +32,8 @@ class ImbNonBlockingProgram(ImbProgram):
 class ImbNonBlocking(ImbNonBlockingProgram):
     """A non-blocking collective with work meanwhile: ``t_ovrl``, ``t_pure``, ``t_CPU`` and ``overlap[%]``.
 
-    Overlap by IMB's definition: 100 (communication + work - both at once) / the longer of the two, from 0 to 100. It is
-    not OSU's, which has the communication alone below the line.
+    Overlap by IMB's definition: 100 (communication + work - both at once) / the longer of the two, from 0 to
+    100. It is not OSU's, which has the communication alone below the line.
     """
 
     descr = "IMB-NBC non-blocking collective"

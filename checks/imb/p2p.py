@@ -41,7 +41,8 @@ class ImbP2P(ImbProgram):
 
 @check()
 class ImbAllPairs(ImbP2P):
-    """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each message."""
+    """All processes in pairs: fixed ones (PingPong, PingPing, SendRecv_Replace), or random ones for each
+    message."""
 
     descr = "IMB-P2P between pairs"
     benchmark = parameter(

@@ -14,7 +14,8 @@ from .base import ABOUT, BANDWIDTH, NO_SIZES, TIME, ImbProgram, curves, values
 #: Benchmarks whose bandwidth is of one direction.
 ONE_WAY = ("Unidir_put", "Unidir_get", "Put_local", "Get_local")
 ATOMIC = ["Compare_and_swap", "Fetch_and_op"]
-#: A put is over at the origin, or, without "local", at the target; many are completed at once in the mode "aggregate".
+#: A put is over at the origin, or, without "local", at the target; many are completed at once in the mode
+#: "aggregate".
 AGGREGATED = [(f"aggregate_{name}", *rest) for name, *rest in (TIME, BANDWIDTH)]
 
 
@@ -29,7 +30,8 @@ class ImbOneSidedProgram(ImbProgram):
 
 @check()
 class ImbOneSided(ImbOneSidedProgram):
-    """Two processes: puts, gets and accumulates, each completed on its own and many completed at once (aggregate)."""
+    """Two processes: puts, gets and accumulates, each completed on its own and many completed at once
+    (aggregate)."""
 
     descr = "IMB-RMA between two processes"
     benchmark = parameter(
@@ -57,7 +59,8 @@ class ImbOneSided(ImbOneSidedProgram):
 
 @check()
 class ImbAtomic(ImbOneSidedProgram):
-    """Two processes: atomic operations on one number of 4 bytes, each completed on its own and many at once."""
+    """Two processes: atomic operations on one number of 4 bytes, each completed on its own and many at
+    once."""
 
     descr = "IMB-RMA atomic operation"
     benchmark = parameter(ATOMIC, type=str)
@@ -77,7 +80,8 @@ class ImbAtomic(ImbOneSidedProgram):
 
 @check()
 class ImbOneSidedGroup(ImbOneSidedProgram):
-    """All processes: one to or from all others, all to or from all others, and neighbours; the average time."""
+    """All processes: one to or from all others, all to or from all others, and neighbours; the average
+    time."""
 
     descr = "IMB-RMA between all processes"
     benchmark = parameter(

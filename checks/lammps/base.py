@@ -40,7 +40,8 @@ def timesteps(rank=0):
 
 
 def grid(count, dimensions):
-    """Return factors of ``count``, one for each dimension, as equal as its prime factors allow, the largest first.
+    """Return factors of ``count``, one for each dimension, as equal as its prime factors allow, the largest
+    first.
 
     >>> grid(12, 3)
     [3, 2, 2]
@@ -58,7 +59,8 @@ def grid(count, dimensions):
 
 
 def note_compared(facts, times_s):
-    """Note the two run times behind each gap between one process a node and more, which the report shows with it."""
+    """Note the two run times behind each gap between one process a node and more, which the report shows with
+    it."""
     for metric, values in ppn_series.compared(times_s).items():
         facts.metrics[metric].compared = {
             "metric": "loop_time",
@@ -71,7 +73,8 @@ def note_compared(facts, times_s):
 class LammpsCheck(ProgramMixin, FabricCheck):
     """One input of LAMMPS's bench folder, 100 steps.
 
-    Subclasses declare the parameter ``problem`` and, in ``scaled``, whether it is 32,000 atoms in all, or on each node.
+    Subclasses declare the parameter ``problem`` and, in ``scaled``, whether it is 32,000 atoms in all, or on
+    each node.
     """
 
     #: Time steps; the physics is compared at the reference logs' 100 only.
@@ -114,7 +117,8 @@ class LammpsCheck(ProgramMixin, FabricCheck):
 
     @run_after("setup")
     def set_threads(self):
-        """A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each process."""
+        """A batch system may set it to the cores of a job, and LAMMPS then starts so many threads in each
+        process."""
         self.env_vars |= {"OMP_NUM_THREADS": str(self.threads)}
 
     def command(self):
@@ -137,8 +141,8 @@ class LammpsCheck(ProgramMixin, FabricCheck):
     def read(self, text):
         """Return the parsed output.
 
-        :raises OutputError: unless it is of as many atoms as asked for, and of the physics of the reference logs:
-            see :mod:`checks.lammps.physics`.
+        :raises OutputError: unless it is of as many atoms as asked for, and of the physics of the reference
+            logs: see :mod:`checks.lammps.physics`.
         """
         output = parsers.lammps.parse(text, self.num_tasks)
         self.note_version("lammps", output.version)

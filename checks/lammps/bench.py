@@ -19,8 +19,8 @@ ONE_RANK = "1x1"
 class LammpsBench(LammpsCheck):
     """Molecular dynamics: run time, rate, share of communication, and speed-up against one process.
 
-    Source: the bench folder of LAMMPS, 100 steps of 32,000 atoms. The physics must agree with the reference logs.
-    Parallel efficiency is the speed-up over the number of processes.
+    Source: the bench folder of LAMMPS, 100 steps of 32,000 atoms. The physics must agree with the reference
+    logs. Parallel efficiency is the speed-up over the number of processes.
     """
 
     descr = "LAMMPS bench"
@@ -30,7 +30,8 @@ class LammpsBench(LammpsCheck):
 
     @run_after("init")
     def depend_on_one_rank(self):
-        """The speed-up is against the same problem on one process, run just before in the same environment."""
+        """The speed-up is against the same problem on one process, run just before in the same
+        environment."""
         if self.current_layout.tasks > 1:
             (variant,) = type(self).get_variant_nums(problem=self.problem, layout=ONE_RANK)
             self.depends_on(type(self).variant_name(variant), how=udeps.by_case)
@@ -67,8 +68,9 @@ class LammpsBench(LammpsCheck):
 class LammpsScaled(LammpsCheck):
     """Weak scaling: 32,000 atoms a node, and the time against that of one node with as many processes.
 
-    Source: the scaled inputs of LAMMPS's bench folder. Each atom's energy has to be that of the unscaled reference
-    log, within what other velocities change, and so has its drift over the run where no thermostat sets it.
+    Source: the scaled inputs of LAMMPS's bench folder. Each atom's energy has to be that of the unscaled
+    reference log, within what other velocities change, and so has its drift over the run where no thermostat
+    sets it.
     """
 
     descr = "LAMMPS bench, scaled with the nodes"
@@ -80,7 +82,8 @@ class LammpsScaled(LammpsCheck):
 
     @run_after("init")
     def depend_on_one_node(self):
-        """The efficiency is against the unscaled problem on one node, run just before in the same environment."""
+        """The efficiency is against the unscaled problem on one node, run just before in the same
+        environment."""
         self.depends_on(self.one_node(), how=udeps.by_case)
 
     def one_node(self):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The physics of LAMMPS's five inputs: the reference logs', of as many copies of the problem as there are nodes."""
+"""The physics of LAMMPS's five inputs: the reference logs', of as many copies of the problem as there are
+nodes."""
 
 from fabric_checks import parsers
 
 #: Last thermodynamic output (step 100, 32,000 atoms) of the reference logs that come with the inputs, on one
-#: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025, and the relative tolerance. The logs on four
-#: processors agree with them to 1e-8, except for chain, whose thermostat draws other random numbers on other numbers
-#: of processors: there these columns differ by up to 0.2 %.
+#: processor: bench/log.15Jul25.*.fixed.g++.1 of LAMMPS 22 Jul 2025, and the relative tolerance. The logs on
+#: four processors agree with them to 1e-8, except for chain, whose thermostat draws other random numbers on
+#: other numbers of processors: there these columns differ by up to 0.2 %.
 REFERENCE = {
     "lj": ({"Temp": 0.7574531, "E_pair": -5.7585055, "TotEng": -4.6223613}, 1e-5),
     "chain": ({"Temp": 0.9729966, "E_mol": 20.507698, "TotEng": 22.40326}, 2e-2),
@@ -16,15 +17,17 @@ REFERENCE = {
 }
 #: The items that LAMMPS prints for the whole problem and not per atom.
 EXTENSIVE = {"eam": ("E_pair", "TotEng"), "chute": ("Atoms", "KinEng", "c_1"), "rhodo": ("TotEng", "PotEng")}
-#: The machine of the reference logs. Another one rounds otherwise, as with fused multiply-add; velocities are drawn by
-#: rounded coordinates (LAMMPS's manual: velocity, loop geom), so it starts with others. On aarch64 the temperature of
-#: lj differs by 0.5 %, its energy by 1e-5.
+#: The machine of the reference logs. Another one rounds otherwise, as with fused multiply-add; velocities are
+#: drawn by rounded coordinates (LAMMPS's manual: velocity, loop geom), so it starts with others. On aarch64
+#: the temperature of lj differs by 0.5 %, its energy by 1e-5.
 MACHINE = "x86_64"
 #: Scaled problems start with other velocities, or go other ways from the first rounding on: at 64,000 atoms
-#: temperatures of lj, eam and rhodo differ by up to 0.3 %, energies of an atom by up to 1e-4. chute repeats exactly.
+#: temperatures of lj, eam and rhodo differ by up to 0.3 %, energies of an atom by up to 1e-4. chute repeats
+#: exactly.
 SCALED_TOLERANCE = {"lj": 2e-2, "chain": 2e-2, "eam": 2e-2, "chute": 1e-4, "rhodo": 1e-2}
-#: Of a problem without a thermostat: its energy at the start (the same logs), and by how much the change from there to
-#: the end may differ, of an atom. At 64,000 atoms it differs by 0.02 % (lj), 0.07 % (eam) and 1.7 % (rhodo).
+#: Of a problem without a thermostat: its energy at the start (the same logs), and by how much the change from
+#: there to the end may differ, of an atom. At 64,000 atoms it differs by 0.02 % (lj), 0.07 % (eam) and 1.7 %
+#: (rhodo).
 DRIFT = {
     "lj": ("TotEng", -4.6134356, 0.1),
     "eam": ("TotEng", -106662.09, 0.1),

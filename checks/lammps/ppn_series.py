@@ -18,11 +18,12 @@ SCALINGS = ["fixed", "scaled"] if any(layout.nodes > 1 for layout in layouts_of(
 
 @check(compare=False)
 class LammpsPpnSeries(LaunchesMixin, LammpsCheck):
-    """Run time and efficiency with one process a node and with more, over 1, 2, 4 ... nodes, in one allocation.
+    """Run time and efficiency with one process a node and with more, over 1, 2, 4 ... nodes, in one
+    allocation.
 
-    ``fixed`` is 32,000 atoms in all, ``scaled`` 32,000 atoms on each node. Source: SAND2005-5199 (An Analysis of the
-    PathScale Inc. InfiniBand HCA, InfiniPath), section 6, Figures 15 and 16: whether the gap between the two stays as
-    nodes are added, or grows.
+    ``fixed`` is 32,000 atoms in all, ``scaled`` 32,000 atoms on each node. Source: SAND2005-5199 (An Analysis
+    of the PathScale Inc. InfiniBand HCA, InfiniPath), section 6, Figures 15 and 16: whether the gap between
+    the two stays as nodes are added, or grows.
     """
 
     descr = "LAMMPS bench, by processes a node, over the nodes"

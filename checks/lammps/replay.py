@@ -28,8 +28,9 @@ LARGEST = [str(layout) for layout in whole_partitions() if layout.ppn == 2 and l
 class LammpsReplay(LauncherlessMixin, FabricCheck):
     """Run time, efficiency and gap between one process a node and two, over the nodes: predicted by replay.
 
-    Source: SAND2005-5199, section 6, Figures 15 and 16. The traces have some time steps of 32,000 atoms in all,
-    whose computation took what it did on the traced machine; ``rhodo`` stands for the report's own second problem.
+    Source: SAND2005-5199, section 6, Figures 15 and 16. The traces have some time steps of 32,000 atoms in
+    all, whose computation took what it did on the traced machine; ``rhodo`` stands for the report's own
+    second problem.
     """
 
     descr = "LAMMPS bench, replayed, by processes a node, over the nodes"

@@ -25,8 +25,8 @@ SHARES = {
 class DynaDeck(ProgramMixin, FabricCheck):
     """One run of the deck.
 
-    Behind it the messages of the first process are printed too: which of its last lines are on standard output
-    depends on the release.
+    Behind it the messages of the first process are printed too: which of its last lines are on standard
+    output depends on the release.
     """
 
     suite = "ls_dyna"
@@ -69,7 +69,8 @@ class DynaDeck(ProgramMixin, FabricCheck):
 
 @check(compare=False)
 class MppDyna(DynaDeck):
-    """Elapsed time of a crash simulation with its own decomposition, its parts, and the speed-up against one process.
+    """Elapsed time of a crash simulation with its own decomposition, its parts, and the speed-up against one
+    process.
 
     Source: Jonsson and Magro, Table 1. Deck, binary and licence are the site's.
     """

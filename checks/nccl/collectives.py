@@ -37,10 +37,10 @@ ABOUT_ITERATIONS = {"-I", "--per_iter_timing", "-G", "--cudagraph", "-C", "--rep
 class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
     """Bus bandwidth of a collective between GPUs, out of place and in place, and time at all sizes.
 
-    Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link a GPU
-    all collectives reach that of the slowest link. Data are verified. The network and the adapters are those that
-    NCCL itself logs; if the partition names a network under ``extras['fabric']``, a case that went over TCP fails.
-    Where the release can, each iteration is timed.
+    Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidth is comparable with the rate of links: with one link
+    a GPU all collectives reach that of the slowest link. Data are verified. The network and the adapters are
+    those that NCCL itself logs; if the partition names a network under ``extras['fabric']``, a case that went
+    over TCP fails. Where the release can, each iteration is timed.
 
     Of a single GPU there is the time alone, of copies within its memory: no rank has another to send to.
     """
@@ -105,7 +105,8 @@ class GpuCollective(ProcessPerGpu, SizesMixin, ProgramMixin, FabricCheck):
 
     @property
     def times_iterations(self):
-        """Whether the program writes the time of each iteration: from some release on, between several GPUs."""
+        """Whether the program writes the time of each iteration: from some release on, between several
+        GPUs."""
         version = EnvironExtras.of(self.current_environ).programs[self.suite]["version"]
         release = [int(number) for number in re.findall(r"\d+", version)]
         can = self.iterations_since and release >= self.iterations_since

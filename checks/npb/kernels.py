@@ -16,10 +16,11 @@ from ..registration import check
 
 @check()
 class NpbKernel(ProgramMixin, FabricCheck):
-    """Integer sort (IS: all-to-all of small and of large messages) and 3D Fourier transform (FT: all-to-all of large).
+    """Integer sort (IS: all-to-all of small and of large messages) and 3D Fourier transform (FT: all-to-all
+    of large).
 
-    Source: NAS Parallel Benchmarks 3.4, MPI version, with their own verification. Rates are in 10^6 operations a
-    second as NPB counts them: keys ranked for IS, floating-point operations for FT.
+    Source: NAS Parallel Benchmarks 3.4, MPI version, with their own verification. Rates are in 10^6
+    operations a second as NPB counts them: keys ranked for IS, floating-point operations for FT.
     """
 
     descr = "NAS Parallel Benchmark"

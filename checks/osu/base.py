@@ -34,7 +34,8 @@ VALIDATION = "validation.txt"
 
 @dataclass(frozen=True)
 class Curve:
-    """One column of a table as metrics: the arguments of ``fabric_checks.core.metrics.curve``, and the column.
+    """One column of a table as metrics: the arguments of ``fabric_checks.core.metrics.curve``, and the
+    column.
 
     The column times ``factor`` is the metric in its unit.
     """
@@ -75,11 +76,11 @@ MESSAGE_RATE = Curve(
 class OsuProgram(ProgramMixin, FabricCheck):
     """One OSU benchmark in one launch.
 
-    Source: the OSU Micro-Benchmarks of the Ohio State University. Where an environment offers the Python ports that
-    come with mpi4py, results are of ``osu-py``: their values include the interpreter.
+    Source: the OSU Micro-Benchmarks of the Ohio State University. Where an environment offers the Python
+    ports that come with mpi4py, results are of ``osu-py``: their values include the interpreter.
 
-    Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` the features that the
-    environment has to have in addition to ``osu``.
+    Subclasses declare ``benchmark``, its ``folder`` in OSU's own installation, and in ``needs`` the features
+    that the environment has to have in addition to ``osu``.
     """
 
     suite = "osu"
@@ -87,7 +88,8 @@ class OsuProgram(ProgramMixin, FabricCheck):
     tags = {"osu"}
 
     def command(self):
-        """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to know."""
+        """Call the benchmark, in the folder that OSU installs it in if the environment's command wants to
+        know."""
         program = self.program["command"].format(benchmark=f"osu_{self.benchmark}", folder=self.folder)
         if self.is_port and self.changed.keys() & PORT_ARGUMENTS.keys():
             return [self.call_of_port(program)]
@@ -117,7 +119,8 @@ class OsuProgram(ProgramMixin, FabricCheck):
 
     @sanity_function
     def validate(self):
-        """Name the fault that this release is known for, if the program failed where its placement is right."""
+        """Name the fault that this release is known for, if the program failed where its placement is
+        right."""
         try:
             return sn.evaluate(super().validate())
         except SanityError as error:
@@ -144,10 +147,11 @@ NO_SIZES = dict.fromkeys(SIZES)
 class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
     """A benchmark that goes through message sizes, all in one launch.
 
-    Subclasses declare ``most_B``, the largest message without ``-S``, and ``curves``, and in ``has_zero`` whether a
-    message of zero bytes makes sense.
-    With buffers in the memory of a device the partition needs the feature ``cuda`` or ``rocm`` and the environment
-    ``osu_cuda`` or ``osu_rocm``; the variant of the check with such buffers has a parameter ``device``.
+    Subclasses declare ``most_B``, the largest message without ``-S``, and ``curves``, and in ``has_zero``
+    whether a message of zero bytes makes sense.
+    With buffers in the memory of a device the partition needs the feature ``cuda`` or ``rocm`` and the
+    environment ``osu_cuda`` or ``osu_rocm``; the variant of the check with such buffers has a parameter
+    ``device``.
     """
 
     #: Timed iterations at each message size (``-i``).
@@ -162,8 +166,8 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
     #: :default: ``None``: OSU's own, fewer for large messages
     warmup = variable(int, type(None), value=None)
 
-    #: Where the buffers of the two ranks are, with ``device``: ``D`` on the device, ``H`` on the host, ``M`` managed.
-    #: Collectives take none.
+    #: Where the buffers of the two ranks are, with ``device``: ``D`` on the device, ``H`` on the host, ``M``
+    #: managed. Collectives take none.
     #:
     #: :type: :class:`str`
     #: :default: ``D D`` of point-to-point and one-sided benchmarks
@@ -204,7 +208,8 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
             yield "device_buffers", "give two of D, H and M, such as 'D H'"
 
     def arguments(self):
-        """Pass the message sizes to programs that take them, the benchmark's own options, and the memory of buffers."""
+        """Pass the message sizes to programs that take them, the benchmark's own options, and the memory of
+        buffers."""
         words = []
         if self.program["takes_sizes"] and self.takes("largest_B"):
             words = ["-m", f"{self.sizes_B[0]}:{self.sizes_B[-1]}"]
@@ -219,7 +224,8 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
 
     @property
     def validated(self):
-        """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are not."""
+        """Whether a launch before the timed one verifies the data; releases before 7.4 find faults that are
+        not."""
         if not (self.verify_data and self.validates and self.validated_B and len(self.launches) == 1):
             return False
         return "osu_7_4" in self.current_environ.features and can_verify(
@@ -228,7 +234,8 @@ class OsuCheck(DeviceMemory, SizesMixin, OsuProgram):
 
     @property
     def reduces(self):
-        """Whether data are summed: those are verified as integers, because some MPIs sum bytes with saturation."""
+        """Whether data are summed: those are verified as integers, because some MPIs sum bytes with
+        saturation."""
         return self.benchmark.removesuffix("_persistent").removeprefix("i") in parsers.osu.REDUCTIONS
 
     @property

@@ -143,10 +143,11 @@ class OsuNeighbourhood(OsuCollectives):
 
 @check()
 class OsuNonBlocking(OsuCollectives):
-    """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their overlap.
+    """A non-blocking collective with work meanwhile: time of both, of the communication alone, and their
+    overlap.
 
-    Overlap by OSU's definition: 100 (1 - (overall time - time of the work) / time of the communication alone), not
-    below 0, with work as long as the communication alone.
+    Overlap by OSU's definition: 100 (1 - (overall time - time of the work) / time of the communication
+    alone), not below 0, with work as long as the communication alone.
     """
 
     descr = "OSU non-blocking collective"

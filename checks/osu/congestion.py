@@ -14,7 +14,8 @@ from .base import BANDWIDTH, OsuCheck, Window
 class OsuCongestion(Window, OsuCheck):
     """Bandwidth into one node from all others at once (fan-in), and out of it to all others (fan-out).
 
-    It is the sum over all processes; the program refuses to run within one node. Its column is titled as a latency.
+    It is the sum over all processes; the program refuses to run within one node. Its column is titled as a
+    latency.
     """
 
     descr = "OSU congestion"

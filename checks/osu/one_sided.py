@@ -20,8 +20,8 @@ ACTIVE = ["pscw", "fence"]
 class OsuOneSided(OsuCheck):
     """Two processes, one of which reads or writes the other's window.
 
-    Subclasses declare the parameter ``synchronisation``. MPI allocates the window, as is OSU's own choice; memory of a
-    device can only be made one by ``MPI_Win_create``.
+    Subclasses declare the parameter ``synchronisation``. MPI allocates the window, as is OSU's own choice;
+    memory of a device can only be made one by ``MPI_Win_create``.
     """
 
     #: How the window is made (``-w``): ``allocate``, ``create`` or ``dynamic``.
@@ -36,7 +36,8 @@ class OsuOneSided(OsuCheck):
     needs = ("osu_c",)
     tags = {"osu", "one-sided"}
     has_zero = False
-    #: With `-c` the atomic programs print a form of their own (`passed`, a table of operations), which is not read.
+    #: With `-c` the atomic programs print a form of their own (`passed`, a table of operations), which is not
+    #: read.
     validates = False
     device_buffers = "D D"
 
@@ -88,7 +89,8 @@ class OsuOneSidedAtomic(OsuOneSided):
 
     @property
     def sizes_B(self):
-        """One number: 8 bytes, but a char in the releases that know data types; those have no empty messages either."""
+        """One number: 8 bytes, but a char in the releases that know data types; those have no empty messages
+        either."""
         return [8 if EnvironExtras.of(self.current_environ).programs["osu"]["smallest_message_B"] == 0 else 1]
 
 

@@ -25,7 +25,8 @@ class OsuPointToPoint(OsuCheck):
 
 
 class OsuWindows(Window, OsuPointToPoint):
-    """Bandwidth of windows of messages: the same iterations in all programs, so that the bytes moved are known.
+    """Bandwidth of windows of messages: the same iterations in all programs, so that the bytes moved are
+    known.
 
     The bandwidth of ``bibw`` programs is that of both directions.
     """
@@ -74,7 +75,8 @@ class OsuMultiLatency(OsuPointToPoint):
 
 @check()
 class OsuBandwidth(OsuWindows):
-    """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways (bibw)."""
+    """Bandwidth between two processes with a window of messages in flight, one way (bw) and both ways
+    (bibw)."""
 
     descr = "OSU bandwidth"
     benchmark = parameter(["bw", "bibw"], type=str)
@@ -115,10 +117,11 @@ class OsuMessageRate(OsuWindows):
 
 @check()
 class OsuConcurrentLatency(OsuPointToPoint):
-    """Ping-pong latency with two threads on the receiver (latency_mt) or two forked processes a side (latency_mp).
+    """Ping-pong latency with two threads on the receiver (latency_mt) or two forked processes a side
+    (latency_mp).
 
-    Those are the programs' defaults; more threads on the sender print torn titles. The threads need an MPI with
-    MPI_THREAD_MULTIPLE.
+    Those are the programs' defaults; more threads on the sender print torn titles. The threads need an MPI
+    with MPI_THREAD_MULTIPLE.
     """
 
     descr = "OSU latency with many threads or processes on a side"
@@ -131,7 +134,8 @@ class OsuConcurrentLatency(OsuPointToPoint):
 
     @run_before("run")
     def require_cores(self):
-        """Skip the case where a node has fewer cores than the program has threads or processes that spin on it."""
+        """Skip the case where a node has fewer cores than the program has threads or processes that spin on
+        it."""
         ppn = self.current_layout.ppn
         spinning = 2 * ppn if self.benchmark == "latency_mp" else ppn + 1
         partition = self.current_partition

@@ -24,7 +24,8 @@ class OsuStartup(OsuProgram):
 
 @check()
 class OsuInit(OsuStartup):
-    """Time of ``MPI_Init``: minimum, average and maximum over the processes. The program prints whole milliseconds."""
+    """Time of ``MPI_Init``: minimum, average and maximum over the processes. The program prints whole
+    milliseconds."""
 
     descr = "OSU time of MPI_Init"
     benchmark = "init"
@@ -44,7 +45,8 @@ class OsuInit(OsuStartup):
 
 @check()
 class OsuHello(OsuStartup):
-    """Time from the launch of a program that does nothing but start and end MPI until the launcher has ended."""
+    """Time from the launch of a program that does nothing but start and end MPI until the launcher has
+    ended."""
 
     descr = "OSU time of a launch"
     benchmark = "hello"

@@ -234,7 +234,8 @@ def _start(options: argparse.Namespace) -> tuple[Cluster, Spec]:
     spec = _spec(options)
     needs.check_programs(spec)
     needs.check_namespaces(spec.account)
-    # But for the wait, which ends with the cluster's own end, a signal has to wait until what is begun is done.
+    # But for the wait, which ends with the cluster's own end, a signal has to wait until what is begun is
+    # done.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     cluster = Cluster(spec)
     try:

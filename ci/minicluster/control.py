@@ -104,7 +104,8 @@ def request(path: Path, who: str, **message: object) -> dict:
 
 
 def serve(server: socket.socket, handle: Callable[[dict], dict]) -> None:
-    """Answer one request. One that does not come, or whose answer is not taken, keeps nobody else waiting for long."""
+    """Answer one request. One that does not come, or whose answer is not taken, keeps nobody else waiting for
+    long."""
     connection, _ = server.accept()
     with connection:
         try:

@@ -22,7 +22,8 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/u
 
 
 def search_path(path: str, prefix: str = "") -> str:
-    """Return PATH with the folders of daemons after the user's own, and those of a prefix, if there is one, before."""
+    """Return PATH with the folders of daemons after the user's own, and those of a prefix, if there is one,
+    before."""
     first = [f"{prefix}/bin", f"{prefix}/sbin"] if prefix else []
     return ":".join(dict.fromkeys([*first, *filter(None, path.split(":")), *SYSTEM_FOLDERS]))
 
@@ -124,7 +125,8 @@ class Reaper:
         signal.set_wakeup_fd(handler.fileno(), warn_on_full_buffer=False)
 
     def wait(self, *readable: socket.socket) -> list[socket.socket]:
-        """Return when something can be read, or when a child has ended; a host waits for that as long as it lives."""
+        """Return when something can be read, or when a child has ended; a host waits for that as long as it
+        lives."""
         ready, _, _ = select.select([self._wake, *readable], [], [])
         if self._wake in ready:
             self._wake.recv(4096)

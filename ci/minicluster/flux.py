@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Flux: a broker on the head, which schedules, and one on each host, which runs the jobs; flux-core alone.
 
-It is the instance of one user, as ``flux start`` makes one: the owner's jobs need neither flux-security nor MUNGE.
+It is the instance of one user, as ``flux start`` makes one: the owner's jobs need neither flux-security nor
+MUNGE.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def config(spec: Spec, folder: Path) -> str:
             f"default_port = {PORT}",
             'default_bind = "tcp://eth0:%p"',
             'default_connect = "tcp://%h:%p"',
-            # The leader, which has no eth0, and all others directly below it: one that dies takes no other along.
+            # The leader, which has no eth0, and all others directly below it: one that dies takes no other
+            # along.
             f'hosts = [{{host = "{HEAD}", bind = "tcp://br0:%p"}}, {{host = "{hosts}"}}]',
             "[tbon]",
             f'tcp_user_timeout = "{NODE_TIMEOUT}s"',
@@ -103,7 +105,8 @@ class Flux(Scheduler):
         for host in (HEAD, *self.spec.hosts):
             self._place(host).mkdir(mode=0o700)
         (self.folder / "etc" / "flux.toml").write_text(config(self.spec, self.folder))
-        # Bound to the cores that it has by its number, every host's first task would be on the machine's first core.
+        # Bound to the cores that it has by its number, every host's first task would be on the machine's
+        # first core.
         (self.folder / "shell" / "minicluster.lua").write_text('shell.options["cpu-affinity"] = "off"\n')
         self._run("flux", "keygen", str(self.folder / "etc" / "curve.cert"))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A host: process 1 of namespaces of its own, which starts a daemon, does what the head asks, and collects orphans."""
+"""A host: process 1 of namespaces of its own, which starts a daemon, does what the head asks, and collects
+orphans."""
 
 from __future__ import annotations
 
@@ -120,6 +121,7 @@ class Inside:
                 self.daemon.start()
                 self.daemon.wait_until(lambda: self.scheduler.node_answers(self.name), 30)
             case "status":
-                # Whether it runs is under that name whatever it is: a clone that knows Slurm only asks for it.
+                # Whether it runs is under that name whatever it is: a clone that knows Slurm only asks for
+                # it.
                 return {"daemon": self.daemon.name, "slurmd": self.daemon.runs}
         return {}

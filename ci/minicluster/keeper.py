@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keeper of a cluster: it starts the supervisor, and when that has ended it removes what is left, the folder."""
+"""The keeper of a cluster: it starts the supervisor, and when that has ended it removes what is left, the
+folder."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Cluster:
     """A cluster that this process started: it ends with this process, unless it is let go."""
 
     def __init__(self, spec: Spec) -> None:
-        """Begin. Who begins has to end it: the signals that would end the command are to be blocked until it can."""
+        """Begin. Who begins has to end it: the signals that would end the command are to be blocked until it
+        can."""
         self.entry, self.folder, lock = state.reserve(spec)
         self._connection, theirs = socket.socketpair()
         self._keeper = fork(lambda: _keep(spec, self.entry, self.folder, theirs, lock))

@@ -60,7 +60,8 @@ def mount(source: str, target: str | Path, kind: str = "", flags: int = 0, optio
 
 
 def map_user(inside: int, outside: int, inside_group: int, outside_group: int) -> None:
-    """Say in a new user namespace who this process is; the kernel allows no more than that to an ordinary user."""
+    """Say in a new user namespace who this process is; the kernel allows no more than that to an ordinary
+    user."""
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{inside} {outside} 1")
     Path("/proc/self/gid_map").write_text(f"{inside_group} {outside_group} 1")

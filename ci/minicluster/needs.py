@@ -34,7 +34,8 @@ def packages_of(scheduler: str, accounting: bool) -> dict[str, str | None]:
 
 
 def prefix(scheduler: str, environment: Mapping[str, str]) -> str:
-    """Return the folder where a scheduler is installed, as the environment names it; empty if it names none."""
+    """Return the folder where a scheduler is installed, as the environment names it; empty if it names
+    none."""
     variable = SCHEDULERS[scheduler].prefix_variable
     folder = environment.get(variable, "") if variable else ""
     if folder and not Path(folder, "bin").is_dir():

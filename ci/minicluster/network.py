@@ -19,7 +19,8 @@ def hosts_file(spec: Spec) -> str:
 
 
 def bridge_side(host: str, rail: int = 0) -> str:
-    """Return the name of the end of a host's link that is on the bridge; the other is eth0, of the next rail eth1."""
+    """Return the name of the end of a host's link that is on the bridge; the other is eth0, of the next rail
+    eth1."""
     return f"to-{host}-{rail}" if rail else f"to-{host}"
 
 
@@ -74,7 +75,8 @@ def limit_commands(device: str, link: str) -> list[str]:
         commands.append(f"qdisc replace dev {device} root handle 1: netem limit {_WAITING} {' '.join(what)}")
         parent = "parent 1: handle 10:"
     if asked.rate != NO_LIMIT:
-        # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one piece.
+        # A bucket of a millisecond, but no less than the largest packet that the kernel hands down in one
+        # piece.
         burst = max(64 * 1024, bits_per_second(asked.rate) // 8 // 1000)
         commands.append(
             f"qdisc replace dev {device} {parent} tbf rate {asked.rate} burst {burst} latency 50ms"
@@ -121,7 +123,8 @@ def wait_until_gone(device: str, seconds: float) -> None:
 
 
 def without_ipv6() -> None:
-    """Switch IPv6 off for the links to come: duplicate address detection costs seconds and nobody needs it."""
+    """Switch IPv6 off for the links to come: duplicate address detection costs seconds and nobody needs
+    it."""
     switch = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
     if switch.exists():
         switch.write_text("1")

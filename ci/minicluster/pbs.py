@@ -17,8 +17,8 @@ from .spec import HEAD, Spec, address
 SERVER_PORT, MOM_PORT, COMM_PORT = 15001, 15002, 17001
 #: The owner of PBS's database, which Debian's package has made: PostgreSQL does not run as root.
 OWNER = "postgres"
-# The head and the hosts have a /run of their own: PBS takes no folder below /tmp, where anybody may write, and there
-# PostgreSQL puts its socket, which would meet those of other clusters, and be left.
+# The head and the hosts have a /run of their own: PBS takes no folder below /tmp, where anybody may write,
+# and there PostgreSQL puts its socket, which would meet those of other clusters, and be left.
 RUN = Path("/run")
 HOMES = RUN / "pbs"
 # So long after a host was lost its jobs are ended.
@@ -76,7 +76,8 @@ def pbs_conf(host: str, folder: Path, prefix: Path) -> str:
 
 def mom_config(host: str, folder: Path) -> str:
     """Return the text of a host's mom_priv/config."""
-    # All have the machine's file system, so that output is copied; the folders of jobs have the same names everywhere.
+    # All have the machine's file system, so that output is copied; the folders of jobs have the same names
+    # everywhere.
     return (
         f"$clienthost {HEAD}\n$usecp *:/ /\n$tmpdir {folder / 'tmp' / host}\n$logevent 511\n"
         f"$max_poll_downtime {NODE_TIMEOUT}\n"
@@ -84,7 +85,8 @@ def mom_config(host: str, folder: Path) -> str:
 
 
 def remote_shell(prefix: Path) -> str:
-    """Return the text of a program that is called as rsh is, and starts its command by PBS on a host of the job.
+    """Return the text of a program that is called as rsh is, and starts its command by PBS on a host of the
+    job.
 
     pbs_tmrsh starts its words as they are, where rsh hands them to a shell.
     """

@@ -26,7 +26,8 @@ _SI_KERNEL = 0x80
 
 
 def fork(work: Callable[[], int]) -> int:
-    """Run a function in a child process and return its number; the child ends with what the function returns."""
+    """Run a function in a child process and return its number; the child ends with what the function
+    returns."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -48,7 +49,8 @@ def _work(work: Callable[[], int]) -> NoReturn:
 
 
 def readable(descriptor: int, seconds: float) -> bool:
-    """Wait so long until something can be read, or until a process has ended, of which this is the descriptor."""
+    """Wait so long until something can be read, or until a process has ended, of which this is the
+    descriptor."""
     return bool(select.select([descriptor], [], [], max(seconds, 0))[0])
 
 
@@ -79,7 +81,8 @@ def wait_for_end(child: int, seconds: float, what: str) -> int:
 
 
 def _left(process: int) -> list[str]:
-    """Return a process and all below it that live, each with its state and where in the kernel it waits: proc(5)."""
+    """Return a process and all below it that live, each with its state and where in the kernel it waits:
+    proc(5)."""
     parents, lines = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -107,8 +110,8 @@ def run_program(
     """Run a program that reads a text, does one thing and ends; return its output.
 
     :param before: what its process does before it becomes the program.
-    :raises ClusterError: with the program's own words if it fails, or if it takes too long: then it is killed, and not
-        waited for, because it may not be able to die.
+    :raises ClusterError: with the program's own words if it fails, or if it takes too long: then it is
+        killed, and not waited for, because it may not be able to die.
     """
     pipe = subprocess.PIPE
     with_environment = None if environment is None else os.environ | environment
@@ -149,8 +152,8 @@ def block_signals() -> None:
 def wait_for(child: int) -> int:
     """Wait for a child and return its exit status; what is sent to this process meanwhile goes to the child.
 
-    The signals must be blocked. A child that takes too long to end after its signal is killed; one that does not
-    even end by that is left.
+    The signals must be blocked. A child that takes too long to end after its signal is killed; one that does
+    not even end by that is left.
     """
     deadline, killed = None, False
     while True:

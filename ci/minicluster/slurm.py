@@ -75,7 +75,8 @@ class Slurm(Scheduler):
 
     def _munged(self) -> list[str]:
         folder = self.folder / "munge"
-        # --force: in a user namespace the machine's folders belong to nobody, which munged takes for a danger.
+        # --force: in a user namespace the machine's folders belong to nobody, which munged takes for a
+        # danger.
         files = [f"--{what}-file={folder / what}" for what in ("key", "pid", "log", "seed")]
         return ["munged", "--foreground", "--force", f"--socket={self._munge_socket}", *files]
 

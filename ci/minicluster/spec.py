@@ -28,7 +28,8 @@ _LOSS = re.compile(r"(\d+(?:\.\d+)?)%")
 class Link:
     """One direction of a host's link.
 
-    :param rate: as tc writes it, or :data:`NO_LIMIT`. :param delay: of every packet, as tc writes it; empty: none.
+    :param rate: as tc writes it, or :data:`NO_LIMIT`. :param delay: of every packet, as tc writes it; empty:
+        none.
     :param loss: the share of packets that are lost, such as ``1%``; empty: none.
     """
 
@@ -111,7 +112,8 @@ def node_names(count: int) -> list[str]:
 
 
 def address(host: str, rail: int = 0) -> str:
-    """Return the address of the head (the first) or of a node; each rail is a network of its own, behind the first."""
+    """Return the address of the head (the first) or of a node; each rail is a network of its own, behind the
+    first."""
     number = 0 if host == HEAD else int(host.removeprefix("n"))
     return str(NETWORK[1 + number] + rail * NETWORK.num_addresses)
 

@@ -2,7 +2,8 @@
 """Which clusters there are: an index with one entry a cluster, and one folder for all that a cluster writes.
 
 A cluster's keeper holds a lock on its entry. So an entry without a lock is what is left of a keeper that was
-killed, and every command removes those first; no process number is ever trusted that might be another's by now.
+killed, and every command removes those first; no process number is ever trusted that might be another's by
+now.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def _lock(descriptor: int, deadline: float) -> None:
 
 
 def _holders(descriptor: int) -> list[str]:
-    """Return who holds a lock on a file, by proc(5)'s list of locks, whose sixth field ends with the inode."""
+    """Return who holds a lock on a file, by proc(5)'s list of locks, whose sixth field ends with the
+    inode."""
     inode = str(os.fstat(descriptor).st_ino)
     rows = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
     return [f"process {row[4]}" for row in rows if row[1] == "FLOCK" and row[5].rpartition(":")[2] == inode]

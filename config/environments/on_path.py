@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI whose `mpicc` and `mpirun` are on PATH, such as that of a loaded module: for the collection's own programs.
+"""The MPI whose `mpicc` and `mpirun` are on PATH, such as that of a loaded module: for the collection's own
+programs.
 
 The system `local` uses it for runs of ReFrame before any set-up; `ci/run` sets up wheels.
 """

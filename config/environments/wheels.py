@@ -7,8 +7,8 @@ Intel's wheels, with Intel MPI and IMB, are for x86_64 only.
 
 `extras['not_set_up']` is the reason why its MPI is not installed yet, for runs without `ci/run`.
 
-`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make MPI_Wait of this MPI sleep. None
-of these three waits for an interrupt; they sleep between polls.
+`extras['blocking_wait']`, with the feature blocking_wait, are the variables that make MPI_Wait of this MPI
+sleep. None of these three waits for an interrupt; they sleep between polls.
 """
 
 import os
@@ -52,7 +52,8 @@ def not_set_up(name):
 
 
 def wheels(name, prefix, variables, wait, *programs, why_not=None):
-    """Return the environment of an MPI with its search paths, further variables, and those for a sleeping MPI_Wait."""
+    """Return the environment of an MPI with its search paths, further variables, and those for a sleeping
+    MPI_Wait."""
     return environment(
         {
             "name": name,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The test cluster of `ci/cluster`: real Slurm, Flux or OpenPBS whose nodes are network namespaces of this machine.
+"""The test cluster of `ci/cluster`: real Slurm, Flux or OpenPBS whose nodes are network namespaces of this
+machine.
 
 `ci/run --system minicluster` starts one, runs in it and ends it; within one that is up, it runs in that:
 
@@ -8,8 +9,9 @@
     FABRIC_CLUSTER_SCHEDULER=flux ci/run --system minicluster --mode smoke
     ci/cluster run --nodes 4 --rails 2 --rate 100mbit -- env FABRIC_USED_RAILS=1 ci/run --system minicluster
 
-It is chosen by name only. Its values are meaningful for bandwidth between nodes, against the rate of their links: the
-nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded machine.
+It is chosen by name only. Its values are meaningful for bandwidth between nodes, against the rate of their
+links: the nodes share the machine's cores, so latencies, and everything within a node, are those of a crowded
+machine.
 """
 
 import os
@@ -63,8 +65,8 @@ YIELDING = {
     "impi": [["I_MPI_THREAD_YIELD", "3"]],
     "openmpi": [["OMPI_MCA_mpi_yield_when_idle", "1"]],
 }
-# Without these all of them take what they find: UCX both rails of two, Intel MPI one. It has no setting for several
-# over TCP; Open MPI alone can have several connections for a rail.
+# Without these all of them take what they find: UCX both rails of two, Intel MPI one. It has no setting for
+# several over TCP; Open MPI alone can have several connections for a rail.
 DEVICES = ",".join(f"eth{rail}" for rail in range(used_rails))
 RAILS = {
     "mpich": [
@@ -99,8 +101,8 @@ LAUNCH_OPTIONS = {
     **{"pmi2": SRUN, "pmix": SRUN, "pmi": []},
     **{"hydra": ["-ppn {ppn}"], "prrte": ["--map-by ppr:{ppn}:node"]},
 }
-# Whole nodes, as many as asked for. One job of the whole cluster at a time, of any partition, because all nodes are
-# this one machine; Slurm and Flux go by the job's name for that.
+# Whole nodes, as many as asked for. One job of the whole cluster at a time, of any partition, because all
+# nodes are this one machine; Slurm and Flux go by the job's name for that.
 ACCESS = {
     "slurm": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
     "flux": ["--exclusive", "--job-name=fabric-checks", "--dependency=singleton"],
@@ -110,15 +112,17 @@ ACCESS = {
 VARIABLES = {
     "pmi2": [
         ["SLURM_MPI_TYPE", "pmi2"],
-        # MPICH 5.0.2 announces 4 KiB from where an address of 261 B begins, in lines of up to 1076 B; Slurm takes 1024.
-        # What is in memory behind the address decides, and so do lengths of paths: with 5 of 60 of a program's it could
-        # not start, and with all of them without the C library's cache, from which it takes its buffers.
+        # MPICH 5.0.2 announces 4 KiB from where an address of 261 B begins, in lines of up to 1076 B; Slurm
+        # takes 1024. What is in memory behind the address decides, and so do lengths of paths: with 5 of 60
+        # of a program's it could not start, and with all of them without the C library's cache, from which it
+        # takes its buffers.
         ["GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"],
     ],
     "pmix": [
         ["SLURM_MPI_TYPE", "pmix"],
-        # With PMIx_Fence over a tree, 26 of 100 starts of Open MPI 5.0.11 on eight nodes crashed in MPI_Init, over a
-        # ring none of 100 did; but one was seen to (mca_pml_ob1_recv_frag_callback_match, open-mpi/ompi#12495).
+        # With PMIx_Fence over a tree, 26 of 100 starts of Open MPI 5.0.11 on eight nodes crashed in MPI_Init,
+        # over a ring none of 100 did; but one was seen to (mca_pml_ob1_recv_frag_callback_match,
+        # open-mpi/ompi#12495).
         ["SLURM_PMIX_FENCE", "ring"],
     ],
     "pmi": [],

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated clusters: a system for each description in config/twins, and `twins`, which has them all as partitions.
+"""Simulated clusters: a system for each description in config/twins, and `twins`, which has them all as
+partitions.
 
     ci/run --system cbc             one of them
     ci/run --system twins           all, in one session
 
 The checks are the same as on machines; SimGrid simulates the description. Systems are chosen by name only.
 
-The collection's own programs are compiled with `smpicc`. OSU's and Intel's benchmarks run too where they were built
-with it, by Spack (the scopes are in config/twins/spack), or by hand with config/twins/smpi/bin/mpicc; in the latter
-case FABRIC_SIMGRID_OSU and FABRIC_SIMGRID_IMB name prefix and release:
+The collection's own programs are compiled with `smpicc`. OSU's and Intel's benchmarks run too where they were
+built with it, by Spack (the scopes are in config/twins/spack), or by hand with config/twins/smpi/bin/mpicc;
+in the latter case FABRIC_SIMGRID_OSU and FABRIC_SIMGRID_IMB name prefix and release:
 
     ci/run --stack spack --system cbc -n 'OsuLatency|OsuBandwidth|ImbPointToPoint|ImbParallel'
     FABRIC_SIMGRID_OSU=$HOME/osu-smpi@7.5 ci/run --system cbc -n 'OsuLatency|OsuBandwidth'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A system with its own software, by module or by prefix: copy this file to config/systems/ and put in yours.
 
-`ci/run --stack modules` runs it. The checks are the same as on any other stack; what an environment does not name is
-not run, and the summary says so.
+`ci/run --stack modules` runs it. The checks are the same as on any other stack; what an environment does not
+name is not run, and the summary says so.
 """
 
 from fabric_checks.core.locks import host_lock, lock_in_job
@@ -13,7 +13,8 @@ systems = [
     {
         "name": "yours",
         "descr": "One line for readers of a report",
-        # Regular expressions of the host names on which this is the system; `ci/run --system yours` works anywhere.
+        # Regular expressions of the host names on which this is the system; `ci/run --system yours` works
+        # anywhere.
         "hostnames": ["login[0-9]+[.]yours[.]example"],
         # The kind of your `module` command: envmod (Environment Modules 4 and later; tmod4 with
         # ReFrame 4.9), lmod, spack, or nomod.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write lab/detection.md: `python -m lab.faults lab/detection.md --trials 40`; anew whenever some trials are done."""
+"""Write lab/detection.md: `python -m lab.faults lab/detection.md --trials 40`; anew whenever some trials are
+done."""
 
 import argparse
 import os
@@ -18,12 +19,14 @@ from fabric_checks.core.files import write_text
 from lab.faults.program import ROUND_s
 from lab.faults.trials import NOISES, Trial, outcomes
 
-#: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at the page
-#: and changes a bound moves it up.
+#: Bounds were set while looking at seeds below this one; what is written is of those from it on. Who looks at
+#: the page and changes a bound moves it up.
 FIRST_SEED = 4_400_000
-#: So many trials of a row are done before the next row has its turn: so many nodes in all, that time is spent alike.
+#: So many trials of a row are done before the next row has its turn: so many nodes in all, that time is spent
+#: alike.
 NODES_AT_ONCE = 256
-#: Of few nodes that differ, and of a tenth, more are done: there it is decided whether a healthy node is blamed.
+#: Of few nodes that differ, and of a tenth, more are done: there it is decided whether a healthy node is
+#: blamed.
 MORE_OF_DIFFERING, MORE_OF_A_TENTH, FEW_NODES = 8, 4, 32
 
 KINDS = (

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Vary the constants of the analysis, and count what becomes of trials: `python -m lab.faults.calibration [NAME...]`.
+"""Vary the constants of the analysis, and count what becomes of trials: `python -m lab.faults.calibration
+[NAME...]`.
 
-Constants without a derivation stand where neither neighbour names more faults without blaming anybody healthy.
+Constants without a derivation stand where neither neighbour names more faults without blaming anybody
+healthy.
 """
 
 import argparse

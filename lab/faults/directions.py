@@ -46,7 +46,8 @@ def other_rule(nodes, rule):
 
 
 def main():
-    """Print what simpler rules of directions leave out: why the direction goes by the distance from the middle."""
+    """Print what simpler rules of directions leave out: why the direction goes by the distance from the
+    middle."""
     rules = {
         "the lower sends": lambda low, high: np.ones_like(low, dtype=bool),
         "the even of the lower send": lambda low, high: low % 2 == 0,

@@ -25,7 +25,8 @@ def topology(name, nodes):
         ports = 8 if nodes <= 128 else 16
         return FatTree(nodes, ports, 3, ports // 2, ports // 2, LINK_MBps)
     if name == "dragonfly":
-        # Two hosts at each of eight routers; each two groups have as many cables as four of every router's ports make.
+        # Two hosts at each of eight routers; each two groups have as many cables as four of every router's
+        # ports make.
         return Dragonfly(nodes, max(-(-nodes // 16), 2), 8, 2, 4, LINK_MBps, LINK_MBps)
     ports = {16: 8, 32: 8, 64: 16}.get(nodes, 32)
     return FatTree(nodes, ports, 2, ports // 2, ports // 2, LINK_MBps)
@@ -45,9 +46,9 @@ def wired(shape, nodes, table):
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of logarithms: of each measurement, of a pair and of a host as they stay for a run, of the
-    drift of all over a run; the number of bursts of other people's traffic that are under way at a time; and the share
-    of measurements that are at half."""
+    """Standard deviations of logarithms: of each measurement, of a pair and of a host as they stay for a run,
+    of the drift of all over a run; the number of bursts of other people's traffic that are under way at a
+    time; and the share of measurements that are at half."""
 
     each: float = 0.0
     pair: float = 0.0
@@ -59,7 +60,8 @@ class Noise:
 
 @dataclass(frozen=True)
 class History:
-    """The rounds in which the faults are there: from `begin` to `end`, and if they flap in half of each `period`."""
+    """The rounds in which the faults are there: from `begin` to `end`, and if they flap in half of each
+    `period`."""
 
     begin: float = -np.inf
     end: float = np.inf
@@ -73,7 +75,8 @@ class History:
 
 @dataclass
 class Fabric:
-    """Rates of flows; `senders`, `receivers`, `arcs` and `pairs` have the share of its rate that each has at fault.
+    """Rates of flows; `senders`, `receivers`, `arcs` and `pairs` have the share of its rate that each has at
+    fault.
 
     `kinds` has the share of the rate that healthy hosts of another kind have both ways, by rank.
     """
@@ -178,8 +181,8 @@ class Fabric:
 class ManyWays(Fabric):
     """A fat tree of two levels in which no pair depends on a cable: `routing` is adaptive or hashed.
 
-    With adaptive routing all uplinks of a leaf are one resource, and so are all into it. With hashed routing each pair
-    has one of the spines that both its leaves reach; `arcs` with a share of 0 are dead.
+    With adaptive routing all uplinks of a leaf are one resource, and so are all into it. With hashed routing
+    each pair has one of the spines that both its leaves reach; `arcs` with a share of 0 are dead.
     """
 
     def __init__(self, routing, *arguments, **keywords):

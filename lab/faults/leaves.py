@@ -3,9 +3,9 @@
 
     OPENBLAS_NUM_THREADS=1 python -m lab.faults.leaves hashed --nodes 16 --trials 200 --first-seed 4710000
 
-Each seed draws a leaf and its dead cables, and is tried healthy, too. The last columns are what `OF_SHARING` and
-`OF_HASH` of the analysis stand on: the spread of healthy leaves, out and in together, over what the nodes of each
-differ by, and times the root of a leaf's flows.
+Each seed draws a leaf and its dead cables, and is tried healthy, too. The last columns are what `OF_SHARING`
+and `OF_HASH` of the analysis stand on: the spread of healthy leaves, out and in together, over what the nodes
+of each differ by, and times the root of a leaf's flows.
 """
 
 import argparse
@@ -25,7 +25,8 @@ LOST = 0.25
 
 
 def tried(routing, nodes, seed, *, is_healthy):
-    """Return the ways of the leaves of a fabric, the names of those that are blamed, and that of the one at fault."""
+    """Return the ways of the leaves of a fabric, the names of those that are blamed, and that of the one at
+    fault."""
     wiring, known = wired("fat tree 2", nodes, "d-mod-k")
     at = [int(leaf) for leaf in known.at]
     groups = sorted(set(at))

@@ -4,13 +4,15 @@
     python -m lab.faults.live --trials 20                    all kinds, about an hour and a half
     python -m lab.faults.live --trials 20 --beside           with a job of other people on every node
     python -m lab.faults.live --trials 1 --kind sending      one trial of one kind
-    python -m lab.faults.live --trials 5 --ways              four switches with two ways to each other: all, one lost
+    python -m lab.faults.live --trials 5 --ways              four switches with two ways to each other: all,
+    one lost
 
-Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial is right if
-exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy cluster nobody is. A
-node that receives slowly from a drawn moment of its part of the scan on is to be named; since when is counted apart,
-for a node receives in three rounds only. Where half of the nodes are slow, nobody is to be blamed, and this or the two
-levels are to be printed. With a way lost the switch is to be named, or nobody.
+Each trial runs what the level nightly runs: eight ranks of the pattern round-robin, with --confirm. A trial
+is right if exactly the node that was shaped is blamed, with the side on which it is slow, and of a healthy
+cluster nobody is. A node that receives slowly from a drawn moment of its part of the scan on is to be named;
+since when is counted apart, for a node receives in three rounds only. Where half of the nodes are slow,
+nobody is to be blamed, and this or the two levels are to be printed. With a way lost the switch is to be
+named, or nobody.
 """
 
 import argparse
@@ -47,8 +49,8 @@ KINDS = {
 }
 #: Less than the check moves, so that a trial takes seconds: still an eighth of a second a pair.
 LESS = ("--size", "512K", "--messages", "6", "--tests", "2")
-#: Fewer repeats, without the pause before the last: for one trial of each kind in the tests. With fewer bytes a pair
-#: differs by a tenth from one measurement to the next, and nothing is certain.
+#: Fewer repeats, without the pause before the last: for one trial of each kind in the tests. With fewer bytes
+#: a pair differs by a tenth from one measurement to the next, and nothing is certain.
 SOON = ("--confirm-repeats", "2", "--confirm-pause", "0")
 #: What other people do: a process on each node that computes and talks to the next node, a little at a time.
 OTHERS = """
@@ -70,7 +72,8 @@ while True:
 
 @dataclass
 class Trial:
-    """What was broken, as kinds by node, and what was said: kinds and nodes of all that was blamed, with the words."""
+    """What was broken, as kinds by node, and what was said: kinds and nodes of all that was blamed, with the
+    words."""
 
     broken: dict
     blamed: list
@@ -117,7 +120,8 @@ class Laboratory:
         return done.stdout
 
     def try_ways(self, lost):
-        """Let switches of two nodes each have two ways to each other, measure, and evaluate with hashed routing.
+        """Let switches of two nodes each have two ways to each other, measure, and evaluate with hashed
+        routing.
 
         :param lost: ways that are down, as pairs of the numbers of switch and way.
         """
@@ -154,7 +158,8 @@ class Laboratory:
         return Trial(broken, blamed, [found.text for found in report.findings], output)
 
     def measure_and_slow(self, node, *options):
-        """Return the output of a run during which a node begins to receive slowly, when a part of the scan is over.
+        """Return the output of a run during which a node begins to receive slowly, when a part of the scan is
+        over.
 
         How far the scan is shows by what the node has received: it receives in half of the rounds.
         """

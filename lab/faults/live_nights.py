@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nights in sequence on a cluster of eight nodes: an open finding, and nights that traffic of others makes blind.
+"""Nights in sequence on a cluster of eight nodes: an open finding, and nights that traffic of others makes
+blind.
 
     . ci/env.sh
     python -m lab.faults.live_nights 1        # six nights a trial, a quarter of an hour
 
-The first night is healthy; from the second on a drawn node is at half its rate; traffic of others disturbs the third
-and the fourth; the fifth is like the second; the node is mended before the sixth. A trial is right if the second and
-the fifth name the node and no other, the third and the fourth name no other node and do not close the finding, and the
-last does.
+The first night is healthy; from the second on a drawn node is at half its rate; traffic of others disturbs
+the third and the fourth; the fifth is like the second; the node is mended before the sixth. A trial is right
+if the second and the fifth name the node and no other, the third and the fourth name no other node and do not
+close the finding, and the last does.
 """
 
 import argparse

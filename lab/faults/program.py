@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `rotate --pattern round-robin --confirm` measures on a fabric of the laboratory.
 
-Its rounds are those of `rotate_patterns`, its suspects those of `suspects`, which the program is held against.
+Its rounds are those of `rotate_patterns`, its suspects those of `suspects`, which the program is held
+against.
 """
 
 import numpy as np
@@ -12,7 +13,8 @@ from lab.faults import suspects
 
 #: What the program takes without `--confirm-repeats` and `--suspect-share`.
 REPEATS, SHARE = suspects.REPEATS, 0.06
-#: A round of three tests of ten messages of 8 MiB at 12.5 GB/s; and the program's pause before the last repeat alone.
+#: A round of three tests of ten messages of 8 MiB at 12.5 GB/s; and the program's pause before the last
+#: repeat alone.
 ROUND_s, PAUSE_s = 3 * 10 * 8 * 2**20 / 12.5e9, 3
 PAUSE_ROUNDS = round(PAUSE_s / ROUND_s)
 NONE = Transfers(*(np.empty(0, dtype=np.int32) for _ in range(3)), np.empty(0))
@@ -81,7 +83,8 @@ def _measured(fabric, number, sender, receiver):
 
 
 def _together(fabric, rounds, parts):
-    """Measure suspects in rounds, at first with the pairs of the next ranks beside them; return the rate of each."""
+    """Measure suspects in rounds, at first with the pairs of the next ranks beside them; return the rate of
+    each."""
     rows = []
     for number, suspect in enumerate(rounds):
         own = list(suspect)
@@ -102,7 +105,8 @@ def _together(fabric, rounds, parts):
 
 
 def _alone(fabric, phases, controls_of, alone):
-    """Measure controls and then suspects, and all of it again for every repeat; more controls if one is slow."""
+    """Measure controls and then suspects, and all of it again for every repeat; more controls if one is
+    slow."""
     controls, more = controls_of(is_slow=False), []
     repeats = []
     for repeat in range(REPEATS):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which pairs deserve to be measured again, and in which rounds: the rule of ``rotate --confirm``.
 
-The program applies this rule itself, while it has the nodes (``checks/fabric/src/cross_section/suspects.c`` and
-``confirm.c``); here it is once more, for the simulations of the tests, and as the counterpart that the program
-is tested against.
+The program applies this rule itself, while it has the nodes (``checks/fabric/src/cross_section/suspects.c``
+and ``confirm.c``); here it is once more, for the simulations of the tests, and as the counterpart that the
+program is tested against.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ OFFERS = 32
 BOTH_WAYS = 4
 #: A suspect node is measured with so many nearest by rank, and so many others.
 NEAR, FAR = 4, 8
-#: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver, with at
-#: most so many suspect nodes each, first those of nodes that are as slow as hardly another: so many are a kind.
-#: Of the places so many parts belong to suspect nodes before the other pairs.
+#: In the list for the phase ``alone`` there are at first at most so many pairs of a sender and of a receiver,
+#: with at most so many suspect nodes each, first those of nodes that are as slow as hardly another: so many
+#: are a kind. Of the places so many parts belong to suspect nodes before the other pairs.
 QUOTAS = ((1, 1), (2, 1), (2, 2), (4, 2), (6, 2))
 OF_SINGLE, KIND = QUOTAS[:3], 3
 #: The second pair of a node is its fastest one.
 FASTEST_FIRST = (2, 1)
 OF_NODES = (3, 4)
-#: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at most.
+#: How many controls are spread over all pairs, how many where a pair is slow alone, and how many there are at
+#: most.
 CONTROLS_OF_ALL, CONTROLS_IF_SLOW, MOST_CONTROLS = 8, 24, 32
 #: An end of a slow pair is in at least so many alone; so many controls at most are added for that.
 OF_END, CONTROLS_OF_ENDS = 3, 8
@@ -75,13 +76,13 @@ class Suspects:
 def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str] = ()) -> Suspects:
     """Return the suspects of a scan.
 
-    A node is suspect if 85 % of its pairs are below ``1 - suspect_share`` of what is so of other nodes: where links are
-    shared, a median says who shares. A pair is suspect if it is so much below the median of all, or what nodes have at
-    their best less as much if that is more, after its sender's and its receiver's share.
+    A node is suspect if 85 % of its pairs are below ``1 - suspect_share`` of what is so of other nodes: where
+    links are shared, a median says who shares. A pair is suspect if it is so much below the median of all, or
+    what nodes have at their best less as much if that is more, after its sender's and its receiver's share.
 
     :param ranks: the number of ranks of the run.
-    :param hosts: the host of each rank: a pair within one is no suspect, unless all are on one. Without them each rank
-        has its own.
+    :param hosts: the host of each rank: a pair within one is no suspect, unless all are on one. Without them
+        each rank has its own.
     """
     overall = float(np.nanmedian(_medians(scan.round, scan.MBps, int(scan.round.max()) + 1)))
     level = 1 - suspect_share
@@ -113,8 +114,8 @@ def find(scan: Transfers, ranks: int, suspect_share: float, hosts: Sequence[str]
 def level_MBps(found: Suspects, pair: Pair, suspect_share: float) -> float:
     """Return below which bandwidth a pair is slow in the phase ``together``.
 
-    A pair of a suspect node is held to what nodes have at their best: on links that are shared the median of all pairs
-    is half of that, and no node at 0.8 would be slow. Another pair is held to a little less.
+    A pair of a suspect node is held to what nodes have at their best: on links that are shared the median of
+    all pairs is half of that, and no node at 0.8 would be slow. Another pair is held to a little less.
     """
     sender, receiver = pair
     reference = found.overall_MBps
@@ -136,16 +137,19 @@ def sift(
     repeats: int = REPEATS,
     both_ways: bool = False,
 ) -> dict[Pair, float]:
-    """Return the most that each pair reached that is slow whoever runs beside it, the slowest first: ``together``.
+    """Return the most that each pair reached that is slow whoever runs beside it, the slowest first:
+    ``together``.
 
-    All are measured, then once more those that were slow every time, and so on: with fewer pairs in other rounds a pair
-    shares with others, and it shares less. That is done four times, and on in rounds of fewer pairs until those that
-    are left can be measured alone, or the rounds are used up. A pass takes no more than half of the rounds that are
-    left. Of more repeats than four the rounds of a pass have their share: by chance every pair is fast once.
+    All are measured, then once more those that were slow every time, and so on: with fewer pairs in other
+    rounds a pair shares with others, and it shares less. That is done four times, and on in rounds of fewer
+    pairs until those that are left can be measured alone, or the rounds are used up. A pass takes no more
+    than half of the rounds that are left. Of more repeats than four the rounds of a pass have their share: by
+    chance every pair is fast once.
 
-    :param pairs: the suspects in the order in which they are given rounds; :param plan: how many rounds there are.
-    :param measure: is given the rounds of a pass, and how often all of it is measured; returns the mean of what each
-        pair reached in MB/s.
+    :param pairs: the suspects in the order in which they are given rounds; :param plan: how many rounds there
+        are.
+    :param measure: is given the rounds of a pass, and how often all of it is measured; returns the mean of
+        what each pair reached in MB/s.
     """
     times = -(-repeats // PASSES)
     left, best = plan.together * repeats // times, dict.fromkeys(pairs, 0.0)
@@ -178,9 +182,11 @@ def _tops(key: NDArray[np.int32], values: NDArray[np.float64], size: int) -> NDA
 
 
 def _usual(tops: NDArray[np.float64], suspect_share: float) -> float:
-    """Return the median or, if that is more, almost the smallest value that 75 % do not exceed; NaN without any.
+    """Return the median or, if that is more, almost the smallest value that 75 % do not exceed; NaN without
+    any.
 
-    Where half of the nodes are of a slower kind, one of the others that is slow would look usual by the median alone.
+    Where half of the nodes are of a slower kind, one of the others that is slow would look usual by the
+    median alone.
     """
     known = np.sort(tops[~np.isnan(tops)])
     if not len(known):
@@ -215,7 +221,8 @@ def _places(ordered: NDArray[np.int32]) -> NDArray[np.int64]:
 def _within(
     sender: NDArray[np.int32], receiver: NDArray[np.int32], hosts: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Return which pairs are within a host: they say nothing of a network, unless there are only such pairs."""
+    """Return which pairs are within a host: they say nothing of a network, unless there are only such
+    pairs."""
     if len(set(hosts)) < 2:
         return np.zeros(len(sender), dtype=np.bool_)
     _, number = np.unique(np.asarray(hosts), return_inverse=True)
@@ -226,8 +233,8 @@ def _within(
 def partners(rank: int, ranks: int) -> list[int]:
     """Return whom a suspect node is measured with: its nearest by rank, and some of all others.
 
-    The nearest are behind the same switch as a rule, and tell a node from a cable or a switch above it. The others are
-    at distances that differ: with static routing every 16th may be behind the same cable.
+    The nearest are behind the same switch as a rule, and tell a node from a cable or a switch above it. The
+    others are at distances that differ: with static routing every 16th may be behind the same cable.
     """
     window = min(NEAR + 1, ranks)
     first = max(0, min(rank - NEAR // 2, ranks - window))
@@ -239,7 +246,8 @@ def partners(rank: int, ranks: int) -> list[int]:
 
 
 def listed(found: Suspects, scan: Transfers, ranks: int, hosts: Sequence[str] = ()) -> list[Pair]:
-    """Return the pairs to measure again, some in both directions, in the order in which they are given rounds."""
+    """Return the pairs to measure again, some in both directions, in the order in which they are given
+    rounds."""
     order: dict[Pair, int] = {}
     partners_most = NEAR + FAR
 
@@ -292,7 +300,8 @@ def budget(ranks: int, limit: int = 0) -> Budget:
 
 
 def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool = False) -> list[list[Pair]]:
-    """Return the rounds of the phase ``together``: each pair in the first round in which both its nodes are free.
+    """Return the rounds of the phase ``together``: each pair in the first round in which both its nodes are
+    free.
 
     :param most: at most so many rounds; what does not fit is not measured again.
     :param beside: at most so many pairs in a round, 0: as many as fit.
@@ -320,11 +329,13 @@ def pack(pairs: Sequence[Pair], most: int, *, beside: int = 0, both_ways: bool =
 def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int, of_others: int = 0) -> list[Pair]:
     """Return the pairs to measure alone out of those that stayed slow.
 
-    First those of suspect nodes, by :func:`fair`, up to three quarters of the places; then, of the others, half that
-    stand furthest above the one before them, and the rest evenly spread: pairs that share a link stand together at one
-    half and one third, a fault stands anywhere. Then more of suspect nodes, if there is room.
+    First those of suspect nodes, by :func:`fair`, up to three quarters of the places; then, of the others,
+    half that stand furthest above the one before them, and the rest evenly spread: pairs that share a link
+    stand together at one half and one third, a fault stands anywhere. Then more of suspect nodes, if there is
+    room.
 
-    :param slow: with the most that each reached, the slowest first; :param of_others: so many more of other nodes.
+    :param slow: with the most that each reached, the slowest first; :param of_others: so many more of other
+        nodes.
     """
     nodes = {pair: (pair[0] in found.senders) + (pair[1] in found.receivers) for pair in slow}
     nodes = {pair: count for pair, count in nodes.items() if count}
@@ -348,11 +359,13 @@ def choose_alone(found: Suspects, slow: Mapping[Pair, float], limit: int, of_oth
 def fair(slow: Mapping[Pair, int], limit: int, first: Collection[Pair] = ()) -> list[Pair]:
     """Return some of the pairs, given slowest first.
 
-    At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower kind, would
-    fill the list and hide another. A pair of two suspect nodes does not show which of them is slow, and comes later.
-    The second of a node is its fastest one: the slowest ones may be slow for what is slow at their other end.
+    At first only one of a sender or receiver, then two, and so on: a very slow node, or many of a slower
+    kind, would fill the list and hide another. A pair of two suspect nodes does not show which of them is
+    slow, and comes later. The second of a node is its fastest one: the slowest ones may be slow for what is
+    slow at their other end.
 
-    :param slow: with the number of suspect nodes of each; :param first: pairs of which some come before the others.
+    :param slow: with the number of suspect nodes of each; :param first: pairs of which some come before the
+        others.
     """
     chosen: list[Pair] = []
     left = list(slow)
@@ -391,12 +404,13 @@ def controls(
 ) -> list[Pair]:
     """Return the pairs that those alone are held to.
 
-    Some are spread over all pairs, but those that stayed slow, or whose node is slow in that direction: without
-    what looked slow once, healthy pairs would seem more alike than they are. Further, for each node of several pairs
-    alone, one that it sends and one that it receives; and :func:`_of_ends`.
+    Some are spread over all pairs, but those that stayed slow, or whose node is slow in that direction:
+    without what looked slow once, healthy pairs would seem more alike than they are. Further, for each node
+    of several pairs alone, one that it sends and one that it receives; and :func:`_of_ends`.
 
     :param slow: the pairs that stayed slow; :param alone: those measured alone; :param most: at most so many.
-    :param is_slow: whether one of those was slow in the first repeat: then there are more at the end of the list.
+    :param is_slow: whether one of those was slow in the first repeat: then there are more at the end of the
+        list.
     """
     most = min(most, MOST_CONTROLS)
     avoided = set(slow)
@@ -437,8 +451,9 @@ def _of_ends(
 ) -> list[Pair]:
     """Return more pairs of the ends of those alone, first of ends that have several.
 
-    What became slow late in the scan is no suspect node, and has a pair or two that are slow, which do not show which
-    end it is. Each end is measured with the next rank on either hand, and with others near it until there are enough.
+    What became slow late in the scan is no suspect node, and has a pair or two that are slow, which do not
+    show which end it is. Each end is measured with the next rank on either hand, and with others near it
+    until there are enough.
 
     :param chosen: the controls so far; :param most: how many there may be with those returned.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trials: a fault is drawn from a seed, a run of it is analysed, and what is blamed is held against the fault."""
+"""Trials: a fault is drawn from a seed, a run of it is analysed, and what is blamed is held against the
+fault."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -40,16 +41,17 @@ class Trial:
     known: str = "routes"
     #: When the fault is there: always, from some part of the scan on, until one, or half of the time.
     history: str = "always"
-    #: Healthy hosts of another kind: their share of all, the share of the rate that they have, and which they are.
+    #: Healthy hosts of another kind: their share of all, the share of the rate that they have, and which they
+    #: are.
     kinds: tuple = ()
 
 
 def outcome(trial, seed):
     """Return what became of a trial, as a word, what was blamed wrongly, and the rounds that it took.
 
-    ``right``: all that is at fault, and nothing else; ``among``: the same, beside parts that explain as much, in any
-    order; ``part``: some of what is at fault and nothing else; ``symptom``: pairs that pass through it and no part;
-    ``wrong``: something else; ``missed``: nothing.
+    ``right``: all that is at fault, and nothing else; ``among``: the same, beside parts that explain as much,
+    in any order; ``part``: some of what is at fault and nothing else; ``symptom``: pairs that pass through it
+    and no part; ``wrong``: something else; ``missed``: nothing.
     """
     wiring, known = wired(trial.shape, trial.nodes, trial.table)
     random = np.random.default_rng([seed, trial.nodes, 5])
@@ -124,7 +126,8 @@ def circumstances(trial, wiring, random):
 
 
 def draw(trial, wiring, known, random):
-    """Return the shares of a fabric with a fault, and for each part at fault what a finding has to be to name it."""
+    """Return the shares of a fabric with a fault, and for each part at fault what a finding has to be to name
+    it."""
     share = 1 - trial.severity
     nodes = trial.nodes
     rank = int(random.integers(nodes))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``python -m lab.fluid ROW... --trials N --first-seed S --jobs 2``: how often the verb ``rotate`` is right."""
+"""``python -m lab.fluid ROW... --trials N --first-seed S --jobs 2``: how often the verb ``rotate`` is
+right."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def files_of(at: Scenario, folder: Path) -> list[Path]:
 
 
 def groups_of(at: Scenario) -> list[int]:
-    """Return the group of each node for ``rotate --groups``: its leaf by the map, numbered by their lowest ranks."""
+    """Return the group of each node for ``rotate --groups``: its leaf by the map, numbered by their lowest
+    ranks."""
     if at.know == "nothing":
         return []
     places = at.swapped or list(range(at.fabric.nodes))

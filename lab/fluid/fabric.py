@@ -43,7 +43,8 @@ class Level:
     def reach(self, progress: float, step: float, now: float, round_s: float) -> None:
         """Turn the shares of the scan that this round reaches into times.
 
-        :param progress: the share that is done; :param step: that of this round; :param round_s: how long it takes.
+        :param progress: the share that is done; :param step: that of this round; :param round_s: how long it
+            takes.
         """
         for name, at in (("begin", self.begin_at), ("end", self.end_at)):
             if at is not None:
@@ -69,10 +70,11 @@ class Fabric:
 
     :param leaf: the switch of each node. :param groups: the names of switches by the group above them.
     :param cables: both switches of each. :param dead: cables that are not used.
-    :param routing: ``static``: by tables; ``adaptive``: flows spread over the ways that are least loaded, so that all
-        that may take a hop shares the sum of its ways; ``spray``: in equal parts over all ways, whatever their load;
-        ``hash``: a way for each connection; ``message``: for each message.
-    :param table: the way to destination d is number d, modulo the ways there are (``modulo``), or any (``random``).
+    :param routing: ``static``: by tables; ``adaptive``: flows spread over the ways that are least loaded, so
+        that all that may take a hop shares the sum of its ways; ``spray``: in equal parts over all ways,
+        whatever their load; ``hash``: a way for each connection; ``message``: for each message.
+    :param table: the way to destination d is number d, modulo the ways there are (``modulo``), or any
+        (``random``).
     """
 
     leaf: Ints
@@ -144,7 +146,8 @@ class Fabric:
         return ways
 
     def make_table(self, kind: str) -> Ints:
-        """Return the link by switch and destination, -1 where it is at the switch; as a subnet manager would."""
+        """Return the link by switch and destination, -1 where it is at the switch; as a subnet manager
+        would."""
         out = np.full((len(self.switches), self.nodes), -1)
         for (switch, target), ways in self.ways.items():
             here = np.flatnonzero(self.leaf == target)
@@ -199,7 +202,8 @@ class Fabric:
         return np.array(columns, dtype=np.int64).reshape(len(columns), len(sender)).T
 
     def _spread(self, one: int, other: int) -> tuple[list[int], list[float]]:
-        """Return the links between two switches that all ways use, or the pool of each hop, and their shares."""
+        """Return the links between two switches that all ways use, or the pool of each hop, and their
+        shares."""
         key = (one, other)
         if key not in self._spreads:
             links, shares, here = list[int](), list[float](), {one: 1.0}
@@ -252,7 +256,8 @@ def fat_tree(nodes: int, per_leaf: int, spines: int, pods: int = 1, cores: int =
 
 
 def dragonfly(nodes: int, per_router: int, routers: int, **of: object) -> Fabric:
-    """Return groups of fully connected routers, with cables between each two groups, spread over their routers."""
+    """Return groups of fully connected routers, with cables between each two groups, spread over their
+    routers."""
     count = -(-nodes // (per_router * routers))
     groups = [list(range(group * routers, (group + 1) * routers)) for group in range(count)]
     switches = [f"router-{group + 1}-{router + 1}" for group in range(count) for router in range(routers)]

@@ -41,7 +41,8 @@ def _guids(fabric: Fabric) -> dict[str, str]:
 
 
 def _ports(fabric: Fabric, hosts: Sequence[int]) -> list[dict[int, tuple[str, int]]]:
-    """Return name and port at the other end, by switch and port: those of nodes first, then the cables in order."""
+    """Return name and port at the other end, by switch and port: those of nodes first, then the cables in
+    order."""
     ports: list[dict[int, tuple[str, int]]] = [{} for _ in fabric.switches]
     for node, leaf in zip(hosts, fabric.leaf, strict=True):
         ports[leaf][len(ports[leaf]) + 1] = (fabric.names[node], 1)
@@ -53,7 +54,8 @@ def _ports(fabric: Fabric, hosts: Sequence[int]) -> list[dict[int, tuple[str, in
 
 
 def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
-    """Return what ``ibnetdiscover`` prints; ``hosts``: the node in each place, where it is from another day."""
+    """Return what ``ibnetdiscover`` prints; ``hosts``: the node in each place, where it is from another
+    day."""
     lines = ["#", "# Topology file: generated on Thu Nov 26 04:00:00 2026", "#"]
     places = list(range(fabric.nodes)) if hosts is None else list(hosts)
     ports, guids, lids = _ports(fabric, places), _guids(fabric), _numbers(fabric)
@@ -83,7 +85,8 @@ def ibnetdiscover(fabric: Fabric, hosts: Sequence[int] | None = None) -> str:
 
 
 def lfts(fabric: Fabric, table: Ints | None = None) -> str:
-    """Return what ``dump_lfts.sh`` prints; ``table``: another than that in force, where it is from another day."""
+    """Return what ``dump_lfts.sh`` prints; ``table``: another than that in force, where it is from another
+    day."""
     ports, guids, lids = _ports(fabric, range(fabric.nodes)), _guids(fabric), _numbers(fabric)
     out = fabric.out if table is None else table
     lines = []

@@ -16,9 +16,9 @@ _SAME = 1 + 1e-9
 def max_min(paths: Ints, weights: Floats, capacity: Floats) -> Floats:
     """Return the max-min fair rates of flows.
 
-    A link is a bottleneck of all of its flows where none of them has a link with a smaller fair share: what is frozen
-    elsewhere later can only raise the others. All such links are filled at once (progressive filling: Bertsekas and
-    Gallager, Data Networks, 1992, section 6.5.2).
+    A link is a bottleneck of all of its flows where none of them has a link with a smaller fair share: what
+    is frozen elsewhere later can only raise the others. All such links are filled at once (progressive
+    filling: Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 
     :param paths: flows x links of each; unused places name the last entry of ``capacity``, which is infinite.
     :param weights: the share of the rate of a flow that each link of its path carries; 0 at unused places.

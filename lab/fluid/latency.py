@@ -22,7 +22,8 @@ class LatencyRow:
 
     :param far_us: what nodes of another kind have more, :param share: how many these are.
     :param outliers: the share of medians that are 1.5 to 4 times as long; of half of these the least is, too.
-    :param fault: ``node`` or ``pair`` (far by half of the latency), or ``swapped``: two nodes, in the fabric only.
+    :param fault: ``node`` or ``pair`` (far by half of the latency), or ``swapped``: two nodes, in the fabric
+        only.
     """
 
     far_us: float = 0.0

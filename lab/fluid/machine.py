@@ -20,8 +20,8 @@ def noisy(
 ) -> NDArray[np.float64]:
     """Return the rates of tests and pairs with noise; see :class:`Machine`.
 
-    The others are below the best test as those of three normal deviates are, of which the best has 0.748 of the
-    deviation of one (Harter, Expected values of normal order statistics, Biometrika 48, 1961).
+    The others are below the best test as those of three normal deviates are, of which the best has 0.748 of
+    the deviation of one (Harter, Expected values of normal order statistics, Biometrika 48, 1961).
     """
     of_tests = noise / 0.748 * rng.standard_normal(rates.shape)
     of_best = noise * rng.standard_normal(rates.shape[1])
@@ -61,7 +61,8 @@ class Machine:
     def measure(
         self, phase: str, pairs: Sequence[tuple[int, int]], progress: float
     ) -> list[tuple[float, float]]:
-        """Return the MB/s of pairs that stream at once, in the best test and the slowest, and let the time pass."""
+        """Return the MB/s of pairs that stream at once, in the best test and the slowest, and let the time
+        pass."""
         fabric, megabytes = self.fabric, program.SIZE_B * program.MESSAGES / 1e6
         if phase == "leaf":  # the messages to several at once are so much smaller
             megabytes /= sum(sender == pairs[0][0] for sender, _ in pairs)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The procedure of ``rotate --pattern round-robin --confirm``, and its output, after the program's source.
 
-Rules, names and numbers are those of ``checks/fabric/src/rotate.c`` and ``cross_section``; each node is its own host.
+Rules, names and numbers are those of ``checks/fabric/src/rotate.c`` and ``cross_section``; each node is its
+own host.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 
-#: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns the MB/s of each, best
-#: test and slowest.
+#: Measures pairs that run at once: phase, (sender, receiver)..., progress of the scan; returns the MB/s of
+#: each, best test and slowest.
 Measure = Callable[[str, Sequence[tuple[int, int]], float], Sequence[tuple[float, float]]]
 SHARE, REPEATS, PAUSE_S, SIZE_B, MESSAGES, TESTS = 0.06, 4, 3.0, 8 << 20, 10, 3
 _LOWEST, _BOTH, _NEAR, _FAR = 32, 4, 4, 8
@@ -121,9 +122,10 @@ class Suspect:
 class Run:
     """One run: its rows and what it decides.
 
-    :param nodes: ranks. :param rails: of ``--rails``; the ranks of a node follow each other. :param share: those of an
-        adapter.
-    :param groups: of ``--groups``, by rank; none without it. :param pause: called before the last repeat alone.
+    :param nodes: ranks. :param rails: of ``--rails``; the ranks of a node follow each other. :param share:
+        those of an adapter.
+    :param groups: of ``--groups``, by rank; none without it. :param pause: called before the last repeat
+        alone.
     """
 
     nodes: int

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``python -m lab.fluid.rails --trials N --first-seed S``: how often the part at fault between GPUs is named.
 
-Nodes have four or eight GPUs, with an adapter each or one for two, and each adapter number has a fabric of its own, a
-rail. What `rotate --rails` measures there is analysed as the check does it. ``named``: all parts at fault and nothing
-else; ``among``: the same, with others that explain as much, or with some of what is in it; ``symptom``: some of what is
-in it, or one of two; ``healthy``: something that is not at fault is blamed.
+Nodes have four or eight GPUs, with an adapter each or one for two, and each adapter number has a fabric of
+its own, a rail. What `rotate --rails` measures there is analysed as the check does it. ``named``: all parts
+at fault and nothing else; ``among``: the same, with others that explain as much, or with some of what is in
+it; ``symptom``: some of what is in it, or one of two; ``healthy``: something that is not at fault is blamed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Gpus(Machine):
     def measure(
         self, phase: str, pairs: Sequence[tuple[int, int]], progress: float
     ) -> list[tuple[float, float]]:
-        """Return the MB/s of pairs that stream at once, in the best test and the slowest, and let the time pass."""
+        """Return the MB/s of pairs that stream at once, in the best test and the slowest, and let the time
+        pass."""
         megabytes, ends = program.SIZE_B * program.MESSAGES / 1e6, np.array(pairs)
         took = np.empty(len(pairs))
         adapter = ends[:, 0] % self.gpus // self.share

@@ -22,9 +22,12 @@ class Fault:
     """A part at fault.
 
     :param kind: ``node``, ``pair``, ``cable``, ``switch``, or ``group`` for many nodes at once.
-    :param names: of a node, both nodes of a pair, both switches of a cable, the switch, or the nodes of the group.
-    :param size: the share of its capacity that is lost. :param alias: a part that stands for all nodes of a group.
-    :param links: of its traffic; none where cables are dead. :param gone: it ends before anything is measured again.
+    :param names: of a node, both nodes of a pair, both switches of a cable, the switch, or the nodes of the
+        group.
+    :param size: the share of its capacity that is lost. :param alias: a part that stands for all nodes of a
+        group.
+    :param links: of its traffic; none where cables are dead. :param gone: it ends before anything is measured
+        again.
     """
 
     kind: str
@@ -40,8 +43,9 @@ class Scenario:
     """A fabric, its faults, and the files that a run is analysed with.
 
     :param know: ``full``: switches and forwarding tables; ``switches``; ``slurm``; ``nothing``.
-    :param printed: the fabric of the files, where it is from another day; :param swapped: the node in each place by
-        these, and :param stale: their tables, where they differ. :param tail: the share of values that are at half.
+    :param printed: the fabric of the files, where it is from another day; :param swapped: the node in each
+        place by these, and :param stale: their tables, where they differ. :param tail: the share of values
+        that are at half.
     """
 
     fabric: Fabric
@@ -65,7 +69,8 @@ class Scenario:
         }
 
     def is_hidden(self, number: int) -> bool:
-        """Return whether a slow pair is as slow without its fault, for what is wrong with another part on its way."""
+        """Return whether a slow pair is as slow without its fault, for what is wrong with another part on its
+        way."""
         fault = self.faults[number]
         if fault.kind != "pair":
             return False
@@ -81,13 +86,16 @@ Add = Callable[[Random, Scenario], None]
 class Row:
     """A row of the table.
 
-    :param add: the faults. :param know: as in :class:`Scenario`, ``any`` at random. :param fabric: for :func:`tree`.
-    :param lost: the share of the uplinks of a leaf that are dead, 0 for one cable; the files may be from before.
+    :param add: the faults. :param know: as in :class:`Scenario`, ``any`` at random. :param fabric: for
+        :func:`tree`.
+    :param lost: the share of the uplinks of a leaf that are dead, 0 for one cable; the files may be from
+        before.
     :param kinds: how healthy nodes of another kind are spread: ``random``, ``leaf``, or ``regular``.
-    :param wrong: the share of the entries of the tables in the files that are. :param swaps: of nodes in the files.
+    :param wrong: the share of the entries of the tables in the files that are. :param swaps: of nodes in the
+        files.
     :param traffic: of others. :param options: of the verb.
-    :param claim: the kind of part that is then at fault by as much as a first run states that it would have named; a
-        trial without such a statement does not count.
+    :param claim: the kind of part that is then at fault by as much as a first run states that it would have
+        named; a trial without such a statement does not count.
     """
 
     add: tuple[Add, ...] = ()
@@ -171,7 +179,8 @@ def cable(rng: Random, at: Scenario, size: float, **when: Any) -> None:
 
 
 def switch(rng: Random, at: Scenario, size: float, which: str) -> None:
-    """Add a switch whose cables to other switches are all slower: a ``leaf``, or a ``spine`` next to leaves."""
+    """Add a switch whose cables to other switches are all slower: a ``leaf``, or a ``spine`` next to
+    leaves."""
     fabric = at.fabric
     spines = sorted({other for one, other in fabric.cables if one in fabric.leaves})
     number = int(rng.choice(fabric.leaves if which == "leaf" else spines))
@@ -182,7 +191,8 @@ def switch(rng: Random, at: Scenario, size: float, which: str) -> None:
 def flapping(
     rng: Random, at: Scenario, size: float, add: Callable[..., None], period_s: tuple[float, float]
 ) -> None:
-    """Add a part that is slow half of the time; a round takes about 0.03 s, and a scan 0.015 s for each node."""
+    """Add a part that is slow half of the time; a round takes about 0.03 s, and a scan 0.015 s for each
+    node."""
     period = float(np.exp(rng.uniform(*np.log(period_s))))
     add(rng, at, size, period=period, phase=float(rng.uniform(0, period)))
 

@@ -109,7 +109,8 @@ def score(run: Mapping[str, Any], status: int, at: Scenario) -> Score:
 
 
 def _includes(at: Scenario, number: int, note: Mapping[str, Any], perhaps: set[str]) -> bool:
-    """Return whether a note that blames names no other part than a fault, or says truly that some pairs are slow."""
+    """Return whether a note that blames names no other part than a fault, or says truly that some pairs are
+    slow."""
     fault = at.faults[number]
     nodes = {name for name in perhaps if name in at.fabric.names}
     if note.get("kind") == "pair" and len(note.get("ranks", ())) == 2:
@@ -129,7 +130,8 @@ def _includes(at: Scenario, number: int, note: Mapping[str, Any], perhaps: set[s
 
 
 def _is_described(fault: Fault, notes: Sequence[Mapping[str, Any]], nodes: int) -> bool:
-    """Return whether some note is about the nodes of a group as such: by their names, or by their number and some."""
+    """Return whether some note is about the nodes of a group as such: by their names, or by their number and
+    some."""
     for note in notes:
         text = str(note.get("text", ""))
         hosts = set(_NAME.findall(" ".join(map(str, note.get("hosts", ())))))

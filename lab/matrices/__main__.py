@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``python -m lab.matrices lab/matrices.md --trials N --first-seed S``: how often the verb ``blame`` is right."""
+"""``python -m lab.matrices lab/matrices.md --trials N --first-seed S``: how often the verb ``blame`` is
+right."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def _counts(records: Sequence[dict[str, Any]], rule: str) -> str:
 
 
 def _group(record: dict[str, Any]) -> str:
-    """Return what a fault is compared with: a cable or a pair shows only in pairs that are known to share nothing."""
+    """Return what a fault is compared with: a cable or a pair shows only in pairs that are known to share
+    nothing."""
     kinds, way = {kind for kind, *_ in record["truth"]}, WAYS[record["way"]]
     if not {"cable", "pair"} & kinds:
         return _GROUPS[0]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write what is measured on a machine as public tools do, each in the order and by the method of that tool.
 
-Forms and methods are those of the tools' sources and pages: nccl-tests 2.19.6 (``src/util.cu``, ``src/sendrecv.cu``),
-mpiGraph 1.5 (``mpiGraph.c``), superbench (``ib_validation_performance.py``, ``runner.py``), perftest
-(``perftest_parameters.h``, ``perftest_communication.c``), LinkTest 1.2 (``mpilinktest.c``, ``pingponganalysis.c``).
-ClusterKit is published without its source: its method is that of NVIDIA's page *Running ClusterKit*, the form of
-``bandwidth.txt`` that which scripts that read it expect.
+Forms and methods are those of the tools' sources and pages: nccl-tests 2.19.6 (``src/util.cu``,
+``src/sendrecv.cu``), mpiGraph 1.5 (``mpiGraph.c``), superbench (``ib_validation_performance.py``,
+``runner.py``), perftest (``perftest_parameters.h``, ``perftest_communication.c``), LinkTest 1.2
+(``mpilinktest.c``, ``pingponganalysis.c``). ClusterKit is published without its source: its method is that of
+NVIDIA's page *Running ClusterKit*, the form of ``bandwidth.txt`` that which scripts that read it expect.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _both(site: Site, pairs: Pairs, rail: int = 0) -> np.ndarray:
 
 
 def clusterkit(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
-    """Write both matrices: rounds of a tournament, both ways at once, and what is bad again, up to four times."""
+    """Write both matrices: rounds of a tournament, both ways at once, and what is bad again, up to four
+    times."""
     nodes, table = len(site.hosts), Table(both_ways=True)
     matrix = np.zeros((nodes, nodes))
 
@@ -137,7 +138,8 @@ def _number(value: float, width: int) -> str:
 
 
 def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
-    """Write the log of a loop over all pairs of ``sendrecv_perf`` on one GPU of each, one launch after another."""
+    """Write the log of a loop over all pairs of ``sendrecv_perf`` on one GPU of each, one launch after
+    another."""
     table, text = Table(both_ways=True), ""
     pairs = unordered(len(site.hosts))
     for rail in range(len(site.rails)):
@@ -167,7 +169,8 @@ def nccl_text(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
 
 
 def nccl_json(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
-    """Write the JSON of ``sendrecv_perf -I 1 -J FILE`` of each pair: 20 iterations, and the times of both processes."""
+    """Write the JSON of ``sendrecv_perf -I 1 -J FILE`` of each pair: 20 iterations, and the times of both
+    processes."""
     table, files = Table(both_ways=True), []
     pairs, size = unordered(len(site.hosts)), 128 * _MIB
     values = site.noisy(_both(site, pairs), 20)
@@ -245,7 +248,8 @@ def mpigraph(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
 
 
 def linktest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
-    """Write ``mapping.dat`` and the table of ``pingponganalysis -g``: ping-pongs from both ends, one pair at a time."""
+    """Write ``mapping.dat`` and the table of ``pingponganalysis -g``: ping-pongs from both ends, one pair at
+    a time."""
     nodes, table = len(site.hosts), Table(both_ways=True)
     pairs = ordered(nodes)
     back = [(other, one) for one, other in pairs]
@@ -266,7 +270,8 @@ def linktest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
 
 
 def superbench(site: Site, folder: Path, night: int, count: int = 1) -> tuple[list[Path], Table]:
-    """Write ``results-summary.jsonl`` of ``ib-traffic``, pattern one-to-one: rounds at once, the client writes."""
+    """Write ``results-summary.jsonl`` of ``ib-traffic``, pattern one-to-one: rounds at once, the client
+    writes."""
     table, metrics = Table(both_ways=False), dict[str, float]()
     for run in range(count):
         for number, met in enumerate(rounds(len(site.hosts))):
@@ -328,7 +333,8 @@ def perftest(site: Site, folder: Path, night: int) -> tuple[list[Path], Table]:
 def plain(
     site: Site, folder: Path, night: int, count: int = 1, alone: bool = False
 ) -> tuple[list[Path], Table]:
-    """Write a table of one's own: both orders of the rounds of a tournament, a round at once or each pair alone."""
+    """Write a table of one's own: both orders of the rounds of a tournament, a round at once or each pair
+    alone."""
     batches = [
         pairs for met in rounds(len(site.hosts)) for pairs in (met, [(other, one) for one, other in met])
     ]
@@ -366,10 +372,11 @@ Writer = Callable[[Site, Path, int], tuple[list[Path], Table]]
 class Way:
     """A format, and how often each pair is measured.
 
-    :param nights: the files of so many nights are given together. :param repeats: whether some pairs are in there more
-        than once. :param devices: whether the format names the devices of a host. :param most: nodes.
-    :param looks: the pairs that the verb then lists are measured three times, alone, and given, too; so often at most,
-        as long as it lists others.
+    :param nights: the files of so many nights are given together. :param repeats: whether some pairs are in
+        there more than once. :param devices: whether the format names the devices of a host. :param most:
+        nodes.
+    :param looks: the pairs that the verb then lists are measured three times, alone, and given, too; so often
+        at most, as long as it lists others.
     :param alone: one pair ran at a time: by the format, or because the user says so.
     :param rounds: the format says which pairs ran at once.
     :param few: a pair has two values, of both directions together.

@@ -73,7 +73,8 @@ class Site:
         return np.asarray(megabytes / took)
 
     def sees(self) -> bool:
-        """Return whether each fault makes a pair slower that is measured alone: a cable may lead to slow nodes only.
+        """Return whether each fault makes a pair slower that is measured alone: a cable may lead to slow
+        nodes only.
 
         It draws random numbers: a machine that is asked is not measured any more.
         """
@@ -95,7 +96,8 @@ class Site:
         return values
 
     def latency(self, pairs: Pairs) -> flows.Floats:
-        """Return the half round-trip times of pairs, in us: by their switches, and with noise that only adds."""
+        """Return the half round-trip times of pairs, in us: by their switches, and with noise that only
+        adds."""
         _, weight = self.at.fabric.paths(pairs, np.zeros(len(pairs), dtype=np.int64))
         hops = 1.2 + 0.2 * (weight[:, :-1] > 0).sum(axis=1)  # the last is the pair itself, at fault or not
         return np.asarray(hops * (1 + np.abs(NOISE * self.rng.standard_normal(len(pairs)))))

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two rules of others on the same values: ClusterKit's, and that of the straggler analysis of nccl-tests.
 
-*ClusterKit.* A pair is bad below 93 % of the best bandwidth, or above 2.1 times the least latency (NVIDIA HPC-X manual,
-*Running ClusterKit*, evaluation logic for pairwise tests). Where a pair was measured more than once, its best value
-counts, as in the tool's own rounds of re-testing. How its report counts nodes is not public: here a host is named if at
-least half of its pairs are bad, then, without the pairs of those, each bad pair that is left.
+*ClusterKit.* A pair is bad below 93 % of the best bandwidth, or above 2.1 times the least latency (NVIDIA
+HPC-X manual, *Running ClusterKit*, evaluation logic for pairwise tests). Where a pair was measured more than
+once, its best value counts, as in the tool's own rounds of re-testing. How its report counts nodes is not
+public: here a host is named if at least half of its pairs are bad, then, without the pairs of those, each bad
+pair that is left.
 
-*Straggler analysis.* ``tools/analyze_perf_json.py --straggler`` of nccl-tests 2.19.6 averages the times of each
-process, prints the slowest, and by how much the fastest is faster; it has no threshold. Here the process is a host or
-its device, its times those of all its pairs. :func:`straggler` names the slowest, with ``least`` only if that spread is
-as large. ``--spikes`` marks an iteration above 1.5 times the average of its size, which a part at .8 never is.
+*Straggler analysis.* ``tools/analyze_perf_json.py --straggler`` of nccl-tests 2.19.6 averages the times of
+each process, prints the slowest, and by how much the fastest is faster; it has no threshold. Here the process
+is a host or its device, its times those of all its pairs. :func:`straggler` names the slowest, with ``least``
+only if that spread is as large. ``--spikes`` marks an iteration above 1.5 times the average of its size,
+which a part at .8 never is.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def clusterkit(table: Table, devices: bool) -> tuple[set[Part], set[Part]]:
 
 
 def straggler(table: Table, devices: bool, least: float = 0.0) -> set[Part]:
-    """Return the host or device whose pairs take longest on average, if the fastest is faster by ``least``."""
+    """Return the host or device whose pairs take longest on average, if the fastest is faster by
+    ``least``."""
     times = defaultdict[Part, list[float]](list)
     for one, other, rail, value in table.rows:
         for host in (one, other):

@@ -76,7 +76,8 @@ def ours(run: Mapping[str, Any], status: int, site: Site) -> Verdict:
 
 
 def _is_listed(notes: Sequence[Mapping[str, Any]], site: Site) -> bool:
-    """Return whether the part is among what a note that blames nobody is about, such as what to measure again."""
+    """Return whether the part is among what a note that blames nobody is about, such as what to measure
+    again."""
     text = json.dumps([note for note in notes if note.get("kind") not in scoring._VALUES])
     return all(all(name in text for name in fault.names) for fault in site.at.faults)
 

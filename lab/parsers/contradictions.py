@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How an output contradicts itself: sums, counts, orders and rates that its format gives twice.
 
-Written from the sources of the programs and from what they print, without a look at the parsers: the two have only
-the programs in common. A relation is held to the digits that are printed; one that a busy machine may break is left
-out, and so is which pairs a round has. `layout` begins a sentence on how a number is printed, not on its value.
+Written from the sources of the programs and from what they print, without a look at the parsers: the two have
+only the programs in common. A relation is held to the digits that are printed; one that a busy machine may
+break is left out, and so is which pairs a round has. `layout` begins a sentence on how a number is printed,
+not on its value.
 """
 
 import math
@@ -49,7 +50,8 @@ def number(text):
 
 
 def span(text, digits=0):
-    """Return the span of a number with all its decimals, or with so many significant digits, as %.6g has them."""
+    """Return the span of a number with all its decimals, or with so many significant digits, as %.6g has
+    them."""
     value = number(text)
     mantissa, _, exponent = text.lower().partition("e")
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
@@ -88,11 +90,13 @@ def only(pattern, text):
     return found.pop()
 
 
-# --------------------------------------------------------------------------------------------------- programs of ours
+# --------------------------------------------------------------------------------------------------- programs
+# of ours
 
 
 def own(text):
-    """Hold an output of a program of ours to its last line: the number of rows, and the sum of all bytes above."""
+    """Hold an output of a program of ours to its last line: the number of rows, and the sum of all bytes
+    above."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     first = next(at for at, line in enumerate(lines) if line.startswith("# fabric-checks "))
     last = next(at for at, line in enumerate(lines) if line.startswith("# complete: "))
@@ -114,7 +118,8 @@ def crc32(text):
     return rest ^ 0xFFFFFFFF
 
 
-# ------------------------------------------------------------------------------------------------- programs of others
+# ------------------------------------------------------------------------------------------------- programs
+# of others
 
 
 def table_lines(text):
@@ -229,7 +234,8 @@ def _imb_row(cells, ranks):
 
 
 def _imb_rate(cells, sizes, by):
-    """Hold the bandwidth to a time or a message rate: between them is a small factor, in nearly all rows the same."""
+    """Hold the bandwidth to a time or a message rate: between them is a small factor, in nearly all rows the
+    same."""
     factors = []
     for row, size in zip(cells, sizes, strict=True):
         if size > 0 and number(row[by]) > 0:

@@ -3,9 +3,9 @@
 
     python -m lab.parsers.damage [PROGRAM ...] --trials 200000 --seed 1 --examples 3
 
-A trial damages a recorded output in one way, at times in two or three. If a parser still finds other values than in
-the whole output, contradictions.py says whether the damaged one contradicts itself; of tables of pairs, pair_oracle.py
-whether these values are in it. Parsers are called, not looked at.
+A trial damages a recorded output in one way, at times in two or three. If a parser still finds other values
+than in the whole output, contradictions.py says whether the damaged one contradicts itself; of tables of
+pairs, pair_oracle.py whether these values are in it. Parsers are called, not looked at.
 """
 
 import argparse
@@ -174,7 +174,8 @@ def damaged(rng, text, other):
 
 
 def damaged_often(rng, text, others):
-    """Return a text damaged once, at times two or three times, and the ways; `others` are outputs of the program."""
+    """Return a text damaged once, at times two or three times, and the ways; `others` are outputs of the
+    program."""
     ways = []
     for _ in range(rng.choice([1, 1, 1, 1, 1, 1, 2, 3])):
         with contextlib.suppress(IndexError, ValueError):  # nothing there to damage in this way
@@ -183,7 +184,8 @@ def damaged_often(rng, text, others):
     return text, ways
 
 
-# ----------------------------------------------------------------------------------------------------------- harmless
+# -----------------------------------------------------------------------------------------------------------
+# harmless
 
 STRAY = (
     "[1732600000.123456] [n1:4242 :0]     ucp_context.c:1774 UCX  WARN  UCP version is incompatible, required: 1.15",
@@ -268,7 +270,8 @@ def parsed(whole, text):
 
 
 def is_bad_message(message, text):
-    """Whether a message has text of the output that is not quoted, not printable, or longer than 200 characters."""
+    """Whether a message has text of the output that is not quoted, not printable, or longer than 200
+    characters."""
     bare = re.sub(
         r"(?<!\w)'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", message
     )  # not the apostrophe of a word
@@ -290,7 +293,8 @@ def outputs(program):
 
 
 def trials(program, count, seed, *, harmless=True):
-    """Return of each trial the outcome, the damage, the output's name, and the sentence and line that belong to it."""
+    """Return of each trial the outcome, the damage, the output's name, and the sentence and line that belong
+    to it."""
     rng = Random(f"{program} {seed}")
     wholes = [(whole, parsed(whole, whole.text)[1]) for whole in outputs(program)]
     for whole, right in wholes:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Public outputs of nccl-tests, rccl-tests and OSU on devices, read by the parsers and cell by cell by other means.
+"""Public outputs of nccl-tests, rccl-tests and OSU on devices, read by the parsers and cell by cell by other
+means.
 
     python -m lab.parsers.gpu_outputs FOLDER...
 
-FOLDER is a clone of a public repository, bare or not; all its text files are searched at HEAD. Nothing of them is kept
-here: what is printed is a row for each clone, with its commit, and the reasons of refusals. The second reading knows
-columns by counting from the right end of a row, and neither checks nor corrects anything.
+FOLDER is a clone of a public repository, bare or not; all its text files are searched at HEAD. Nothing of
+them is kept here: what is printed is a row for each clone, with its commit, and the reasons of refusals. The
+second reading knows columns by counting from the right end of a row, and neither checks nor corrects
+anything.
 """
 
 import re
@@ -45,7 +47,8 @@ def dedented(lines):
 
 
 def of_nccl_tests(text):
-    """Yield the outputs in a text: each begins where a run begins, or behind the one before, and ends with its mean."""
+    """Yield the outputs in a text: each begins where a run begins, or behind the one before, and ends with
+    its mean."""
     lines, first = text.splitlines(), 0
     for at, line in enumerate(lines):
         if not re.search(END, line):
@@ -73,7 +76,8 @@ def of_osu(text):
 
 
 def nccl_cells(text):
-    """Return size, and time, algorithm and bus bandwidth out of place and in place of each row, as they are printed."""
+    """Return size, and time, algorithm and bus bandwidth out of place and in place of each row, as they are
+    printed."""
     text = TAG.sub("", text)
     titles = next((line.split()[1:] for line in text.splitlines() if re.match(r"# +size +count ", line)), [])
     stamps = titles.count("timestamp")
@@ -92,7 +96,8 @@ def half_digit(cell):
 
 
 def same(value, cell, cells):
-    """Return whether a value is the printed one; where the row's bandwidths have few digits, one from its time will do.
+    """Return whether a value is the printed one; where the row's bandwidths have few digits, one from its
+    time will do.
 
     :param cells: time, algorithm and bus bandwidth, of which ``cell`` is one.
     """
@@ -103,7 +108,8 @@ def same(value, cell, cells):
 
 
 def read_nccl(text):
-    """Read an output with the parser; return the number of cells, and whether all are those of the second reading."""
+    """Read an output with the parser; return the number of cells, and whether all are those of the second
+    reading."""
     rows, ranks = nccl_cells(text), len(re.findall(r"#\s+Rank ", text))
     names = nccl_names(rows, ranks)
     sizes = [size_B for size_B, _ in rows]
@@ -124,7 +130,8 @@ def read_nccl(text):
 
 
 def nccl_names(rows, ranks):
-    """Return the collectives whose bus bandwidth is as many times the algorithm bandwidth as in these rows."""
+    """Return the collectives whose bus bandwidth is as many times the algorithm bandwidth as in these
+    rows."""
     rates = [
         cells[1:] for _, groups in rows for cells in groups if all(re.match(r"\d", cell) for cell in cells)
     ]
@@ -134,7 +141,8 @@ def nccl_names(rows, ranks):
 
 
 def read_osu(text):
-    """Read an output of OSU with the parser; return whether all sizes and first values are those of the second one."""
+    """Read an output of OSU with the parser; return whether all sizes and first values are those of the
+    second one."""
     rows = [match.groups() for line in text.splitlines() if (match := OSU_ROW.match(line))]
     title = re.match(r"# OSU (MPI|[NR]CCL)(?:-(\w+))?( .*Test) v", text)
     wanted = title[1].replace("RCCL", "NCCL") + title[3]

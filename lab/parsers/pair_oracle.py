@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of pairs read a second time, in another way than the parsers: what has to be in an accepted output."""
+"""Tables of pairs read a second time, in another way than the parsers: what has to be in an accepted
+output."""
 
 import json
 import re
@@ -11,7 +12,8 @@ MiB = 1.048576
 
 
 def contradictions(program, text, tables):
-    """Return how the tables of an output differ from what its reader here finds in it, and are no such tables."""
+    """Return how the tables of an output differ from what its reader here finds in it, and are no such
+    tables."""
     found = Counter()
     try:
         for table in tables:

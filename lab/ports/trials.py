@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trials of what the ports say, on a cluster of four hosts with two interfaces each: every kind so many times.
+"""Trials of what the ports say, on a cluster of four hosts with two interfaces each: every kind so many
+times.
 
     . ci/env.sh
     python -m lab.ports.trials 20           # a table: right of 20, and what was said; needs a quiet machine
     python -m lab.ports.trials 20 loss wire
     python -m lab.ports.trials 10 loss --nodes 8 --rate 100mbit
 
-Each trial is a run of `ci/run` with one case of `Rotate`; the host at fault is drawn, with a seed that is printed.
+Each trial is a run of `ci/run` with one case of `Rotate`; the host at fault is drawn, with a seed that is
+printed.
 """
 
 import argparse
@@ -35,7 +37,8 @@ RATE = "1gbit"
 
 @dataclass
 class Said:
-    """What a run says: its certain findings of ports, why the case failed, what crossed the ports, and its values."""
+    """What a run says: its certain findings of ports, why the case failed, what crossed the ports, and its
+    values."""
 
     findings: list[dict]
     reason: str | None

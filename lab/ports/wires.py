@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults of the links of a cluster, by what every kernel with eBPF has, and a second link for each host.
 
-Packets are lost, or a byte of them is overwritten, by a filter at the end of a link that is on the bridge: towards the
-host or from it. Loss is of packets as the kernel hands them on, up to 64 KiB in one piece. Where bytes are overwritten,
-check sums are not left to the hardware that is not there, so packets are of the MTU.
+Packets are lost, or a byte of them is overwritten, by a filter at the end of a link that is on the bridge:
+towards the host or from it. Loss is of packets as the kernel hands them on, up to 64 KiB in one piece. Where
+bytes are overwritten, check sums are not left to the hardware that is not there, so packets are of the MTU.
 """
 
 import ctypes
@@ -66,7 +66,8 @@ def second_links(cluster, rate="1gbit"):
 
 
 def without_checksum_offload(devices):
-    """Have the kernel compute and verify check sums: ETHTOOL_SRXCSUM and ETHTOOL_STXCSUM of linux/ethtool.h."""
+    """Have the kernel compute and verify check sums: ETHTOOL_SRXCSUM and ETHTOOL_STXCSUM of
+    linux/ethtool.h."""
     import fcntl
     import socket
 

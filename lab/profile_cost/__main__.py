@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measure the cost of the profile on a quiet machine: of calls, messages of 8 bytes, and LAMMPS's lj, in pairs.
+"""Measure the cost of the profile on a quiet machine: of calls, messages of 8 bytes, and LAMMPS's lj, in
+pairs.
 
 . ci/env.sh
 python -m lab.profile_cost mpich 30     # an MPI, and how many pairs; prints medians and 95 % intervals
 
-Of each pair one run is with the library and one without, in turns, so that what drifts meets both. The interval is that
-of the median of the pairs' differences, by bootstrap. Exit status 1 if LAMMPS's interval is not below 1 %: that is what
-it may cost. A machine that is busy gives wide intervals, and no answer; two cores for two ranks are the least.
+Of each pair one run is with the library and one without, in turns, so that what drifts meets both. The
+interval is that of the median of the pairs' differences, by bootstrap. Exit status 1 if LAMMPS's interval is
+not below 1 %: that is what it may cost. A machine that is busy gives wide intervals, and no answer; two cores
+for two ranks are the least.
 """
 
 import statistics

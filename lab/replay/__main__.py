@@ -7,14 +7,14 @@
     python -m lab.replay 3 --only lj halo --nodes 4
     python -m lab.replay 3 --nodes 8 --rate-Mbitps 10    # where nodes share cores: see below
 
-One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: three nodes are
-described by ``streaming``, ``message_cost`` and ``turns``; every program is traced in every layout; all traces are
-replayed on the description; the programs run without the tracer, in turns. So nothing that was measured of a program
-is in what is predicted of it, but for its trace. Last, bytes: what ranks send to others by the profile, and what the
-ports count.
+One cluster is brought up, with links of one rate that hand on packet by packet. Then, in this order: three
+nodes are described by ``streaming``, ``message_cost`` and ``turns``; every program is traced in every layout;
+all traces are replayed on the description; the programs run without the tracer, in turns. So nothing that was
+measured of a program is in what is predicted of it, but for its trace. Last, bytes: what ranks send to others
+by the profile, and what the ports count.
 
-Ranks that wait poll, so where nodes share a core, a rank waits some milliseconds for its turn to compute or to send. A
-replay knows nothing of that. On slow links it weighs less.
+Ranks that wait poll, so where nodes share a core, a rank waits some milliseconds for its turn to compute or
+to send. A replay knows nothing of that. On slow links it weighs less.
 """
 
 import argparse
@@ -47,11 +47,12 @@ from tests.fabric.test_programs import Mpi
 HERE = Path(__file__).parent
 #: Slow enough for the network to decide, and not the cores that the kernel moves its packets with.
 RATE_MBITPS = 100
-#: A bucket of two packets: a larger one would let whole messages through at no time. And a queue that loses nothing.
+#: A bucket of two packets: a larger one would let whole messages through at no time. And a queue that loses
+#: nothing.
 SHAPE = "tbf rate {}mbit burst 3000 limit 64m"
 LARGEST_TURN_B = 1 << 18
-#: So long takes the largest message that is streamed, and the largest whose cost is measured: at the usual rate those
-#: of 1 MiB, and of 8 MiB, of which IS has some.
+#: So long takes the largest message that is streamed, and the largest whose cost is measured: at the usual
+#: rate those of 1 MiB, and of 8 MiB, of which IS has some.
 LARGEST_STREAMED_S, LARGEST_COST_S = 0.084, 0.68
 #: What is left of a link's rate for a message, at least.
 LEAST_SHARE = 0.8
@@ -83,8 +84,8 @@ RAND = randi8
 """
 #: Headers of Ethernet, IP and TCP with time stamps, for what a frame of 1500 bytes has at most.
 HEADERS = 66 / 1448
-#: What ports count for a byte of a message: its headers, and at most one acknowledgement for each frame of as many that
-#: come. What collectives move, and what is short, is in it; so it is for programs of long messages.
+#: What ports count for a byte of a message: its headers, and at most one acknowledgement for each frame of as
+#: many that come. What collectives move, and what is short, is in it; so it is for programs of long messages.
 PORT_BYTES = (1 + HEADERS, 1 + 2 * HEADERS)
 
 
@@ -221,7 +222,8 @@ class Trials:
         return float(re.search(r"^run time: ([0-9.]+) s$", stderr, re.MULTILINE)[1])
 
     def bytes(self, nodes, line, name):
-        """Return what each rank says that it sends to others, and what the port of its node says that it sent."""
+        """Return what each rank says that it sends to others, and what the port of its node says that it
+        sent."""
         folder = self.folder / f"ports-{name}"
         before = [self.folder / "ports", "--output", folder, "--"]
         file = self.folder / f"{name}.profile"
@@ -237,7 +239,8 @@ class Trials:
 def rows(measured, predicted, cores):
     """Return the lines of the table: a case's median with its interval, what was predicted, and the error.
 
-    :param measured: run times in s by program and nodes; :param predicted: likewise, one each, and the computed share;
+    :param measured: run times in s by program and nodes; :param predicted: likewise, one each, and the
+        computed share;
     :param cores: those of the machine.
     """
     lines = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cluster of one switch described by microbenchmarks alone: what two of its nodes measure, as a twin has it."""
+"""A cluster of one switch described by microbenchmarks alone: what two of its nodes measure, as a twin has
+it."""
 
 import itertools
 import re
@@ -13,7 +14,8 @@ LONG_B = 1 << 16
 
 
 def costs(text, largest):
-    """Read what ``message_cost`` prints: send_us and receive_us by eager size, and the first size that is not eager.
+    """Read what ``message_cost`` prints: send_us and receive_us by eager size, and the first size that is not
+    eager.
 
     That is twice the largest, if all are.
     """
@@ -48,9 +50,11 @@ def description(name, nodes, streamed, message_costs, in_turn_B):
     """Return the description of a twin.
 
     The rate is the peak of streaming, that of both directions likewise. Send, receive, latency and
-    the time at that rate are together half a round trip; the latency is what the processors do not take of it.
+    the time at that rate are together half a round trip; the latency is what the processors do not take of
+    it.
 
-    :param streamed: output of ``streaming --directions both``, parsed; :param message_costs: as :func:`costs` returns;
+    :param streamed: output of ``streaming --directions both``, parsed; :param message_costs: as :func:`costs`
+        returns;
     :param in_turn_B: as :func:`in_turn_below` returns.
     """
     ping_pong = streamed.times_us("ping_pong")

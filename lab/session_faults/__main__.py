@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make each fault of the machine many times in a session, and count how often only the victim fails, by its cause.
+"""Make each fault of the machine many times in a session, and count how often only the victim fails, by its
+cause.
 
 . ci/env.sh
 python -m lab.session_faults slurm 5                    # a line a trial, a minute or two each
@@ -16,7 +17,8 @@ from tests.cluster.conftest import Cluster
 
 
 def is_named(outcome, text):
-    """Return whether the victim fails for its cause, or passes where it has to, and whether the other cases pass."""
+    """Return whether the victim fails for its cause, or passes where it has to, and whether the other cases
+    pass."""
     results = {name: case.result for name, case in outcome.cases.items()}
     victim = outcome.cases["OsuLatency"]
     others = results["OsuBarrier"] == results["ImbBarrier"] == "pass"

@@ -20,8 +20,8 @@
 ``cli``          the command, one module for each verb
 ===============  ======================================================================================
 
-Packages that add verbs, checks and sections of the report are found by ``core.plugins``; nothing here names one:
-simulated platforms, bundles and their ranking, profiles of MPI programs.
+Packages that add verbs, checks and sections of the report are found by ``core.plugins``; nothing here names
+one: simulated platforms, bundles and their ranking, profiles of MPI programs.
 """
 
 __version__ = "0.2.0"

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file that a buyer and a vendor exchange: a tar archive of regular files, in which no byte can change unseen.
+"""The file that a buyer and a vendor exchange: a tar archive of regular files, in which no byte can change
+unseen.
 
-In this order: ``manifest.json``, with size and SHA-256 of every file; ``manifest.json.sig``, if it is signed; the
-files; and ``bundle.sha256`` with the SHA-256 of all bytes before it. All bytes after those are determined, so every
-change of a byte is found. Whoever writes the whole file anew can make all of that fit again, except for the signature.
+In this order: ``manifest.json``, with size and SHA-256 of every file; ``manifest.json.sig``, if it is signed;
+the files; and ``bundle.sha256`` with the SHA-256 of all bytes before it. All bytes after those are
+determined, so every change of a byte is found. Whoever writes the whole file anew can make all of that fit
+again, except for the signature.
 
-What is read is hostile. Python's tarfile reads the headers; the members are written here, and only those that the
-manifest names, as new files below one folder: nothing else of a tar archive (links, devices, pipes, sparse files,
-absolute paths, ``..``) has an effect, and nothing grows beyond its size in the manifest, whose sum is bounded.
+What is read is hostile. Python's tarfile reads the headers; the members are written here, and only those that
+the manifest names, as new files below one folder: nothing else of a tar archive (links, devices, pipes,
+sparse files, absolute paths, ``..``) has an effect, and nothing grows beyond its size in the manifest, whose
+sum is bounded.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ FORMAT = 1
 REQUEST, OFFER = "request", "offer"
 MANIFEST, SIGNATURE, DIGEST = "manifest.json", "manifest.json.sig", "bundle.sha256"
 
-#: The most that a bundle may be: files, bytes of all of them unpacked, and of its manifest. A procurement run of some
-#: hundred nodes is far below; the sources of all packages are some gigabytes.
+#: The most that a bundle may be: files, bytes of all of them unpacked, and of its manifest. A procurement run
+#: of some hundred nodes is far below; the sources of all packages are some gigabytes.
 MOST_FILES, MOST_B, MOST_MANIFEST_B = 500_000, 64 * 2**30, 256 * 2**20
 _PART = 2**20
 
@@ -272,7 +275,8 @@ class _Reader:
         return False
 
     def _end(self, before: tuple[int, Any]) -> None:
-        """Hold the end of the file to the only one that it can have, given length and checksum of what is before."""
+        """Hold the end of the file to the only one that it can have, given length and checksum of what is
+        before."""
         expected = _tail(before[0], before[1].hexdigest())
         rest = self.raw.read(2 * tarfile.RECORDSIZE)
         if expected[512:] != rest or expected[:512] != self.header:

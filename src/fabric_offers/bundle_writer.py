@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the bundle that a vendor sends back: records, outputs, job scripts, and checksums of programs, in one file."""
+"""Write the bundle that a vendor sends back: records, outputs, job scripts, and checksums of programs, in one
+file."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def pack(
 
     :param results: the folder of results. :param system: whose records go in.
     :param answers: the number of the request.
-    :param only: the sessions that go in; all if none is named. :param more: other files, by their names in the bundle.
+    :param only: the sessions that go in; all if none is named. :param more: other files, by their names in
+        the bundle.
     :raises RecordError: if there is nothing to pack. :raises FabricError: if the system cannot be described.
     """
     if not name_is_sound(system):
@@ -123,7 +125,8 @@ def _lines(results: Path, system: str) -> Iterator[tuple[Path, bytes, dict[str, 
 def _records(
     results: Path, system: str, only: Collection[str]
 ) -> tuple[dict[str, bytes], set[str], set[str]]:
-    """Return the perflogs by their names in the bundle, all sessions of the system, and the environments packed."""
+    """Return the perflogs by their names in the bundle, all sessions of the system, and the environments
+    packed."""
     kept: dict[str, list[bytes]] = {}
     found: set[str] = set()
     environs: set[str] = set()
@@ -151,7 +154,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def description(system: str, environs: Collection[str]) -> dict[str, Any]:
-    """Return a system as :mod:`fabric_checks.reframe_ext.system_description` does, with those environments that have records.
+    """Return a system as :mod:`fabric_checks.reframe_ext.system_description` does, with those environments
+    that have records.
 
     An environment may be there with one stack only, so each is asked for until all are found.
 
@@ -215,7 +219,8 @@ def _site(system: str, described: Mapping[str, Any]) -> dict[str, Path | bytes]:
 
 
 def _collection() -> dict[str, Path | bytes]:
-    """Return the state of the clone: git's hash of every file as it is now, and what differs from the commit."""
+    """Return the state of the clone: git's hash of every file as it is now, and what differs from the
+    commit."""
     listed = [ROOT / name for name in git("ls-files", "-z").split("\0") if name]
     names = [str(path.relative_to(ROOT)) for path in listed if path.is_file() and not path.is_symlink()]
     hashes = git("hash-object", "--", *names).split()
@@ -230,18 +235,21 @@ def _collection() -> dict[str, Path | bytes]:
 
 
 def _link_hash(target: Path) -> str:
-    """Return git's hash of a symbolic link, which is that of its target, in SHA-1 or SHA-256 as the clone has it."""
+    """Return git's hash of a symbolic link, which is that of its target, in SHA-1 or SHA-256 as the clone has
+    it."""
     return git("hash-object", "--stdin", stdin=str(target).encode()).strip()
 
 
 def _binaries(scripts: Collection[Path]) -> dict[str, dict[str, Any] | None]:
-    """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are gone."""
+    """Return SHA-256 and size of the files that job scripts name by their paths, None for files that are
+    gone."""
     named = map(Path, sorted(set().union(*map(paths_in, map(files.read_text, scripts)))))
     return {str(path): bundle_file.checksum(path) if path.is_file() else None for path in named}
 
 
 def paths_in(script: str) -> set[str]:
-    """Return the files that a job script names by their paths, other than those that are built for each session.
+    """Return the files that a job script names by their paths, other than those that are built for each
+    session.
 
     Devices and what the kernel shows of a process have no content of their own.
     """

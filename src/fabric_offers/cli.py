@@ -152,7 +152,8 @@ def pack(
     key: Path | None,
     **more: Any,
 ) -> None:
-    """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its description."""
+    """Pack what was run on a system: records, outputs, job scripts, checksums of programs, and its
+    description."""
     if verdict and not clauses:
         raise click.UsageError("--verdict needs the --clauses that it is about")
     folder = results or paths.results()
@@ -192,10 +193,12 @@ def check(
     link_MBps: float | None,
     as_json: bool,
 ) -> None:
-    """Check FILE: verify its checksums and signature, recompute values and job scripts, and compare what was run.
+    """Check FILE: verify its checksums and signature, recompute values and job scripts, and compare what was
+    run.
 
-    It lists what was changed, removed, left out, run with other options, versions or placements, in fewer passes, or
-    more often than asked for, and what is impossible: rates above the line rate, times that contradict each other.
+    It lists what was changed, removed, left out, run with other options, versions or placements, in fewer
+    passes, or more often than asked for, and what is impossible: rates above the line rate, times that
+    contradict each other.
     """
     file = path or request
     if file is None:
@@ -262,8 +265,8 @@ def _print_checked(path: Path, found: offer_check.Checked) -> None:
 def rank(rules: Path, sources: tuple[str, ...], *, form: str) -> None:
     """Rank offers by FILE: the criteria, their weights, the requirements, and the prices.
 
-    A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the best
-    offer. With the ranking comes what would change it: the weights, and the runs.
+    A source is a bundle, or any set of results. The score is the weighted geometric mean of the ratios to the
+    best offer. With the ranking comes what would change it: the weights, and the runs.
     """
     decides = offer_ranking.read(rules)
     sets = [sets_of.parse(source) for source in sources]

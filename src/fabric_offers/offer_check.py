@@ -44,8 +44,8 @@ KINDS = {
     "versions": "of several versions",
     "placement": "placed in several ways",
 }
-#: What no check of a bundle can prove, with the fields of records and the files of cases that it is about: whoever
-#: changes one of them is not found out. All others follow from something.
+#: What no check of a bundle can prove, with the fields of records and the files of cases that it is about:
+#: whoever changes one of them is not found out. All others follow from something.
 UNPROVED = {
     "that the outputs are what the programs printed on the offered system: text can be written by hand, and a careful "
     "forgery is consistent with itself; measure some of it again when the system is delivered": (),
@@ -151,7 +151,8 @@ def _begun(opened: bundle_file.Opened, signers: Path | None) -> Checked:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The level, the commit, the manifest of the request if it is known, the rate of a link, and how to recompute."""
+    """The level, the commit, the manifest of the request if it is known, the rate of a link, and how to
+    recompute."""
 
     level: str
     commit: str
@@ -333,7 +334,8 @@ def _alike(measured: Sequence[Run]) -> Iterator[Fault]:
 def _own_programs(
     folder: Path, names: Sequence[str], every: Sequence[Run], found: Checked
 ) -> Iterator[Fault]:
-    """Find programs of the collection that were not the same in all runs: every build prints their checksums."""
+    """Find programs of the collection that were not the same in all runs: every build prints their
+    checksums."""
     own = [name for name in names if OWN in name and name.endswith(".out")]
     built = {name.partition(OWN)[0].partition("/")[2] for name in own}
     needed = {run.folder.rpartition("/")[0].partition("/")[2] for run in every if run.has_values}

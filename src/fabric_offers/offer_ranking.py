@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rank offers by the buyer's criteria and weights, and compute how far the ranking holds.
 
-The score of an offer is the weighted geometric mean of its ratios to the best offer, by criterion: of the medians, and
-of the prices. With a geometric mean of ratios the order does not depend on which offer they are ratios to (Fleming and
-Wallace, How not to lie with statistics: the correct way to summarize benchmark results, CACM 29(3), 1986).
+The score of an offer is the weighted geometric mean of its ratios to the best offer, by criterion: of the
+medians, and of the prices. With a geometric mean of ratios the order does not depend on which offer they are
+ratios to (Fleming and Wallace, How not to lie with statistics: the correct way to summarize benchmark
+results, CACM 29(3), 1986).
 """
 
 from __future__ import annotations
@@ -139,9 +140,11 @@ class Offer:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Offers, the best first, those without a score last; and the weights at which another one would be first.
+    """Offers, the best first, those without a score last; and the weights at which another one would be
+    first.
 
-    :param turns: for each weight the value, nearest to its own, at which another offer becomes the first, and which.
+    :param turns: for each weight the value, nearest to its own, at which another offer becomes the first, and
+        which.
     """
 
     rules: Rules

@@ -57,8 +57,8 @@ def _copies(folder: Path, runs: Sequence[Run]) -> Iterator[Fault]:
 def _rates(runs: Sequence[Run], system: Mapping[str, Any], link_MBps: float | None) -> Iterator[Fault]:
     """Find rates above that of all links of the nodes, or of one node's links in a job of two nodes.
 
-    A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is ``nics``
-    (1 if it is not given) times the rate of a link, as for references.
+    A rate that its check does not declare ``one_way`` may count both directions. The line rate of a node is
+    ``nics`` (1 if it is not given) times the rate of a link, as for references.
     """
     partitions = {each["name"]: each for each in system["partitions"]}
     for run in runs:

@@ -21,8 +21,8 @@ from fabric_checks.records.record import Record
 from fabric_offers.bundle_file import Fault
 from fabric_offers.runs import OUTPUT, Run
 
-#: The fields of a record that follow from the files of its run, the system's description and its references: those that
-#: the records of a run share, and those of a metric.
+#: The fields of a record that follow from the files of its run, the system's description and its references:
+#: those that the records of a run share, and those of a metric.
 FACTS = (
     *(
         "format",
@@ -63,8 +63,8 @@ _SAME = 1e-9
 #: The longest that the recomputation may take for a run.
 _LONGEST_S = 120
 
-#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputation_run.recompute` and the commit asked for; of the
-#: result ``at`` is that commit, or None if this clone is not at it or was changed.
+#: Recomputes runs, given the arguments of :func:`fabric_offers.recomputation_run.recompute` and the commit
+#: asked for; of the result ``at`` is that commit, or None if this clone is not at it or was changed.
 Recompute = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 
 
@@ -87,7 +87,8 @@ def job(system: Any, folder: Path, level: str, runs: Sequence[Run], scratch: Pat
 
 
 def recompute(asked: Mapping[str, Any], commit: str) -> Mapping[str, Any]:
-    """Recompute with the collection of this clone, in a process of its own, as ReFrame has one system a process.
+    """Recompute with the collection of this clone, in a process of its own, as ReFrame has one system a
+    process.
 
     :raises FabricError: if nothing can be recomputed.
     """
@@ -129,7 +130,8 @@ def references_of(asked: Mapping[str, Any]) -> str:
 
 
 def differences(folder: Path, run: Run, found: Mapping[str, Any], fields: Collection[str]) -> list[Fault]:
-    """Return the values and facts of a run that differ from those recomputed, and its files that are not there.
+    """Return the values and facts of a run that differ from those recomputed, and its files that are not
+    there.
 
     :param found: the recomputed run; :param fields: of its records, which are compared.
     """
@@ -183,7 +185,8 @@ def _outcome(run: Run, found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _comparable(field: str, value: Any) -> Any:
-    """Return a value without what depends on when and where it is computed: folders, and the age of a topology."""
+    """Return a value without what depends on when and where it is computed: folders, and the age of a
+    topology."""
     if field == "findings" and isinstance(value or [], list):
         return [
             each for each in value or () if not isinstance(each, Mapping) or each.get("kind") != "topology"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recompute records and job scripts from kept outputs, with the checks that measured them and without the machine.
+"""Recompute records and job scripts from kept outputs, with the checks that measured them and without the
+machine.
 
     python -m fabric_offers.recomputation_run JOB FILE
 
@@ -36,16 +37,17 @@ _WRITTEN = re.compile(r"(?:> |fabric_snapshot )(\S+\.(?:txt|out))")
 def recompute(
     system: Any, folder: str, topology: str, level: str, runs: Sequence[dict[str, str]]
 ) -> dict[str, Any]:
-    """Return the ``cases`` of a level, as lists of test, partition and environ, and the outcome of the ``runs``.
+    """Return the ``cases`` of a level, as lists of test, partition and environ, and the outcome of the
+    ``runs``.
 
-    The outcome of a run is its ``records``; ``script``, the lines of its job script; ``site``, those of them that the
-    system's file adds; the ``files`` that it leaves; ``unknown``, the scheduler or launcher that this collection does
-    not have, or None. Or it is an ``error``.
+    The outcome of a run is its ``records``; ``script``, the lines of its job script; ``site``, those of them
+    that the system's file adds; the ``files`` that it leaves; ``unknown``, the scheduler or launcher that
+    this collection does not have, or None. Or it is an ``error``.
 
     :param system: the result of :func:`fabric_checks.reframe_ext.system_description.describe`.
     :param folder: for ReFrame's folders; :param topology: the folder of the files that ``topology`` names.
-    :param runs: each with ``test``, ``partition`` and ``environ``, as in records, ``files``, the folder with its files,
-        and ``group``, which contains all its dependencies.
+    :param runs: each with ``test``, ``partition`` and ``environ``, as in records, ``files``, the folder with
+        its files, and ``group``, which contains all its dependencies.
     :raises RecordError: if the description is malformed.
     :raises ReframeError: if ReFrame cannot use it.
     """

@@ -16,7 +16,8 @@ from fabric_checks.core.levels import LEVELS
 from fabric_checks.core.paths import ROOT
 from fabric_offers import bundle_file
 
-#: The key of a request's manifest with its number, which no other has, and that of an offer's which repeats it.
+#: The key of a request's manifest with its number, which no other has, and that of an offer's which repeats
+#: it.
 NUMBER, REPEATED = "number", "request"
 #: Where the collection pins what it installs.
 PINS = ("ci/requirements", "spack-envs")

@@ -27,9 +27,11 @@ _UNKNOWN = "{} cannot be made again: this collection has no scheduler or launche
 def differences(
     folder: Path, runs: Sequence[Run], made: Sequence[Mapping[str, Any]], scratch: str
 ) -> tuple[list[Fault], list[str]]:
-    """Return how the job scripts of runs differ from those made again, and what the system's file adds to all of them.
+    """Return how the job scripts of runs differ from those made again, and what the system's file adds to all
+    of them.
 
-    :param made: each run recomputed; :param scratch: the folder that programs are in where scripts are made again.
+    :param made: each run recomputed; :param scratch: the folder that programs are in where scripts are made
+        again.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     totals: Counter[str] = Counter()
@@ -70,7 +72,8 @@ def _differences(lines: list[str], expected: list[str]) -> Iterator[tuple[str, s
 
 
 def _comparable(lines: Sequence[str], run: Run, scratch: str) -> list[str]:
-    """Return lines with one name for the stage folders of the case and of builds, which no two machines share."""
+    """Return lines with one name for the stage folders of the case and of builds, which no two machines
+    share."""
     names = "/".join(
         re.escape(str(run.first[name])) for name in ("session", "system", "partition", "environ")
     )

@@ -61,9 +61,10 @@ def command(
 ) -> None:
     """Run LINE, a launcher and an MPI program, and show what the program asks of MPI.
 
-    That is: its messages by size, its time by call, the balance of its ranks. The program is not rebuilt; a library is
-    put between it and its MPI. Its output goes to standard error, and its exit status becomes this command's. A trace
-    has at most FABRIC_TRACE_BYTES bytes, all ranks together; 1 GiB if that variable is not set.
+    That is: its messages by size, its time by call, the balance of its ranks. The program is not rebuilt; a
+    library is put between it and its MPI. Its output goes to standard error, and its exit status becomes this
+    command's. A trace has at most FABRIC_TRACE_BYTES bytes, all ranks together; 1 GiB if that variable is not
+    set.
     """
     if bool(line) == bool(given):
         raise click.UsageError("give either a command after --, or a profile with --read")

@@ -57,11 +57,11 @@ class CallTotal:
 def values(profile: Profile) -> dict[str, float]:
     """Return the value of each of :data:`METRICS`.
 
-    ``mpi_share`` is the time in MPI of the run time, the mean of all ranks. ``collective_share`` and ``wait_share``
-    are of the time in MPI: in collectives, and in waiting for requests, whatever they are of. ``imbalance`` is by how
-    much the busiest rank is longer outside of MPI than the mean of all. Rates are of one rank. ``message_median`` is
-    the size of the middle message, ``bytes_median`` that of the message with the middle byte, each as the lower power
-    of two. ``partners`` are the ranks that a rank sends messages to.
+    ``mpi_share`` is the time in MPI of the run time, the mean of all ranks. ``collective_share`` and
+    ``wait_share`` are of the time in MPI: in collectives, and in waiting for requests, whatever they are of.
+    ``imbalance`` is by how much the busiest rank is longer outside of MPI than the mean of all. Rates are of
+    one rank. ``message_median`` is the size of the middle message, ``bytes_median`` that of the message with
+    the middle byte, each as the lower power of two. ``partners`` are the ranks that a rank sends messages to.
     """
     ranks = profile.ranks
     count = len(ranks)
@@ -102,7 +102,8 @@ def moves_in_a_collective(calls: Calls) -> bool:
 
 
 def histogram(profile: Profile, which: Callable[[Calls], bool]) -> dict[int, tuple[int, int]]:
-    """Return how many calls there were and how many bytes they handed over, by size: 0, or the lower power of two.
+    """Return how many calls there were and how many bytes they handed over, by size: 0, or the lower power of
+    two.
 
     :param which: selects the calls.
     """
@@ -137,7 +138,8 @@ def _total(call: str, calls: list[Calls], wall_s: float) -> CallTotal:
 
 
 def not_kept(profile: Profile) -> int:
-    """Return how many calls are missing, because there were more sorts of them than a profile has room for."""
+    """Return how many calls are missing, because there were more sorts of them than a profile has room
+    for."""
     return sum(rank.not_kept for rank in profile.ranks)
 
 

@@ -26,12 +26,12 @@ FILE = "profile.txt"
 class ProfileMixin(RegressionTestPlugin):
     """Profile the check's program, if ``profile`` is set, as by ``ci/run --profile`` or ``-S profile=true``.
 
-    The output passes the check's own sanity, but the metrics of the profile are recorded: timings under a profiler are
-    no values of the check. A comparison of several launches is not profiled, nor is a simulation, all of whose ranks
-    are one process.
+    The output passes the check's own sanity, but the metrics of the profile are recorded: timings under a
+    profiler are no values of the check. A comparison of several launches is not profiled, nor is a
+    simulation, all of whose ranks are one process.
 
-    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start; before the phase
-    ``run``, ``profile_library``, the path of the library.
+    Needs: ``metrics()``, ``launches`` and ``rail_metrics()`` (:class:`PortsMixin`) from the start; before the
+    phase ``run``, ``profile_library``, the path of the library.
     """
 
     #: Whether the program is profiled.

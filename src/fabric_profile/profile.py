@@ -37,8 +37,8 @@ _COLLECTIVES = (
     ),
 )
 _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
-#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, and ``making`` of
-#: communicators and windows.
+#: The kinds of calls: ``send`` and ``receive`` of messages, ``wait`` for any request, ``collective``, and
+#: ``making`` of communicators and windows.
 KINDS: dict[str, str] = {
     **{f"{name}{end}": "send" for name in _SENDS for end in ("", "_init", "_start")},
     **{f"I{name.lower()}": "send" for name in _SENDS},
@@ -67,8 +67,8 @@ class Calls:
     :param call: without ``MPI_``. ``Send_start`` are the starts of what ``Send_init`` made.
     :param comm_size: processes of the communicator; 0 where the call knows of none, such as ``Waitall``.
     :param is_inter: whether it is an inter-communicator, whose own group ``comm_size`` counts.
-    :param power: 0 if the size is 0; otherwise sizes are from ``2**(power - 1)`` to ``2**power - 1`` bytes. The size
-        is that of a message; of a block, in a collective; of the buffer that a receive offers.
+    :param power: 0 if the size is 0; otherwise sizes are from ``2**(power - 1)`` to ``2**power - 1`` bytes.
+        The size is that of a message; of a block, in a collective; of the buffer that a receive offers.
     :param bytes: what this rank handed over: nothing in a receive, and the root alone in a broadcast.
     :param longest_s: the longest of these calls.
     """
@@ -97,9 +97,11 @@ class Calls:
 class Rank:
     """The calls of one rank between ``MPI_Init`` and ``MPI_Finalize``.
 
-    :param wall_s: the time between them, :param cpu_s: processor time of all its threads, :param mpi_s: time in calls.
+    :param wall_s: the time between them, :param cpu_s: processor time of all its threads, :param mpi_s: time
+        in calls.
     :param not_kept: calls for which the library's table had no room.
-    :param partners: messages and bytes that it sent, by rank in MPI_COMM_WORLD; -1 are processes of another world.
+    :param partners: messages and bytes that it sent, by rank in MPI_COMM_WORLD; -1 are processes of another
+        world.
     """
 
     host: str

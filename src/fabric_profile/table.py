@@ -74,7 +74,8 @@ def _message_line(found: dict[str, float]) -> Iterator[str]:
 def _table_by_size(what: str, found: dict[int, tuple[int, int]]) -> Iterator[str]:
     """Yield lines of a histogram.
 
-    :param found: how many there were and the bytes that ranks handed over, by the lower power of two of the size.
+    :param found: how many there were and the bytes that ranks handed over, by the lower power of two of the
+        size.
     """
     if not found:
         yield f"  no {what}"

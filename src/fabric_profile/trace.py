@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parse the trace of a rank from our library ``profile.so``: actions that SimGrid replays, one a line.
 
-``checks/fabric/src/profiler/trace.h`` tells what they are. Each is held to its form here, because what reads it later
-ends at what it does not know, or takes it for something else.
+``checks/fabric/src/profiler/trace.h`` tells what they are. Each is held to its form here, because what reads
+it later ends at what it does not know, or takes it for something else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _RANK = re.compile(r"# rank: ([0-9]{1,7}) of ([0-9]{1,7})")
 _RATE = re.compile(r"# flops/s: ([0-9]{1,15})")
 _END = re.compile(r"# (complete|cut|stopped): (.*)")
 _ACTIONS = re.compile(r"([0-9]{1,15}) actions")
-#: At most so many digits has a number of an action; negative is only the source of a receive that never ended.
+#: At most so many digits has a number of an action; negative is only the source of a receive that never
+#: ended.
 _WHOLE = re.compile(r"[0-9]{1,18}")
 
 #: The kinds of arguments of actions.
@@ -73,7 +74,8 @@ class RankTrace:
 def parse(lines: Iterable[str]) -> RankTrace:
     """Read a trace, line by line: it may be large.
 
-    :raises OutputError: if it is cut, was stopped by a call that cannot be replayed, or has what is no action.
+    :raises OutputError: if it is cut, was stopped by a call that cannot be replayed, or has what is no
+        action.
     """
     numbered = enumerate((line.rstrip("\n") for line in lines), 1)
     if next(numbered, (1, ""))[1] != _FIRST:

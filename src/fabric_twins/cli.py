@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks twin`` and ``replay``: what simulated clusters predict, and the files of the published ones."""
+"""``fabric-checks twin`` and ``replay``: what simulated clusters predict, and the files of the published
+ones."""
 
 from __future__ import annotations
 
@@ -62,9 +63,10 @@ def twin() -> None:
 def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) -> None:
     """Predict what a planned cluster would deliver, with its alternatives side by side.
 
-    FILE describes the cluster, like those in config/twins, and under `alternatives` how others differ from it:
-    topology, routing, oversubscription, faults. The cross-section test rotate is computed on each: all pairs send long
-    messages at once and share links fairly. The values are predictions based on the description; nothing is measured.
+    FILE describes the cluster, like those in config/twins, and under `alternatives` how others differ from
+    it: topology, routing, oversubscription, faults. The cross-section test rotate is computed on each: all
+    pairs send long messages at once and share links fairly. The values are predictions based on the
+    description; nothing is measured.
     """
     outcomes = what_if.predict(plan.load(file), shifts, console.error)
     if as_json:
@@ -79,7 +81,8 @@ def predict(file: Path, *, shifts: int, pictures: Path | None, as_json: bool) ->
 @click.option("--write", is_flag=True, help="Write config/twins/README.md instead of printing it.")
 @json_option
 def table(*, write: bool, as_json: bool) -> None:
-    """Simulate every value that the documents report for the twins, and print published and simulated values."""
+    """Simulate every value that the documents report for the twins, and print published and simulated
+    values."""
     twins = published_table.shipped()
     found = published_table.simulate_all(twins)
     text = published_table.text(twins, found)
@@ -144,11 +147,12 @@ def replay(
 ) -> None:
     """Predict how long a traced application would take on simulated clusters.
 
-    TRACE is a folder that `fabric-checks profile --trace` wrote, or one that has such a folder for each number of
-    ranks, as `--trace TRACE/8` for `mpirun -np 8`. Each TWIN describes a cluster, like those in config/twins, or a
-    planned one with its alternatives. SimGrid replays every trace in all layouts of nodes and processes that it fills,
-    which gives run time and share of communication, and with --sensitivity what 10 % of latency, bandwidth, message
-    rate and CPU speed cost or gain. The values are predictions; nothing is measured.
+    TRACE is a folder that `fabric-checks profile --trace` wrote, or one that has such a folder for each
+    number of ranks, as `--trace TRACE/8` for `mpirun -np 8`. Each TWIN describes a cluster, like those in
+    config/twins, or a planned one with its alternatives. SimGrid replays every trace in all layouts of nodes
+    and processes that it fills, which gives run time and share of communication, and with --sensitivity what
+    10 % of latency, bandwidth, message rate and CPU speed cost or gain. The values are predictions; nothing
+    is measured.
     """
     traces, clusters = replaying.load(trace), replaying.clusters_of(twins)
     if as_table and len(clusters) > 1:

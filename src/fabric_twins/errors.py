@@ -7,4 +7,5 @@ from fabric_checks.core.errors import FabricError
 
 
 class TwinError(FabricError):
-    """The description of a twin, or its simulation, is wrong; the text names file and key, or cause, and the remedy."""
+    """The description of a twin, or its simulation, is wrong; the text names file and key, or cause, and the
+    remedy."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compute the bandwidth of the pairs of rotate: long messages that begin together and share links max-min fairly.
+"""Compute the bandwidth of the pairs of rotate: long messages that begin together and share links max-min
+fairly.
 
-The messages of a round are equally long, so a pair keeps its rate until its message has arrived: pairs that end earlier
-are faster ones, which take nothing from the link that limits a slower pair. One max-min allocation for each round is
-therefore exact. Latencies are left out: they vanish in long messages.
+The messages of a round are equally long, so a pair keeps its rate until its message has arrived: pairs that
+end earlier are faster ones, which take nothing from the link that limits a slower pair. One max-min
+allocation for each round is therefore exact. Latencies are left out: they vanish in long messages.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def alone_MBps(twin: Twin) -> float:
 
 
 def _hosts_MBps(twin: Twin, wiring: Wiring) -> NDArray[np.float64]:
-    """Return the limit of each host's link and bus; in a round of rotate it is either a sender or a receiver."""
+    """Return the limit of each host's link and bus; in a round of rotate it is either a sender or a
+    receiver."""
     shares = [wiring.host_fraction.get(host, 1.0) for host in range(twin.nodes)]
     return alone_MBps(twin) * np.array(shares, dtype=np.float64)

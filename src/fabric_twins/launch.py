@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Launch a program on a twin: ``python -m fabric_twins.launch --nodes 2 --ppn 1 PROGRAM [ARGUMENT ...]``.
 
-It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors are the
-program's. As many simulations run at once as there are processors, and the time that each may take is processor time:
-what else goes on changes neither its values nor whether it ends. SimGrid's exit status is no evidence (a deadlock and
-MPI_Abort end with 0), so that of this command is 0 only if no message reports a failure; the cause is the last
-line on standard error.
+It does what ``mpirun`` does on a machine, on the twin whose description FABRIC_TWIN names. Output and errors
+are the program's. As many simulations run at once as there are processors, and the time that each may take is
+processor time: what else goes on changes neither its values nor whether it ends. SimGrid's exit status is no
+evidence (a deadlock and MPI_Abort end with 0), so that of this command is 0 only if no message reports a
+failure; the cause is the last line on standard error.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def launch(
     *,
     limit_s: int = _LIMIT_S,
 ) -> str | None:
-    """Run a program on a twin, as soon as a processor is free for it; return why it did not end well, or None.
+    """Run a program on a twin, as soon as a processor is free for it; return why it did not end well, or
+    None.
 
     What it prints goes where this process prints.
 

@@ -20,5 +20,6 @@ class SmpirunLauncher(JobLauncher):
         """Return the words of the command, with the numbers of nodes and of processes on each."""
         ppn = job.num_tasks_per_node or 1
         numbers = ["--nodes", str(job.num_tasks // ppn), "--ppn", str(ppn)]
-        # The library is installed nowhere: it is that of this clone, whatever the shell of the job has sourced.
+        # The library is installed nowhere: it is that of this clone, whatever the shell of the job has
+        # sourced.
         return ["env", f"PYTHONPATH={LIBRARY}", sys.executable, "-m", "fabric_twins.launch", *numbers]

@@ -21,7 +21,8 @@ from fabric_twins.smpirun import PROGRAM_OPTIONS
 
 LARGEST_B = 4 << 20
 
-#: What each of so many pairs on a cable gets: metrics of rotate that no check has, because none knows the routes.
+#: What each of so many pairs on a cable gets: metrics of rotate that no check has, because none knows the
+#: routes.
 PAIRS_ON_A_LINK = {
     pairs: f"{word}_pairs_on_a_link"
     for pairs, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight"), 2)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read a planned cluster and its alternatives.
 
-The file describes a twin (:mod:`fabric_twins.model.description`), and under ``alternatives`` how others differ::
+The file describes a twin (:mod:`fabric_twins.model.description`), and under ``alternatives`` how others
+differ::
 
     alternatives:
       - name: 3:1 oversubscribed
@@ -9,9 +10,9 @@ The file describes a twin (:mod:`fabric_twins.model.description`), and under ``a
       - name: a spine is down
         faults: [{switch: spine-3, fraction: 0}]
 
-In addition to ``name`` an alternative has keys of the description. A section is merged key by key, unless its ``kind``
-is another one: then it is replaced, as are values and lists. Null removes a key. The description itself is the first
-to be simulated, under the name that the optional ``plan`` gives it.
+In addition to ``name`` an alternative has keys of the description. A section is merged key by key, unless its
+``kind`` is another one: then it is replaced, as are values and lists. Null removes a key. The description
+itself is the first to be simulated, under the name that the optional ``plan`` gives it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run simulations: at most one a processor at a time, each for a limited time, and none outlives its caller."""
+"""Run simulations: at most one a processor at a time, each for a limited time, and none outlives its
+caller."""
 
 from __future__ import annotations
 
@@ -36,9 +37,11 @@ def count() -> int:
 
 @contextmanager
 def slot(folder: Path | None = None, number: int | None = None) -> Iterator[None]:
-    """Wait for a free slot of this machine and hold it; it is free again when its process ends, however that is.
+    """Wait for a free slot of this machine and hold it; it is free again when its process ends, however that
+    is.
 
-    :param folder: the files that stand for slots; ``twins/slots`` in the home of the installation if it is not given.
+    :param folder: the files that stand for slots; ``twins/slots`` in the home of the installation if it is
+        not given.
     :param number: of slots; that of the processors if it is not given.
     :raises OSError: if the folder cannot be written.
     """
@@ -147,7 +150,8 @@ def _end(futures: Iterable[Future[Any]]) -> None:
 def _uninterrupted() -> Iterator[None]:
     """Let an interrupt wait for the end of the block.
 
-    In the middle of starting a thread it would leave one that nobody ends, and that Python waits for before it exits.
+    In the middle of starting a thread it would leave one that nobody ends, and that Python waits for before
+    it exits.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():

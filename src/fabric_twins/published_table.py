@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare the values that documents report with those of the twins: the tables of `config/twins/README.md`."""
+"""Compare the values that documents report with those of the twins: the tables of
+`config/twins/README.md`."""
 
 from __future__ import annotations
 
@@ -94,7 +95,8 @@ def simulated(twin: Twin, bounds: Bounds | None = None) -> tuple[measured.Values
 
 
 def simulate_all(twins: Iterable[Twin]) -> dict[str, measured.Values]:
-    """Return the values that are measured on each twin, by name; as many are simulated at a time as there are CPUs.
+    """Return the values that are measured on each twin, by name; as many are simulated at a time as there are
+    CPUs.
 
     If one fails, or this is interrupted, the others are ended.
     """

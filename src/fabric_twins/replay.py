@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predict the run time of a traced application on twins and on planned clusters, by replay with SimGrid's SMPI.
+"""Predict the run time of a traced application on twins and on planned clusters, by replay with SimGrid's
+SMPI.
 
-The messages are those of the traced run; computation is its processor time, at the speed that the user gives. Nothing
-is measured. A program that was traced on 1, 2, 4 ... ranks is replayed in every layout that the traces fill; source of
-the comparison of layouts: SAND2005-5199, section 6, Figures 15 and 16.
+The messages are those of the traced run; computation is its processor time, at the speed that the user gives.
+Nothing is measured. A program that was traced on 1, 2, 4 ... ranks is replayed in every layout that the
+traces fill; source of the comparison of layouts: SAND2005-5199, section 6, Figures 15 and 16.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ from fabric_twins.smpirun import failure
 _FLAGS = ("--cfg=smpi/simulate-computation:yes", "--log=smpi_replay.t:info")
 _TIME = r"\[.*\] \[smpi_replay/INFO\] Simulation time ([0-9]+\.[0-9]+)"
 
-#: Selectors of collectives that crash SimGrid's replay (3.32) as a whole: it has no operation there, and some ask for
-#: its properties (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). Those that do not crash,
-#: tried with 2 to 16 ranks, stay; SimGrid's own replace the others. MVAPICH2's Allreduce is MPICH's: recursive
-#: doubling, and of long vectors a scatter of sums and an Allgather.
+#: Selectors of collectives that crash SimGrid's replay (3.32) as a whole: it has no operation there, and some
+#: ask for its properties (``op->is_commutative()`` of a null pointer in ``src/smpi/colls``). Those that do
+#: not crash, tried with 2 to 16 ranks, stay; SimGrid's own replace the others. MVAPICH2's Allreduce is
+#: MPICH's: recursive doubling, and of long vectors a scatter of sums and an Allgather.
 _SURVIVED = {
     "mpich": {
         **dict.fromkeys(
@@ -97,7 +98,8 @@ class Point:
 
     @property
     def communication_percent(self) -> float:
-        """The share of the run time that a rank does not compute: messages, collectives, and waiting for others."""
+        """The share of the run time that a rank does not compute: messages, collectives, and waiting for
+        others."""
         return 100 * (1 - self.compute_s / self.run_s)
 
     def change_percent(self, quantity: str) -> tuple[float, float]:
@@ -115,11 +117,13 @@ class Series:
     points: Mapping[Layout, Point]
 
     def gap_percent(self, layout: Layout) -> float | None:
-        """Return how much longer it takes than with one process on each of the same nodes; None if that is unknown."""
+        """Return how much longer it takes than with one process on each of the same nodes; None if that is
+        unknown."""
         return self._longer(layout, Layout(layout.nodes, 1))
 
     def spread_percent(self, layout: Layout) -> float | None:
-        """Return how much longer it takes than with as many processes on a node each; None if that is unknown."""
+        """Return how much longer it takes than with as many processes on a node each; None if that is
+        unknown."""
         return self._longer(layout, Layout(layout.tasks, 1))
 
     def _longer(self, layout: Layout, one: Layout) -> float | None:
@@ -192,7 +196,8 @@ def clusters_of(files: Sequence[Path]) -> list[tuple[str, Twin]]:
 
 
 def layouts(twin: Twin, ranks: Sequence[int], ppns: Sequence[int]) -> list[Layout]:
-    """Return the layouts that these numbers of ranks fill on a twin, with these numbers of processes a node."""
+    """Return the layouts that these numbers of ranks fill on a twin, with these numbers of processes a
+    node."""
     found = {Layout(count // ppn, ppn) for count in ranks for ppn in ppns if count % ppn == 0}
     return sorted(each for each in found if each.nodes <= twin.nodes and each.ppn <= twin.cpus_per_node)
 
@@ -206,7 +211,8 @@ def run(
     *,
     sensitivity: bool = False,
 ) -> list[Series]:
-    """Replay all traces on all clusters, in all layouts that they fill; no more at once than there are processors.
+    """Replay all traces on all clusters, in all layouts that they fill; no more at once than there are
+    processors.
 
     :param clusters: name and twin of each.
     :param cpu_speed: how many times as fast a processor computes as the traced one.
@@ -282,14 +288,15 @@ def _collectives(selector: str, ranks: int) -> list[str]:
     """Return the flags that choose those collectives of a selector that a replay survives."""
     chosen = dict(_SURVIVED.get(selector, {}))
     if "alltoall" in chosen and ranks & (ranks - 1):
-        # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it is the
-        # same number of steps, each of a block out and one in.
+        # Of long blocks these exchange in pairs, which SimGrid has for a power of two alone; round a ring it
+        # is the same number of steps, each of a block out and one in.
         chosen["alltoall"] = "ring"
     return [f"--cfg=smpi/{collective}:{algorithm}" for collective, algorithm in chosen.items()]
 
 
 def changed(twin: Twin, quantity: str, factor: float) -> Twin:
-    """Return a twin with a quantity of :data:`QUANTITIES` better by a factor; latency is better if it is less."""
+    """Return a twin with a quantity of :data:`QUANTITIES` better by a factor; latency is better if it is
+    less."""
     costs, topology = twin.inter_node, twin.topology
     if quantity == "latency":
         longer = 2 - factor
@@ -311,7 +318,8 @@ def _times(table: Table, factor: float) -> Table:
     return tuple((size, factor * value) for size, value in table)
 
 
-# ------------------------------------------------------------------------------------------------------------ output
+# ------------------------------------------------------------------------------------------------------------
+# output
 
 
 def as_lines(folder: Path, found: Sequence[Series], cpu_speed: float) -> list[str]:
@@ -367,7 +375,8 @@ def _signed(percent: float) -> str:
 
 
 def as_table(folder: Path, series: Series, cpu_speed: float) -> list[str]:
-    """Return the values of one twin as our programs print theirs (:mod:`fabric_twins.replay_table` reads them)."""
+    """Return the values of one twin as our programs print theirs (:mod:`fabric_twins.replay_table` reads
+    them)."""
     lines = [
         "# fabric-checks replay-series 1",
         f"# trace: {folder.name}",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read what ``fabric-checks replay --table`` prints: the run time of a traced program in each layout of a twin."""
+"""Read what ``fabric-checks replay --table`` prints: the run time of a traced program in each layout of a
+twin."""
 
 from __future__ import annotations
 

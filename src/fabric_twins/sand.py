@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of SAND2005-5199, filled with measurements.
 
-An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath (Sandia National Laboratories, August 2005). Its tables
-have a row for each platform; so have these. Where it took the Pallas (now Intel) MPI Benchmarks, there is a column for
-them next to that of the collection's own program. The curves of its figures are in the sections of the families.
+An Analysis of the PathScale Inc. InfiniBand HCA, InfiniPath (Sandia National Laboratories, August 2005). Its
+tables have a row for each platform; so have these. Where it took the Pallas (now Intel) MPI Benchmarks, there
+is a column for them next to that of the collection's own program. The curves of its figures are in the
+sections of the families.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ TABLES: Mapping[int, tuple[str, tuple[Ask, ...]]] = {
 def table(
     results: Results, key: str, caption: str, asks: Sequence[Ask], published: Platforms
 ) -> Table | None:
-    """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None without any.
+    """Return a table with a row for each machine, a column for each of ``asks`` that has a value; None
+    without any.
 
     :param published: published values, in rows of their own where they have the columns.
     """

@@ -73,7 +73,8 @@ def release() -> str:
 
 
 def plugin(folder: Path | None = None) -> Path:
-    """Return the plugin, which is built if it is not there yet: once for each SimGrid and each state of its source.
+    """Return the plugin, which is built if it is not there yet: once for each SimGrid and each state of its
+    source.
 
     :param folder: for what is built; ``twins`` in the home of the installation if it is not given.
     :raises TwinError: if it cannot be built.

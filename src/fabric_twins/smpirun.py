@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the command line of a simulation, and find out whether it ended well.
 
-SimGrid's exit status is no evidence: after MPI_Abort and after a deadlock it is 0. A simulation has ended well only if
-the program printed its last line.
+SimGrid's exit status is no evidence: after MPI_Abort and after a deadlock it is 0. A simulation has ended
+well only if the program printed its last line.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ RELEASES = ("3.32", "4.1")
 #: Both, for messages.
 SUPPORTED = " to ".join(RELEASES)
 
-#: The same for all twins. Simulated time is that of the twin's costs alone: what the programs compute takes none, and
-#: the factors by which SimGrid corrects them are those of another cluster. Reading the clock and asking for a
-#: message take a little, or loops that wait for either would never end. Flows share by their number, not by their
-#: latency. Names of switches follow the options that they stand for.
+#: The same for all twins. Simulated time is that of the twin's costs alone: what the programs compute takes
+#: none, and the factors by which SimGrid corrects them are those of another cluster. Reading the clock and
+#: asking for a message take a little, or loops that wait for either would never end. Flows share by their
+#: number, not by their latency. Names of switches follow the options that they stand for.
 FLAGS = (
     "--log=root.t:critical",
     # How MPI_Abort shows, the exit status being 0.
@@ -40,14 +40,15 @@ FLAGS = (
     "--cfg=network/crosstraffic:0",
     "--cfg=network/weight-S:0",
     "--cfg=smpi/barrier:ompi_tree",
-    # SimGrid's own have the root wait for all ranks at once, which takes it a time that grows with their square.
+    # SimGrid's own have the root wait for all ranks at once, which takes it a time that grows with their
+    # square.
     "--cfg=smpi/reduce:binomial",
     "--cfg=smpi/gather:ompi_binomial",
 )
 
-#: Options of our programs that sample times. Nothing disturbs a simulated clock, so few samples say as much as many. A
-#: sample of 50 us rather than 200 us still makes the reading of the clock, which takes 0.1 us of simulated time, less
-#: than half a per cent of a value.
+#: Options of our programs that sample times. Nothing disturbs a simulated clock, so few samples say as much
+#: as many. A sample of 50 us rather than 200 us still makes the reading of the clock, which takes 0.1 us of
+#: simulated time, less than half a per cent of a value.
 FEWEST = (
     "--max-seconds-per-point",
     "0.0001",
@@ -59,8 +60,8 @@ FEWEST = (
     "0.00005",
 )
 
-#: The options of each program on a twin; of two options of one name the last counts. Rotate needs only a few of the
-#: pairs that share a cable: each is slow, and is so when measured again.
+#: The options of each program on a twin; of two options of one name the last counts. Rotate needs only a few
+#: of the pairs that share a cable: each is slow, and is so when measured again.
 PROGRAM_OPTIONS = {
     **dict.fromkeys(
         ("streaming", "buffer_reuse", "hot_spot", "notification", "overlap", "collective_overlap"), FEWEST
@@ -69,8 +70,8 @@ PROGRAM_OPTIONS = {
     "latency_map": ("--samples", "1", "--repetitions", "1", "--warmup", "1", "--passes", "1"),
 }
 
-#: Variables that make a simulation faster and change nothing in it. Large pages save it a sixth of its time: it goes
-#: through the stacks and messages of all ranks in turn, which no cache holds.
+#: Variables that make a simulation faster and change nothing in it. Large pages save it a sixth of its time:
+#: it goes through the stacks and messages of all ranks in turn, which no cache holds.
 FASTER = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
@@ -163,8 +164,9 @@ def failure(stdout: str, stderr: str, status: int, last_line: str | None) -> str
     """Return why a simulation did not end well; None if it did.
 
     :param status: the exit status, negative or above 128 for a signal.
-    :param last_line: a regular expression for what the program prints last, such as ``# complete: \\d+ rows``; None if
-        the caller does not know it. Then an end with status 0 is good unless a message of SimGrid reports a failure.
+    :param last_line: a regular expression for what the program prints last, such as ``# complete: \\d+
+        rows``; None if the caller does not know it. Then an end with status 0 is good unless a message of
+        SimGrid reports a failure.
     :returns: cause and remedy in one line.
     """
     lines, errors = _said(stdout), _said(stderr)

@@ -31,7 +31,8 @@ Data = dict[str, Any]
 
 
 def systems(twins: Sequence[Twin], together: str) -> list[Data]:
-    """Return a system for each cluster, and one that has them all as partitions; they are chosen by name only.
+    """Return a system for each cluster, and one that has them all as partitions; they are chosen by name
+    only.
 
     :param together: the name of the last.
     """
@@ -74,7 +75,8 @@ def environments(folder: Path, names: Sequence[str]) -> list[Data]:
 
 
 def _named(variable: str, describe: Callable[[str, str], Program]) -> list[Program]:
-    """Return the program whose prefix and release an environment variable names, in a list; an empty one if none."""
+    """Return the program whose prefix and release an environment variable names, in a list; an empty one if
+    none."""
     text = os.environ.get(variable)
     if not text:
         return []
@@ -95,7 +97,8 @@ def _intel(prefix: str, version: str) -> Program:
 def _layouts(twin: Twin) -> list[str]:
     """Return the layouts of the documents: two processes, on one node and on two, and all nodes.
 
-    On all nodes also two processes a node, which the documents compare; more than 64 ranks add no information.
+    On all nodes also two processes a node, which the documents compare; more than 64 ranks add no
+    information.
     """
     found = ["1x1", "1x2", "2x1", f"{twin.nodes}x1"]
     return list(dict.fromkeys([*found, *([f"{twin.nodes}x2"] if 2 * twin.nodes <= 64 else [])]))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Predict the results of rotate on a planned cluster and its alternatives.
 
-Nothing here is measured. The values follow from the description, most of which is assumed as long as the cluster is a
-plan, and from flows that share links: they compare alternatives, and are no promise of a number.
+Nothing here is measured. The values follow from the description, most of which is assumed as long as the
+cluster is a plan, and from flows that share links: they compare alternatives, and are no promise of a number.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def predict(
     return found
 
 
-# ------------------------------------------------------------------------------------------------------------ output
+# ------------------------------------------------------------------------------------------------------------
+# output
 
 _HEAD = ("alternative", "median", "p10", "slowest", "slowest pair", "aggregate", "perceived", "of ideal")
 _UNITS = ("", "MB/s", "MB/s", "MB/s", "", "GB/s", "GB/s", "%")

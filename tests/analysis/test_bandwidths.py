@@ -28,7 +28,8 @@ def test_values_by_hand():
 
 
 def test_the_aggregates_of_the_source():
-    """Rogue's Myrinet: 64 pairs at 125 MB/s on average give 8000 MB/s, at the slowest pair's 44 they give 2816."""
+    """Rogue's Myrinet: 64 pairs at 125 MB/s on average give 8000 MB/s, at the slowest pair's 44 they give
+    2816."""
     values = np.full((64, 64), 125.0)
     values[5, 9], values[5, 10] = 44.0, 206.0
     found = bandwidths.values(matrix(values), pairs=64)

@@ -46,7 +46,8 @@ def test_half_peak_size_is_the_least_squares_line_of_four_points():
 
 @given(latency_us=st.floats(0.2, 50), rate_MBps=st.floats(100, 50_000))
 def test_half_peak_size_of_the_model_curve(latency_us, rate_MBps):
-    """Of t = latency + size / rate, N1/2 is latency x rate; the source's interpolation is a little above it."""
+    """Of t = latency + size / rate, N1/2 is latency x rate; the source's interpolation is a little above
+    it."""
     times = {size: latency_us + size / rate_MBps for size in half_octaves(1, 2**30)}
     exact = latency_us * rate_MBps
     assert curves.half_peak_size_B(curves.bandwidth_MBps(times)) == pytest.approx(1.05 * exact, rel=0.05)
@@ -75,7 +76,8 @@ def test_half_peak_size_outside_the_curve_is_refused():
 
 
 def test_the_values_of_the_source():
-    """The percentages that SAND2005-5199 prints follow from its other values (Tables 2 and 5) by these formulas."""
+    """The percentages that SAND2005-5199 prints follow from its other values (Tables 2 and 5) by these
+    formulas."""
     ping_pong = dict.fromkeys(SIZES, 0.0) | {size: 1.35 + size / 949 for size in SIZES}
     streaming = {size: max(0.36, size / 954) for size in SIZES}
     values = curves.streaming_values(ping_pong, streaming)
@@ -132,7 +134,8 @@ def test_the_jump_is_the_time_over_the_expected_time():
 
 
 def test_the_notch_of_the_source():
-    """SAND2005-5199 saw the bandwidth of InfiniPath fall between 32 and 64 KB, where its library changes protocol."""
+    """SAND2005-5199 saw the bandwidth of InfiniPath fall between 32 and 64 KB, where its library changes
+    protocol."""
     times = {size: 1.35 + size / 949 for size in SIZES}
     notch = {size: time * (1.35 if size >= 65536 else 1) for size, time in times.items()}
     assert curves.bandwidth_MBps(notch)[65536] < curves.bandwidth_MBps(notch)[32768]
@@ -175,7 +178,8 @@ def test_what_the_confidence_intervals_explain_is_no_switch():
 
 
 def test_a_bend_is_no_switch():
-    """A rate that falls to a quarter without a jump, as beyond a cache, where the bandwidth goes on rising."""
+    """A rate that falls to a quarter without a jump, as beyond a cache, where the bandwidth goes on
+    rising."""
     bend = {size: 20 + size / 10_000 + 3 * max(size - 65536, 0) / 10_000 for size in FINE_SIZES}
     trials = [with_noise(bend, 0.02, rng) for rng in map(random.Random, range(100))]
     assert sum(curves.protocol_switches(times) != [] for times in trials) <= 1

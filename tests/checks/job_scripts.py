@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The job scripts that ReFrame's dry run writes for the systems to copy; golden ones are in tests/golden/job_scripts.
+"""The job scripts that ReFrame's dry run writes for the systems to copy; golden ones are in
+tests/golden/job_scripts.
 
 After a change that is meant to change them:
 
     . ci/env.sh
-    python -m tests.checks.job_scripts      # writes them anew: read the difference against the scheduler's manual
+    python -m tests.checks.job_scripts      # writes them anew: read the difference against the scheduler's
+    manual
 
-Only what depends on the machine is replaced: paths by <stage>, <home>, <clone>, <python>; hashes by <hash>. The
-permission to run Open MPI as root is left out.
+Only what depends on the machine is replaced: paths by <stage>, <home>, <clone>, <python>; hashes by <hash>.
+The permission to run Open MPI as root is left out.
 """
 
 import os
@@ -23,8 +25,8 @@ from tests.conftest import GOLDEN, TESTS
 ROOT = TESTS.parent
 SCRIPTS = GOLDEN / "job_scripts"
 SYSTEMS = ("generic_slurm", "generic_flux", "generic_pbs", "generic_lsf")
-#: One of each kind: on a node; between two nodes at 1 and at 2 processes a node; a collective on all of all nodes; a
-#: program of our own; LAMMPS; several launches in one job.
+#: One of each kind: on a node; between two nodes at 1 and at 2 processes a node; a collective on all of all
+#: nodes; a program of our own; LAMMPS; several launches in one job.
 CASES = (
     "OsuLatency %layout=1x2",
     "OsuLatency %layout=2x1",

@@ -63,7 +63,8 @@ def osu_output(check):
     """Return a golden output of OSU's own programs."""
     name = f"osu/7.4/osu_{check.benchmark}"
     if hasattr(check, "synchronisation"):
-        # Every benchmark was run with a fence; what else another synchronisation changes is its name in the header.
+        # Every benchmark was run with a fence; what else another synchronisation changes is its name in the
+        # header.
         asked = osu.SYNCHRONISATIONS[check.synchronisation]
         return (GOLDEN / f"{name}.fence.txt").read_text().replace("MPI_Win_fence", asked)
     if check.benchmark == "latency_persistent":

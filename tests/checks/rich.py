@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The checks of a system that offers everything, and its configuration.
 
-The configuration has one system, `rich`, whose environment offers whatever there is a check of. Nothing of it is
-installed: its checks are loaded and set up, never run.
+The configuration has one system, `rich`, whose environment offers whatever there is a check of. Nothing of it
+is installed: its checks are loaded and set up, never run.
 """
 
 import os

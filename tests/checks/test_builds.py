@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an MPI or an installation lacks concerns only the cases that need it; OSU verifies its data, and its cores."""
+"""What an MPI or an installation lacks concerns only the cases that need it; OSU verifies its data, and its
+cores."""
 
 from types import SimpleNamespace
 

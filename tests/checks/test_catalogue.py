@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every metric of every case of every shipped system has a reference or a reason; no reference is an orphan."""
+"""Every metric of every case of every shipped system has a reference or a reason; no reference is an
+orphan."""
 
 import re
 import runpy
@@ -187,7 +188,8 @@ def test_every_check_has_a_family_and_its_tag(all_cases):
 
 
 def test_every_headline_is_of_a_declared_metric(all_cases):
-    """One that fits nothing would leave a row of the screen empty; programs of one row agree about its position."""
+    """One that fits nothing would leave a row of the screen empty; programs of one row agree about its
+    position."""
     rows, fitted = {}, set()
     for check in (case.check for case in all_cases):
         for headline in check.headlines:
@@ -242,7 +244,8 @@ def test_applications_have_their_tag(all_cases):
 
 
 def test_the_names_of_all_checks_are_those_that_are_registered(all_cases):
-    """Those of comparisons too, which are made when the checks are loaded; and none of a class that is only a base."""
+    """Those of comparisons too, which are made when the checks are loaded; and none of a class that is only a
+    base."""
     loaded = {type(case.check).__name__ for case in all_cases}
     assert {"OsuLatency", "OsuLatencyPpnRatio", "LammpsPpnSeries"} <= loaded <= check_names()
     assert not {"OsuCheck", "FabricCheck", "LammpsBenchPpnRatio"} & check_names()
@@ -387,7 +390,8 @@ def test_a_twin_alone_is_what_it_is_among_all():
 
 
 def test_no_shipped_reference_file_has_a_fault(of_system):
-    """Of the system, or of the partitions that name it: no orphan, no gap, no wrong unit, no reason for nothing."""
+    """Of the system, or of the partitions that name it: no orphan, no gap, no wrong unit, no reason for
+    nothing."""
     system, cases = of_system
     for name in {case.partition.extras.get("references", system) for case in cases}:
         file = reference_file.load(REFERENCES / f"{name}.yaml")

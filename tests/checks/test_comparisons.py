@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One process a node against more: which checks have a comparison, the job that it runs, and what it makes of it."""
+"""One process a node against more: which checks have a comparison, the job that it runs, and what it makes of
+it."""
 
 import re
 from pathlib import Path
@@ -36,7 +37,8 @@ def rich(tmp_path_factory):
 
 @pytest.fixture
 def on_two_processes(rich):
-    """Return every comparison of a node's two processes with those of two nodes: all outputs are of two processes."""
+    """Return every comparison of a node's two processes with those of two nodes: all outputs are of two
+    processes."""
     return [check for check in rich if comparison(check) and list(map(str, check.launches)) == ["2x1", "1x2"]]
 
 

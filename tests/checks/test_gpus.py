@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where there are checks between GPUs, and what is said where there are none; ReFrame lists them, nothing runs."""
+"""Where there are checks between GPUs, and what is said where there are none; ReFrame lists them, nothing
+runs."""
 
 import ast
 import json
@@ -34,7 +35,8 @@ for partition in site_configuration["systems"][0]["partitions"]:
 
 @pytest.fixture
 def listed(tmp_path):
-    """Return a function that lists the checks between GPUs of a partition: exit status and what is printed."""
+    """Return a function that lists the checks between GPUs of a partition: exit status and what is
+    printed."""
 
     def of(features, extras, more=(), folder="nccl", command=(REFRAME,)):
         path = tmp_path / "settings.py"

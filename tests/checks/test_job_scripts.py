@@ -162,7 +162,8 @@ def test_nothing_ties_a_job_to_the_host_it_was_submitted_from(dry):
 
 
 def test_a_described_system_has_the_same_scripts_elsewhere(dry, tmp_path, monkeypatch):
-    """Those that `offers check` makes again of the description alone are those that ReFrame's dry run wrote."""
+    """Those that `offers check` makes again of the description alone are those that ReFrame's dry run
+    wrote."""
     system, found = dry
     described = tmp_path / "system.json"
     env = {"FABRIC_MPI": "all", "FABRIC_HOME": str(home()), "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order in the docstring of `FabricCheck`: of the hooks, for every check, and of the lines of real job scripts."""
+"""The order in the docstring of `FabricCheck`: of the hooks, for every check, and of the lines of real job
+scripts."""
 
 import os
 import re

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs of nccl-tests and rccl-tests are equal in effect to those of the public checks of CSCS on systems like theirs.
+"""Jobs of nccl-tests and rccl-tests are equal in effect to those of the public checks of CSCS on systems like
+theirs.
 
 Theirs are what ReFrame 4.10's dry run writes for eth-cscs/cscs-reframe-tests at 2f813557
-(``checks/microbenchmarks/xccl/xccl_tests.py``) on two nodes of ``clariden:normal`` and ``beverin:mi300`` with a uenv of
-Cray MPICH, and by the Container Engine. Ours are run by a shell whose ``srun`` notes what it gets.
+(``checks/microbenchmarks/xccl/xccl_tests.py``) on two nodes of ``clariden:normal`` and ``beverin:mi300`` with
+a uenv of Cray MPICH, and by the Container Engine. Ours are run by a shell whose ``srun`` notes what it gets.
 """
 
 import json
@@ -37,7 +38,8 @@ UENV = ANY | {
 MI300 = {"NCCL_MIN_NCHANNELS": "32"}
 RCCL = {"NCCL_GDRCOPY_ENABLE": "1", "NCCL_NET_FORCE_FLUSH": "1", "FI_CXI_DISABLE_NON_INJECT_MSG_IDC": "1"}
 PMIX = {"PMIX_MCA_psec": "^munge", "PMIX_MCA_gds": "^shmem2"}
-#: By partition and environment: options of the job, plugin of srun, the EDF, and the variables of the processes.
+#: By partition and environment: options of the job, plugin of srun, the EDF, and the variables of the
+#: processes.
 THEIRS = {
     ("clariden", "uenv-nccl"): ("--account=a-root", "cray_shasta", None, UENV),
     ("clariden", "ce-nccl"): (
@@ -49,7 +51,8 @@ THEIRS = {
     ("beverin", "uenv-rccl"): ("-pmi300", "cray_shasta", None, UENV | MI300 | RCCL),
     ("beverin", "ce-rccl"): ("-pmi300", "pmix", "rccl.toml", ANY | PMIX | MI300),
 }
-#: Theirs has it for sendrecv alone. It is the number of channels of send and receive, so all_reduce has no use for it.
+#: Theirs has it for sendrecv alone. It is the number of channels of send and receive, so all_reduce has no
+#: use for it.
 OF_SENDRECV = {"NCCL_NCHANNELS_PER_NET_PEER": "4"}
 #: What both run: 1 GiB, of all processes of two nodes with four GPUs, one GPU a process.
 NODES, GPUS, SIZE_B = 2, 4, 2**30

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `-S` changes: the command line of each suite, the metrics, the record's parameters, and what is refused."""
+"""What `-S` changes: the command line of each suite, the metrics, the record's parameters, and what is
+refused."""
 
 import re
 from pathlib import Path

@@ -11,7 +11,8 @@ from tests import loading
 from tests.checks import everything
 from tests.checks.outputs import OWN, broken_outputs, comparison, healthy_output
 
-#: All that are not of our own programs; ImbStencil3D and the neighbourhoods need more processes than there are.
+#: All that are not of our own programs; ImbStencil3D and the neighbourhoods need more processes than there
+#: are.
 CLASSES = """
 ImbAllPairs ImbAtomic ImbBand ImbBarrier ImbCollective ImbNonBlocking ImbNonBlockingBarrier ImbOneSided
 ImbOneSidedGroup ImbParallel ImbPassiveTarget ImbPointToPoint ImbSource ImbStencil2D LammpsBench LammpsScaled
@@ -27,7 +28,8 @@ def checks(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         patch.setenv("FABRIC_MPI", "mpich")
-        # What compares several launches reads each as the check it is made of does: test_comparisons.py breaks those.
+        # What compares several launches reads each as the check it is made of does: test_comparisons.py
+        # breaks those.
         found = [
             c.check for c in loading.cases("local") if not c.check.is_fixture() and not comparison(c.check)
         ]
@@ -106,7 +108,8 @@ def test_lammps_with_wrong_physics_is_refused(checks):
 
 
 def test_what_only_a_run_knows_is_declared_when_it_is_known(checks, monkeypatch):
-    """Whether the switches of its nodes are known a job of `Rotate` tells: their medians have a record and a reason."""
+    """Whether the switches of its nodes are known a job of `Rotate` tells: their medians have a record and a
+    reason."""
     check = next(check for check in checks if type(check).__name__ == "Rotate")
     text = healthy_output(check)
     hosts = dict.fromkeys(re.findall(r"^# rank \d+: host (\S+)", text, re.MULTILINE))

@@ -402,7 +402,8 @@ def test_the_options_of_a_vet_reach_it(line, tmp_path):
 
 
 def test_a_wrong_configuration_is_one_line(tmp_path):
-    """An unknown MPI in FABRIC_MPI, and two environments of one name, of which ReFrame would take one silently."""
+    """An unknown MPI in FABRIC_MPI, and two environments of one name, of which ReFrame would take one
+    silently."""
     config = tmp_path / "config"
     shutil.copytree(ROOT / "config", config)
     said = refused(config, tmp_path, {"FABRIC_MPI": "lam"})
@@ -473,7 +474,8 @@ def test_a_hash_that_does_not_fit_is_refused(tmp_path, monkeypatch):
 
 
 def test_where_results_go_is_for_the_whole_run(tmp_path):
-    """The summary finds what ReFrame writes: by its option, or its variable, and not where it would be hidden."""
+    """The summary finds what ReFrame writes: by its option, or its variable, and not where it would be
+    hidden."""
     home = str(linked(tmp_path / "home"))
     told = {"option": (["--prefix", "mine"], {}), "variable": ([], {"RFM_PREFIX": "mine"})}
     for name, (options, variables) in told.items():

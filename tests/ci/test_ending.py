@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run ends, whatever ReFrame does: `fabric-checks run` around a stand-in that prints what a real one did."""
+"""How a run ends, whatever ReFrame does: `fabric-checks run` around a stand-in that prints what a real one
+did."""
 
 import json
 import os

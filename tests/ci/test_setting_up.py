@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several clones, shells and set-ups in one home: none breaks another's, and a kill leaves nothing that looks whole.
+"""Several clones, shells and set-ups in one home: none breaks another's, and a kill leaves nothing that looks
+whole.
 
 The clones' pins are of nothing, so a virtual environment is made with nothing in it; all else is real.
 """
@@ -19,7 +20,8 @@ from tests.homes import Toy
 
 WHERE = 'python -c "import fabric_checks, sys; print(fabric_checks.__file__, sys.prefix)"'
 
-#: ci/setup.py with one part whose installation prints a line when it is half done, and waits for a line of input.
+#: ci/setup.py with one part whose installation prints a line when it is half done, and waits for a line of
+#: input.
 SLOW = """
 import runpy, sys
 from pathlib import Path

@@ -10,7 +10,8 @@ from fabric_checks.core.paths import ROOT
 from tests import programs
 from tests.homes import checkout
 
-#: Variables of a shell that has sourced this clone's ci/env.sh, without the home, which the tests may have set.
+#: Variables of a shell that has sourced this clone's ci/env.sh, without the home, which the tests may have
+#: set.
 SOURCED = {
     "PYTHONPATH": str(ROOT / "src"), "RFM_CONFIG_FILES": f"{ROOT}/config/settings.py",
     "FABRIC_PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin", "PATH": f"{ROOT}/ci/bin:{sys.prefix}/bin:{os.environ['PATH']}",
@@ -55,7 +56,8 @@ def test_its_configuration(other, tmp_path):
 
 
 def test_its_configuration_takes_nothing_away(other, tmp_path):
-    """ReFrame undoes by position what it has done to sys.path; the last entry was lost, which has all packages."""
+    """ReFrame undoes by position what it has done to sys.path; the last entry was lost, which has all
+    packages."""
     script = (
         "import sys\n"
         "from reframe.core.config import load_config\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every verb in every form, with names, messages, paths and options that would steer a terminal or a spreadsheet."""
+"""Every verb in every form, with names, messages, paths and options that would steer a terminal or a
+spreadsheet."""
 
 import csv
 import io
@@ -24,7 +25,8 @@ from tests.twins.conftest import SMALL
 
 #: A line of its own, if a line end in a name is one; no column of a table is as wide.
 FORGED = "error: FORGED as if it were a line that the command itself has printed"
-#: Escape sequences in 7 and 8 bits, a title, line ends of all kinds, directions, what is no character, markup.
+#: Escape sequences in 7 and 8 bits, a title, line ends of all kinds, directions, what is no character,
+#: markup.
 ODD = (
     f" \t=cmd|x\x1b[2J\x1b]0;t\x07\x9b31m\x7f\x00\u202etxt\u2066\ufeff\r\n{FORGED}\n{FORGED}\r{FORGED}\x85{FORGED}"
     f"\u2028{FORGED}\v{FORGED} [red]x[/] <b>y</b> www.a.b http://a.b/c @everyone a@b.c"
@@ -96,7 +98,8 @@ def place(tmp_path, monkeypatch):
         SMALL + yaml.safe_dump({"plan": f"p{ODD}", "alternatives": [{"name": f"n{ODD}", "nodes": 6}]})
     )
     monkeypatch.chdir(folder)
-    # The results of a clone cannot have such a path, because job scripts name it: a link of a sound one leads there.
+    # The results of a clone cannot have such a path, because job scripts name it: a link of a sound one leads
+    # there.
     link = tmp_path / "link"
     link.symlink_to(results.resolve())
     monkeypatch.setenv("FABRIC_RESULTS", str(link))

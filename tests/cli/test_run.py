@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fabric-checks run` where ReFrame runs nothing: a reservation that it cannot use, a configuration at fault."""
+"""`fabric-checks run` where ReFrame runs nothing: a reservation that it cannot use, a configuration at
+fault."""
 
 import json
 import sys

@@ -27,7 +27,8 @@ def records(tmp_path):
 
 
 def shell(line, **options):
-    """Run a line of bash in which $fc is the command; return the status of the first of a pipe, and both streams."""
+    """Run a line of bash in which $fc is the command; return the status of the first of a pipe, and both
+    streams."""
     line = f"fc='{' '.join(COMMAND)}'; {line}; exit ${{PIPESTATUS[0]}}"
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")} | options.pop("env", {})
     done = subprocess.run(["bash", "-c", line], capture_output=True, env=env, timeout=GUARD_S, **options)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`fabric-checks vet` on a machine whose faults are known: table, JSON, exit status, and the command that drains."""
+"""`fabric-checks vet` on a machine whose faults are known: table, JSON, exit status, and the command that
+drains."""
 
 import json
 
@@ -14,7 +15,8 @@ from fabric_checks.nightly.vetting.machine import Machine, Switches
 
 @pytest.fixture
 def call(monkeypatch, tmp_path):
-    """Return a function that vets eight nodes, of which these are faulty and slow, and returns status and output."""
+    """Return a function that vets eight nodes, of which these are faulty and slow, and returns status and
+    output."""
 
     monkeypatch.setenv("FABRIC_METRICS", str(tmp_path))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wrong calls of all verbs: one sentence with the cause and the remedy, the exit status, and nothing written."""
+"""Wrong calls of all verbs: one sentence with the cause and the remedy, the exit status, and nothing
+written."""
 
 import pytest
 
@@ -11,7 +12,8 @@ from tests.calling import invoke
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Change to a folder with some results, a file that has none, an empty one, and one that is nested deeply."""
+    """Change to a folder with some results, a file that has none, an empty one, and one that is nested
+    deeply."""
     write(tmp_path / "results/perflogs/s/p/A.jsonl", [record(n) for n in range(3)])
     write(tmp_path / "empty.jsonl", [])
     (tmp_path / "notes.txt").write_text("hello\n")

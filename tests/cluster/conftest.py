@@ -18,8 +18,8 @@ from tests.conftest import RUN, TESTS
 from tests.guard import GUARD_S
 
 CI = TESTS.parent / "ci"
-#: Where Open MPI 5 crashes now and then when srun starts it: a message of a rank that is through with MPI_Init comes to
-#: one that still waits there (open-mpi/ompi#12495).
+#: Where Open MPI 5 crashes now and then when srun starts it: a message of a rank that is through with
+#: MPI_Init comes to one that still waits there (open-mpi/ompi#12495).
 OPENMPI_CRASHES_IN = "mca_pml_ob1_recv_frag_callback_match"
 #: By MPI, the plugin of srun that starts it, and variables of the library.
 MPIS = {
@@ -86,9 +86,11 @@ class Cluster:
         return self.on("head", "bash", "-c", script, **options)
 
     def srun(self, *arguments, **options):
-        """Start MPI ranks from the head, and return what there is of them; again, and with a warning, after that crash.
+        """Start MPI ranks from the head, and return what there is of them; again, and with a warning, after
+        that crash.
 
-        Over a ring, which is asked for here, it is rare enough for three crashes in a row to be something else.
+        Over a ring, which is asked for here, it is rare enough for three crashes in a row to be something
+        else.
         """
         for _ in range(3):
             done = self.call(
@@ -137,7 +139,8 @@ def four(machine):
 
 @pytest.fixture
 def as_nobody():
-    """The beginning of a command line of an ordinary user, and the command itself where that user can read it."""
+    """The beginning of a command line of an ordinary user, and the command itself where that user can read
+    it."""
     if os.geteuid() != 0:
         yield [CI / "cluster"]
         return

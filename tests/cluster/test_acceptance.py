@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An acceptance, live: a node at 0.9 of the rate of others violates it. ``python -m lab.acceptance_live`` has more."""
+"""An acceptance, live: a node at 0.9 of the rate of others violates it. ``python -m lab.acceptance_live`` has
+more."""
 
 from lab.acceptance_live import MBIT, NODES, acceptance
 

@@ -20,7 +20,8 @@ MOUNTED = ("/usr", "/etc", str(home()))
 
 
 def description(platform, root):
-    """Return the description of an image for a runtime of this machine, and why none starts; the image is kept.
+    """Return the description of an image for a runtime of this machine, and why none starts; the image is
+    kept.
 
     :param root: an empty folder for it.
     """
@@ -62,7 +63,8 @@ def session(cluster, inside, results, cases, settings=SETTINGS):
 
 @pytest.fixture(scope="module", params=["Podman", "Apptainer"])
 def container(request, machine, tmp_path_factory):
-    """Return the description of an image for a runtime; without one that works the test is skipped with its error."""
+    """Return the description of an image for a runtime; without one that works the test is skipped with its
+    error."""
     found, why_not = description(request.param, tmp_path_factory.mktemp("image"))
     request.addfinalizer(lambda: remove(request.param))
     if why_not:
@@ -72,7 +74,8 @@ def container(request, machine, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(machine, tmp_path_factory):
-    """Return a function that runs a case between two nodes inside an image: what is printed, and its first record."""
+    """Return a function that runs a case between two nodes inside an image: what is printed, and its first
+    record."""
     cluster = Cluster()
     cluster("up", "--nodes", "2", "--rate", "none")
 

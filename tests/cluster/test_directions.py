@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nodes of a real cluster that are slow in one direction only are named with their side; a healthy cluster is quiet.
+"""Nodes of a real cluster that are slow in one direction only are named with their side; a healthy cluster is
+quiet.
 
 `python -m lab.faults.live` tries every kind many times.
 """

@@ -9,7 +9,8 @@ from fabric_checks.records.record import FIELDS, never_began
 from lab.session_faults import COMMANDS, FAULTS, heal
 from tests.cluster.conftest import Cluster, require
 
-#: The numbers of records with a value and without one: of a case that passed, that failed, and that left nothing.
+#: The numbers of records with a value and without one: of a case that passed, that failed, and that left
+#: nothing.
 PASSED, FAILED, NOTHING = (24, 0), (0, 1), (0, 0)
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collectives between GPUs on a cluster whose nodes have none: a stand-in prints what nccl-tests and NCCL would.
+"""Collectives between GPUs on a cluster whose nodes have none: a stand-in prints what nccl-tests and NCCL
+would.
 
-The job, its launches by Slurm, the files of the log and their evaluation are real; on GPUs it was not tried by us.
+The job, its launches by Slurm, the files of the log and their evaluation are real; on GPUs it was not tried
+by us.
 """
 
 import shutil
@@ -30,7 +32,8 @@ def eight(machine):
 
 @pytest.fixture
 def run(eight, tmp_path):
-    """Return a function that runs the case, given how the log differs from a healthy one, and returns its records."""
+    """Return a function that runs the case, given how the log differs from a healthy one, and returns its
+    records."""
 
     def once(**how):
         outputs, results = tmp_path / "outputs", tmp_path / "results"

@@ -8,7 +8,8 @@ import sys
 
 from tests import builders, homes
 
-#: The input of a user on the head of the cluster, in a shell that has nothing set. To keep it short, one check a night.
+#: The input of a user on the head of the cluster, in a shell that has nothing set. To keep it short, one
+#: check a night.
 TYPED = """
 cd {clone} && . ci/env.sh || exit
 printf 'ada\\n10\\n' | fabric-checks init || exit

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sessions of the collection on a real cluster: `ci/run --system minicluster`, which starts one, or runs in one."""
+"""Sessions of the collection on a real cluster: `ci/run --system minicluster`, which starts one, or runs in
+one."""
 
 import os
 import re
@@ -13,8 +14,9 @@ from tests import programs
 from tests.cluster.conftest import CI, Cluster, require
 from tests.guard import GUARD_S
 
-#: The payload of a TCP segment in a full Ethernet frame, as a share of the bytes that the link counts: with time stamps
-#: 1448 of 1514 bytes. (The shaper counts neither preamble, checksum nor gap: a real link carries 1448 of 1538.)
+#: The payload of a TCP segment in a full Ethernet frame, as a share of the bytes that the link counts: with
+#: time stamps 1448 of 1514 bytes. (The shaper counts neither preamble, checksum nor gap: a real link carries
+#: 1448 of 1538.)
 LINK_MBps, PAYLOAD = 125.0, 1448 / 1514
 
 

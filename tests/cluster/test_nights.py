@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nights on a cluster of eight nodes: quiet ones, one with a slow link, one after its repair; others that go wrong."""
+"""Nights on a cluster of eight nodes: quiet ones, one with a slow link, one after its repair; others that go
+wrong."""
 
 import json
 import os
@@ -23,7 +24,8 @@ ALL, TWO = "^Rotate%pattern=round-robin%layout=8x1$", "^OsuBarrier%layout=2x1$"
 EIGHT = "^OsuBarrier%layout=8x1$"
 #: What a night that is killed does not come to.
 MORE = [f"^Rotate%pattern={pattern}%layout=8x1$" for pattern in ("rotate", "shift", "bisection")]
-#: A rate that a few cores reach for all pairs at once, also while they have other work: what is measured is the links.
+#: A rate that a few cores reach for all pairs at once, also while they have other work: what is measured is
+#: the links.
 RATE, HALF = "200mbit", "100mbit"
 
 
@@ -125,8 +127,8 @@ def test_four_nights_with_a_link_that_is_slow_in_the_third(nights, report_table)
     four = (first, second, third, fourth)
     report_table("four nights", [f"{night.json['headline']}, status {night.status}" for night in four])
     titles = third.titles("new")
-    # On a host whose other work makes the values vary, a night may be blind to small faults, and says so; a node that
-    # had less of the host all the time is named, too.
+    # On a host whose other work makes the values vary, a night may be blind to small faults, and says so; a
+    # node that had less of the host all the time is named, too.
     for night, more in ((first, ""), (second, ""), (fourth, f" ({len(titles)} closed)")):
         word, status = ("blind", 4) if night.json["blind"] else (night.json["verdict"], 0)
         assert (night.status, night.json["headline"].split(":")[0]) == (status, f"{word}{more}"), night.text
@@ -199,7 +201,8 @@ def test_a_cluster_in_maintenance_and_half_of_it_down(nights):
 
 
 def test_a_runner_that_is_killed_half_way(nights):
-    """With all its processes, as by a reboot of the runner; what had ended is kept, and the next night says so."""
+    """With all its processes, as by a reboot of the runner; what had ended is kept, and the next night says
+    so."""
     victim = nights.begin(TWO, ALL, *MORE)
     perflog = nights.results / "perflogs/minicluster/pmi2/OsuBarrier.jsonl"
     try:

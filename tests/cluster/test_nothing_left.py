@@ -64,7 +64,8 @@ class Placed(Cluster):
         return super().environment() | {"TMPDIR": self.place}
 
     def started(self, *arguments):
-        """Start a command; SIGINT ends it even if the tests run in the background of a shell, where it is ignored."""
+        """Start a command; SIGINT ends it even if the tests run in the background of a shell, where it is
+        ignored."""
         line = [*self.command, *arguments[:1], "--name", self.name, *arguments[1:]]
         pipe, default = subprocess.PIPE, signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -75,7 +76,8 @@ class Placed(Cluster):
 
 @pytest.fixture
 def cluster(machine):
-    """A cluster to be; whatever a test does to it, nothing may be left afterwards, nor may the machine have changed."""
+    """A cluster to be; whatever a test does to it, nothing may be left afterwards, nor may the machine have
+    changed."""
     before, cluster = machine_wide(), Placed()
     yield cluster
     if cluster.entry:
@@ -104,7 +106,8 @@ def test_down(cluster):
     assert not folder.exists()
 
 
-#: Files of a cluster that are there when its hosts, its database, its controller or another first daemon are made.
+#: Files of a cluster that are there when its hosts, its database, its controller or another first daemon are
+#: made.
 HOSTS, DATABASE, CONTROLLER = "run/n1.control", "run/mariadb.socket", "run/slurmctld.pid"
 FLUX, PBS = "flux/head/local", "pbs/head/datastore"
 

@@ -51,8 +51,8 @@ def hold_trial(four_with_two_links, tmp_path, kind, report_table):
     assert bool(least) == (kind in ("healthy", "idle rail"))
 
 
-#: The largest ratio of bytes counted to bytes that a program states: headers, acknowledgements, MPI's and Slurm's own.
-#: IMB does not state all: of 1.1 times what it prints up to 2.1 times.
+#: The largest ratio of bytes counted to bytes that a program states: headers, acknowledgements, MPI's and
+#: Slurm's own. IMB does not state all: of 1.1 times what it prints up to 2.1 times.
 LARGEST_RATIOS = {
     "^Rotate%pattern=shift%layout=4x1$": 1.05,
     "^Streaming%layout=2x1$": 1.05,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The level smoke on a cluster that `ci/run` starts and ends, a suite at a time, so that they can run side by side."""
+"""The level smoke on a cluster that `ci/run` starts and ends, a suite at a time, so that they can run side by
+side."""
 
 import os
 import re

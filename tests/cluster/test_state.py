@@ -77,7 +77,8 @@ def test_an_index_that_somebody_holds_is_not_waited_for_without_end(monkeypatch)
 
 
 def test_an_index_that_another_removes_meanwhile_is_made_again(monkeypatch):
-    """Who holds the index last removes it: between the making and the opening of it here, and before it is locked."""
+    """Who holds the index last removes it: between the making and the opening of it here, and before it is
+    locked."""
     lstat, flock = state.Path.lstat, fcntl.flock
     left = [True, True]
 
@@ -101,7 +102,8 @@ def test_an_index_that_another_removes_meanwhile_is_made_again(monkeypatch):
 
 
 def test_many_at_once():
-    """Each makes a cluster's entry, looks for it, and goes; none meets another's index half made or half removed."""
+    """Each makes a cluster's entry, looks for it, and goes; none meets another's index half made or half
+    removed."""
 
     def work(which):
         for _ in range(50):

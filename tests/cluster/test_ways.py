@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several ways between two switches: the kernel spreads connections over them, and a lost one carries nothing."""
+"""Several ways between two switches: the kernel spreads connections over them, and a lost one carries
+nothing."""
 
 import json
 

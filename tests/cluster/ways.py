@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several ways between the switches of a cluster, as commands for its head: a leaf for some hosts, and spines.
+"""Several ways between the switches of a cluster, as commands for its head: a leaf for some hosts, and
+spines.
 
-All switches are in the head's network namespace. A leaf is a routing table of its own for what comes from its hosts and
-from its ways up; a spine is one for what comes from the leaves. The kernel chooses the way of each connection by a hash
-of its addresses and ports, as Ethernet switches do.
+All switches are in the head's network namespace. A leaf is a routing table of its own for what comes from its
+hosts and from its ways up; a spine is one for what comes from the leaves. The kernel chooses the way of each
+connection by a hash of its addresses and ports, as Ethernet switches do.
 """
 
 from ci.minicluster.network import bridge_side
@@ -15,7 +16,8 @@ OF_PORTS = ("proxy_arp=1", "accept_local=1", "rp_filter=0")
 
 
 def commands(leaves, ways, rate, lost=()):
-    """Return shell commands that put the hosts behind leaves with so many ways up, each of a rate; may be run again.
+    """Return shell commands that put the hosts behind leaves with so many ways up, each of a rate; may be run
+    again.
 
     :param leaves: lists of hosts; :param rate: of a way in each direction, as tc writes it.
     :param lost: ways that are down, as pairs of the numbers of leaf and spine.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is printed is printable, each line is one, and streams that end or fail do what the caller can rely on."""
+"""What is printed is printable, each line is one, and streams that end or fail do what the caller can rely
+on."""
 
 import io
 import json

@@ -14,7 +14,8 @@ from tests.checks import everything
 
 @pytest.fixture(scope="module")
 def by_level(tmp_path_factory):
-    """Return for each level the cases of a system that offers everything that have its tag; and all of them."""
+    """Return for each level the cases of a system that offers everything that have its tag; and all of
+    them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FABRIC_RESULTS", str(tmp_path_factory.mktemp("results")))
         cases = everything.cases(patch, set_up=False)
@@ -50,7 +51,8 @@ def test_smoke_is_on_few_nodes(by_level):
 
 
 def test_what_offers_are_compared_by(by_level):
-    """The programs of this collection, the suites' best known values, and applications; not what checks the suites."""
+    """The programs of this collection, the suites' best known values, and applications; not what checks the
+    suites."""
     classes = {name.split()[0] for name in by_level["procurement"]}
     assert {"Streaming", "Rotate", "Overlap", "HotSpot", "BufferReuse", "Notification"} <= classes
     assert {"OsuLatency", "OsuBandwidth", "OsuMessageRate", "ImbPointToPoint", "ImbCollective"} <= classes

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our programs as the tests build them: once in a run for each MPI, program and flags, whichever module needs them.
+"""Our programs as the tests build them: once in a run for each MPI, program and flags, whichever module needs
+them.
 
-Compilers take more processor time than most of the programs under test. What is built is kept under the state of all
-that it was made of, so whoever changes a source or a header has a build of its own.
+Compilers take more processor time than most of the programs under test. What is built is kept under the state
+of all that it was made of, so whoever changes a source or a header has a build of its own.
 """
 
 import hashlib
@@ -28,7 +29,8 @@ _shared: list[Path] = []
 
 
 def environment(mpi):
-    """Return the environment of an MPI whose ranks offer their cores to others while they wait, where it can be set."""
+    """Return the environment of an MPI whose ranks offer their cores to others while they wait, where it can
+    be set."""
     prefix = installed.folder(mpi)
     return os.environ | {
         "PATH": f"{prefix}/bin:{os.environ['PATH']}",

@@ -5,7 +5,8 @@ from tests import programs
 from tests.fabric import builds
 from tests.fabric.builds import STRICT, environment
 
-#: C source of an MPI that does something before each message with data is sent: `before`, which it is to define.
+#: C source of an MPI that does something before each message with data is sent: `before`, which it is to
+#: define.
 BEFORE_SENDS = """
 #define _GNU_SOURCE
 #include <mpi.h>

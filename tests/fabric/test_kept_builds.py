@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `build.sh` keeps is taken again, unless something that it was built from has changed, or it has itself."""
+"""What `build.sh` keeps is taken again, unless something that it was built from has changed, or it has
+itself."""
 
 import os
 import shutil
@@ -23,7 +24,8 @@ WRAPPER = '#!/bin/sh\n# {version}\nexec gcc "$@" -L{lib} -lmpi -Wl,-rpath,{lib}\
 
 
 class Folder:
-    """A folder with the small program, a compiler wrapper and a library of its own, and a folder for what is kept."""
+    """A folder with the small program, a compiler wrapper and a library of its own, and a folder for what is
+    kept."""
 
     def __init__(self, root):
         self.kept, self.lib, self.bin = root / "kept", root / "lib", root / "bin"

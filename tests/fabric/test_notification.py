@@ -24,7 +24,8 @@ SLEEPING = [
 #: By which settings a wait only offers the CPU to others, by sched_yield.
 YIELDING = [("openmpi", {"OMPI_MCA_mpi_yield_when_idle": "1"}), ("impi", {"I_MPI_THREAD_YIELD": "2"})]
 
-#: An MPI_Wait that polls in a way of its own, and says on standard error how often it slept in the first 20 waits.
+#: An MPI_Wait that polls in a way of its own, and says on standard error how often it slept in the first 20
+#: waits.
 WAIT = """
 #include <mpi.h>
 #include <pthread.h>
@@ -98,7 +99,8 @@ def program(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory):
-    """Return a function that runs the program with a wait of its own and returns how often that slept, too."""
+    """Return a function that runs the program with a wait of its own and returns how often that slept,
+    too."""
     shimmed = OneProgram(
         "mpich", "notification", tmp_path_factory.mktemp("waiting"), flags=["-pthread"], shim=WAIT
     )

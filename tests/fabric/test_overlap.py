@@ -24,11 +24,12 @@ SHORT = ["--max-seconds-per-point", "0.002", "--warmup", "1"]
 
 #: Runs that share the machine with others must not be bound to the same processor as they.
 UNBOUND = {"PRTE_MCA_hwloc_default_binding_policy": "none", "I_MPI_PIN": "off"}
-#: What measures alone keeps its processors: one that is given away while a message is on its way comes back late.
+#: What measures alone keeps its processors: one that is given away while a message is on its way comes back
+#: late.
 SPINNING = {"OMPI_MCA_mpi_yield_when_idle": "0"}
 
-#: Short against the time slices of the kernel: on a loaded machine few samples are then interrupted, and the median
-#: does not see them. Long against the microsecond that the real message takes.
+#: Short against the time slices of the kernel: on a loaded machine few samples are then interrupted, and the
+#: median does not see them. Long against the microsecond that the real message takes.
 DELAY_US = 200
 POLL_INTERVAL_US = 5
 SIZE_B = 1024
@@ -68,11 +69,12 @@ CASES = [
     Case("offload, post busy for 0.6", "offload", 0.6, (), 40),
 ]
 POINTS = 5.0
-#: A transfer that takes longer, or shorter, than on the known interconnect by more than this share was disturbed.
+#: A transfer that takes longer, or shorter, than on the known interconnect by more than this share was
+#: disturbed.
 UNDISTURBED = 0.1
 
-#: A measurement outside of the margin is repeated: what other processes do to it differs each time, a wrong method is
-#: wrong each time.
+#: A measurement outside of the margin is repeated: what other processes do to it differs each time, a wrong
+#: method is wrong each time.
 ATTEMPTS = 12
 PAUSE_SECONDS = 1
 
@@ -132,11 +134,13 @@ def skip_if_busy(case):
 def measured(program, case, transfers, of_machine):
     """Return the availability of each transfer, and what is expected, both in percent.
 
-    It is the median of the runs that other processes did not disturb. A method that is wrong is wrong on an idle
-    machine too; what other processes do to a run can be seen in its values. What the calls of MPI take beyond the known
-    time is seen without work, and is not available: on a slow machine it is several percent of a collective.
+    It is the median of the runs that other processes did not disturb. A method that is wrong is wrong on an
+    idle machine too; what other processes do to a run can be seen in its values. What the calls of MPI take
+    beyond the known time is seen without work, and is not available: on a slow machine it is several percent
+    of a collective.
 
-    :param of_machine: of each transfer the share that the machine leaves otherwise, seen where nothing is to be taken.
+    :param of_machine: of each transfer the share that the machine leaves otherwise, seen where nothing is to
+        be taken.
     """
     arguments = () if program.program == "overlap" else ("--operation", "iallreduce")
     found = {transfer: [] for transfer in transfers}

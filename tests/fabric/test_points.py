@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that measure point by point: every point on every MPI, and values against an MPI whose times are known."""
+"""Programs that measure point by point: every point on every MPI, and values against an MPI whose times are
+known."""
 
 import pytest
 
@@ -36,8 +37,8 @@ def mapped(ranks, passes, shifts):
     return parse
 
 
-#: Program, ranks, arguments, and the parser, which refuses an output that lacks a point. 1 MiB is beyond every eager
-#: limit; with more ranks than cores the ranks that wait sleep.
+#: Program, ranks, arguments, and the parser, which refuses an output that lacks a point. 1 MiB is beyond
+#: every eager limit; with more ranks than cores the ranks that wait sleep.
 EVERY_POINT = [
     *(
         ("streaming", 2, [*SHORT, *sizes(0, 64), "--directions", way, "--queue-depth", str(depth)],
@@ -79,9 +80,11 @@ def test_buffers_that_do_not_fill_their_pages(tmp_path, size_B):
     buffer_reuse.parse(text, [size_B])
 
 
-# ------------------------------------------------------------------------------------------------------ buffer_reuse
+# ------------------------------------------------------------------------------------------------------
+# buffer_reuse
 
-#: An MPI that needs 1 ms to register a send buffer it does not know, and forgets all it knows when memory is unmapped.
+#: An MPI that needs 1 ms to register a send buffer it does not know, and forgets all it knows when memory is
+#: unmapped.
 REGISTRATION = f"""{BEFORE_SENDS}
 static const void *known[64];
 static int count;
@@ -121,8 +124,8 @@ int MPI_Isend(const void *buffer, int bytes, MPI_Datatype type, int to, int tag,
 def test_the_share_of_new_buffers_is_seen(tmp_path):
     """Each new buffer costs 1 ms where it is sent, a reused one nothing but once after each mapping.
 
-    The shortest sample counts, because on a busy machine any may be of any length; so the program runs again until it
-    has one that nothing else made longer.
+    The shortest sample counts, because on a busy machine any may be of any length; so the program runs again
+    until it has one that nothing else made longer.
     """
     program = OneProgram("mpich", "buffer_reuse", tmp_path, shim=REGISTRATION)
     raw = tmp_path / "samples"
@@ -153,7 +156,8 @@ def test_stale_registrations_are_noticed(tmp_path):
     assert "# complete" not in done.stdout
 
 
-# ---------------------------------------------------------------------------------------------------------- hot_spot
+# ----------------------------------------------------------------------------------------------------------
+# hot_spot
 
 #: The master needs 2 ms to start a message with data, a slave as long to send one.
 TWO_MS_SENDS = f"""{BEFORE_SENDS}
@@ -177,10 +181,11 @@ def test_a_time_is_that_of_the_whole_operation(tmp_path):
     assert send_receive[1] >= 2000 and send_receive[2] >= 2000
 
 
-# --------------------------------------------------------------------------------------------------------- streaming
+# ---------------------------------------------------------------------------------------------------------
+# streaming
 
-#: Counts the sends that were started and not waited for, and prints the least and the most of them. The least counts
-#: only from the moment the queue is full to the last message of a window.
+#: Counts the sends that were started and not waited for, and prints the least and the most of them. The least
+#: counts only from the moment the queue is full to the last message of a window.
 COUNTED_SENDS = """
 #include <limits.h>
 #include <mpi.h>
@@ -233,7 +238,8 @@ def test_the_queue_stays_between_half_full_and_full(tmp_path, queue_depth):
 
 @pytest.mark.alone
 def test_the_times_of_messages_that_take_a_known_time(tmp_path):
-    """Whoever sends needs 20 ms: a message, an exchange and a pair of streamed messages all take that long."""
+    """Whoever sends needs 20 ms: a message, an exchange and a pair of streamed messages all take that
+    long."""
     program = OneProgram("mpich", "streaming", tmp_path, shim=SLOW_SENDS)
     options = ["--directions", "both", "--queue-depth", "2", "--window", "4", "--warmup", "0"]
     text = program.output(2, *SHORT, *sizes(8, 8), *options)

@@ -21,7 +21,8 @@ from tests.guard import ENDLESS_S, GUARD_S, wait_for
 from tests.ports import pcie
 
 GOLDEN = TESTS / "golden" / "ports"
-#: Trees of sysfs and procfs as public documents and threads show them, which each names, and what a program changes.
+#: Trees of sysfs and procfs as public documents and threads show them, which each names, and what a program
+#: changes.
 TREES = sorted(path.stem for path in (GOLDEN / "trees").glob("*.json"))
 FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsanitize=address,undefined"
 
@@ -147,7 +148,8 @@ def test_a_program_that_dies_of_a_signal(run, number):
 
 
 def test_what_is_inherited_is_inherited(run):
-    """Descriptors, as those of PMI, signals that are ignored, environment, folder, affinity, group of processes."""
+    """Descriptors, as those of PMI, signals that are ignored, environment, folder, affinity, group of
+    processes."""
     look = (
         "import os, signal; print(os.read(9, 3), signal.getsignal(signal.SIGHUP), os.environ['ASKED'], os.getcwd(), "
         "sorted(os.sched_getaffinity(0)), os.getpgrp(), sorted(map(int, os.listdir('/proc/self/fd'))), "
@@ -296,7 +298,8 @@ def test_help_and_version(program):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_every_mpi_starts_its_programs_through_it(tmp_path, mpi):
-    """Built by the MPI's own wrapper it loads no MPI library, and the ranks of a program in it find each other."""
+    """Built by the MPI's own wrapper it loads no MPI library, and the ranks of a program in it find each
+    other."""
     env = environment(mpi)
     for name in ("ports", "placement"):
         builds.make(mpi, name, tmp_path / name)

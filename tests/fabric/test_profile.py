@@ -16,9 +16,9 @@ from tests.fabric.builds import MPIS, environment
 
 HERE = Path(__file__).parent
 RANKS = 4
-#: Functions that are handed a communicator, a request or a window, and are not profiled: they ask, name, or set, and
-#: no rank waits for another in them; or files, ports and processes, whose traffic is of another kind; or one-sided and
-#: partitioned transfers, which the profile leaves out and says so.
+#: Functions that are handed a communicator, a request or a window, and are not profiled: they ask, name, or
+#: set, and no rank waits for another in them; or files, ports and processes, whose traffic is of another
+#: kind; or one-sided and partitioned transfers, which the profile leaves out and says so.
 LEFT_ALONE = re.compile(
     r"(Comm|Win|Request|Type|Errhandler|File|T|Session|Status|Attr|Keyval|Info|Group)_\w+$"
     r"|R?([Pp]ut|[Gg]et|[Aa]ccumulate|[Gg]et_accumulate)|Fetch_and_op|Compare_and_swap"

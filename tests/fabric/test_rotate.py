@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The program ``rotate``, built and run for real on every MPI that is set up.
 
-With more ranks than cores nothing can be said of speed. Where a test needs slow pairs, ``slow_shim.c`` makes all
-pairs slow by a known time and the faulty ones by a multiple of it.
+With more ranks than cores nothing can be said of speed. Where a test needs slow pairs, ``slow_shim.c`` makes
+all pairs slow by a known time and the faulty ones by a multiple of it.
 """
 
 import math
@@ -97,7 +97,8 @@ def matching(nodes, seed, number):
 
 
 def definition(pattern, nodes):
-    """Return the pairs of every round, as the library has them, of which the rounds do not follow from a seed."""
+    """Return the pairs of every round, as the library has them, of which the rounds do not follow from a
+    seed."""
     if pattern == "bisection":
         return {k: matching(nodes, 1, k) for k in range(nodes // 2)}
     rounds = {"rotate": nodes // 2, "shift": nodes - 1, "round-robin": 2 * rotate_patterns.turns(nodes)}[
@@ -192,7 +193,8 @@ GROUPS = ["aaabbbcc", "abababab", "aaaaaabb", "ab-cabcb", "abcdefgh", "abacadab"
 
 
 def grouped(quick, folder, letters, *arguments):
-    """Return header and rows of a run with a group for each rank, which are hosts of their own by the shim."""
+    """Return header and rows of a run with a group for each rank, which are hosts of their own by the
+    shim."""
     (folder / "groups").write_text(
         "".join(f"rank{k} {name}\n" for k, name in enumerate(letters) if name != "-")
     )
@@ -269,7 +271,8 @@ def test_a_slow_pair_stays_slow_alone(built):
     require_whole(header, rows)
     slow = median_MBps(rows, "alone", lambda sender, receiver: (sender, receiver) == (1, 6))
     assert slow < 0.6 * median_MBps(rows, "control")
-    # The other direction was measured again too, and the next ranks ran beside, unless others had one of their nodes.
+    # The other direction was measured again too, and the next ranks ran beside, unless others had one of
+    # their nodes.
     together = list(pairs_by_round(rows, "together").values())
     assert any((6, 1) in pairs for pairs in together)
     first = next(pairs for pairs in together if (1, 6) in pairs)

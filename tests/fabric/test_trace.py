@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The trace of the library that profiles: exactly the calls that a program knows to have made, on every MPI."""
+"""The trace of the library that profiles: exactly the calls that a program knows to have made, on every
+MPI."""
 
 import pytest
 

@@ -7,7 +7,8 @@ from fabric_checks.matrices.model import End, PairTable, Row
 
 
 def matrix(nodes, seed, node=(), pair=(), sender=(), noise=0.01, usual=12.3):
-    """Return rates by sender and receiver; ``node``, ``pair`` and ``sender`` end with the share of the slow one."""
+    """Return rates by sender and receiver; ``node``, ``pair`` and ``sender`` end with the share of the slow
+    one."""
     values = usual * np.exp(np.random.default_rng(seed).normal(0, noise, (nodes, nodes)))
     if node:
         values[node[0]] *= node[1]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Outputs of each format of pair tables, whole and short.
 
-The numbers of nccl-tests are of xxrjun/nccl-tests-cluster (455de4f8, benchmarks/example-cluster01, pairwise), those of
-perftest of HewlettPackard/shs-docs (ef07c6ce, performance/perftest.md) and Azure/aks-rdma-infiniband
+The numbers of nccl-tests are of xxrjun/nccl-tests-cluster (455de4f8, benchmarks/example-cluster01, pairwise),
+those of perftest of HewlettPackard/shs-docs (ef07c6ce, performance/perftest.md) and Azure/aks-rdma-infiniband
 (tests/expected-output.md), of dgnettest likewise (fabric_validation and
-troubleshoot). mpiGraph 1.5 (LLNL, 5f6cbd98) was run for this. The others are written as their sources print them:
-nccl-tests 2.19.6 (a0b82b22), LinkTest 1.2 (pramodk, 3c87a7e5), superbench (microsoft, 700d6501).
+troubleshoot). mpiGraph 1.5 (LLNL, 5f6cbd98) was run for this. The others are written as their sources print
+them: nccl-tests 2.19.6 (a0b82b22), LinkTest 1.2 (pramodk, 3c87a7e5), superbench (microsoft, 700d6501).
 """
 
 import json

@@ -226,7 +226,8 @@ def test_an_acknowledgement_during_a_night_or_before_it_is_judged_again_counts(p
 
 
 def test_a_line_torn_by_a_kill_is_named_and_costs_itself_alone(path):
-    """Wherever it ends; that a kill leaves no more than that is tested with the perflog, which is written so too."""
+    """Wherever it ends; that a kill leaves no more than that is tested with the perflog, which is written so
+    too."""
     before = path.read_bytes()
     acknowledge(path)
     line = path.read_bytes()[len(before) :]

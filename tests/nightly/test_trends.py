@@ -135,7 +135,8 @@ def test_only_series_measured_tonight_are_searched(tmp_path):
 
 @pytest.mark.parametrize("noise", ["normal", "long tail"])
 def test_no_false_alarm(tmp_path, noise, report_table):
-    """Each of many stable series, after a month of nights; a long tail is Student's t with 3 degrees of freedom."""
+    """Each of many stable series, after a month of nights; a long tail is Student's t with 3 degrees of
+    freedom."""
     rng = np.random.default_rng(7)
     draw = rng.standard_normal if noise == "normal" else (lambda size: rng.standard_t(3, size))
     records = [

@@ -153,7 +153,8 @@ def test_broken_results_and_a_clock_that_was_set_cost_no_value(results, first):
     assert spend(results, *HERE, "--quiet")[:2] == (0, "")  # the warnings are known
 
 
-#: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with room.
+#: In a file system of its own: a night, one whose disk fills up in mid-run, one that finds it full, one with
+#: room.
 FILLING_UP = """
 mount -t tmpfs -o size=290m none {disk} || exit 77
 night() {{ {nightly} -- -n '^OsuBarrier%layout=1x2$'; echo "status $?"; }}

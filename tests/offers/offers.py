@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A recorded offer, taken apart and packed anew with something changed in it, as a vendor could.
 
-It is of a run of `local`; `record.py` has made it of what `offers pack` packed, and says when to make it again.
+It is of a run of `local`; `record.py` has made it of what `offers pack` packed, and says when to make it
+again.
 """
 
 import json

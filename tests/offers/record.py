@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make the recorded offer of a real one, where job scripts or records have changed: smaller, with paths of nobody.
+"""Make the recorded offer of a real one, where job scripts or records have changed: smaller, with paths of
+nobody.
 
-FABRIC_RESULTS=/tmp/results ci/run --mode procurement --reruns=1 -n '^(OsuLatency|HotSpot|LammpsBench%problem=lj)'
-fabric-checks offers pack offer.tar --system local --results /tmp/results
-python -m tests.offers.record offer.tar
+FABRIC_RESULTS=/tmp/results ci/run --mode procurement --reruns=1 -n
+'^(OsuLatency|HotSpot|LammpsBench%problem=lj)' fabric-checks offers pack offer.tar --system local --results
+/tmp/results python -m tests.offers.record offer.tar
 """
 
 import json
@@ -15,7 +16,8 @@ from fabric_checks.core.paths import ROOT, home
 from fabric_offers import bundle_file
 from tests.offers.offers import OFFER
 
-#: The folders of whoever recorded it, and what stands for them; and for the commit, which no clone is to have.
+#: The folders of whoever recorded it, and what stands for them; and for the commit, which no clone is to
+#: have.
 CLONE, COMMIT = "/home/me/fabric-checks", "0123456789abcdef" * 2 + "01234567"
 FOLDERS = {str(home()): f"{CLONE}/.fabric", "/tmp/results": f"{CLONE}/.fabric/results", str(ROOT): CLONE}
 

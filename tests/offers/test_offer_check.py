@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An offer that was measured follows from itself, and each way to better it is found, although it was packed anew."""
+"""An offer that was measured follows from itself, and each way to better it is found, although it was packed
+anew."""
 
 import json
 import random
@@ -191,7 +192,8 @@ def test_the_clone_is_held_to_the_commit(genuine, known, tmp_path):
 
 
 def test_a_packed_folder_of_results_passes_the_check(genuine, known, tmp_path, monkeypatch):
-    """The two sides together; the description is the recorded one, and the machine's programs are not here."""
+    """The two sides together; the description is the recorded one, and the machine's programs are not
+    here."""
     facts, files = genuine
     results = tmp_path / "results"
     for name, text in files.items():

@@ -44,7 +44,8 @@ def known():
 
 @pytest.fixture
 def found(genuine, known, tmp_path):
-    """Return a function that checks other files, and returns the objections beyond those of the genuine ones."""
+    """Return a function that checks other files, and returns the objections beyond those of the genuine
+    ones."""
     usual = set(offers.objections(tmp_path, genuine[1], known, genuine[0]))
 
     def check(files, facts=genuine[0], recompute=known, **options):

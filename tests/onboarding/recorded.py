@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sites by the output of their tools, recorded in tests/golden/sites, in the forms of manuals and public threads.
+"""Sites by the output of their tools, recorded in tests/golden/sites, in the forms of manuals and public
+threads.
 
-A line ``% NAME=VALUE`` sets variables, ``$ COMMAND`` begins the output of a command (``! N`` as its first line: its
-exit status), ``& PATH`` the content of a file. All names are invented.
+A line ``% NAME=VALUE`` sets variables, ``$ COMMAND`` begins the output of a command (``! N`` as its first
+line: its exit status), ``& PATH`` the content of a file. All names are invented.
 """
 
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names that would do something, from every tool: none of them does it, in a file, on screen or in a job script."""
+"""Names that would do something, from every tool: none of them does it, in a file, on screen or in a job
+script."""
 
 import ast
 import re

@@ -74,7 +74,8 @@ def test_the_access_and_extras_of_each_site(name, given, access, nodes, link, ni
 
 
 def test_where_slurm_knows_of_switches_the_topology_is_proposed():
-    """As `scontrol show topology` of the site has it; without it, as for Slurm on Ethernet, there is no line."""
+    """As `scontrol show topology` of the site has it; without it, as for Slurm on Ethernet, there is no
+    line."""
     with_it, without = (written(name)["systems/new.py"] for name in ("slurm_infiniband", "slurm_ethernet"))
     assert re.search(r"# Slurm's topology, of 3 leaf switches, is taken for right", with_it)
     assert '# "topology": ["ibnetdiscover.txt", "lfts.txt"],' in with_it

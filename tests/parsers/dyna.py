@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What MPP-DYNA prints, made up: nobody here has its binary.
 
-The lines have the form of a run of LS-DYNA R7.0 for shared memory that was published whole (CSDN, 18 Nov 2015, a task
-of HTCondor's), and of what public readers of MPP-DYNA's files look for. The figures mean nothing.
+The lines have the form of a run of LS-DYNA R7.0 for shared memory that was published whole (CSDN, 18 Nov
+2015, a task of HTCondor's), and of what public readers of MPP-DYNA's files look for. The figures mean
+nothing.
 """
 
 ROWS = {

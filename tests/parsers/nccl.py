@@ -29,14 +29,16 @@ def number(value, width):
     )
 
 
-#: What ``-I 1`` adds to each half of the titles, and two cells of each row: the times of a run without spread.
+#: What ``-I 1`` adds to each half of the titles, and two cells of each row: the times of a run without
+#: spread.
 PER_ITERATION = ("i_min", "i_max", "i_p99", "i_cv%")
 
 
 def iterations(text, *, slowest=1.0, count=20):
     """Return the JSON of a run whose text is given, as ``-I 1 -J`` writes it.
 
-    :param slowest: the last iteration, in multiples of the others; the first one lasts twice as long as those.
+    :param slowest: the last iteration, in multiples of the others; the first one lasts twice as long as
+        those.
     """
     rows = [line.split() for line in text.splitlines() if line.lstrip()[:1].isdigit()]
     results = []
@@ -101,7 +103,8 @@ def log(
     """Return what NCCL logs of all ranks.
 
     :param network: of all ranks, or a function of host and GPU, as ``direct``.
-    :param adapter: the number of the adapter of a GPU of a host; :param bus: what the address of that GPU follows from.
+    :param adapter: the number of the adapter of a GPU of a host; :param bus: what the address of that GPU
+        follows from.
     """
     names = " ".join(f"[{at}]mlx5_{at}:1/IB" for at in range(gpus))
     lines, count = [], len(hosts) * gpus

@@ -57,8 +57,8 @@ MARKS = {
     "a signal": lambda text: text.rstrip("\n") + f"{SIGNAL}\n",
 }
 
-#: Matrices of other programs, whose labels :func:`fabric_checks.matrices.formats.parse` names; and of these the files
-#: that a program writes, which no launcher adds lines to.
+#: Matrices of other programs, whose labels :func:`fabric_checks.matrices.formats.parse` names; and of these
+#: the files that a program writes, which no launcher adds lines to.
 FILES = ("nccl-tests-json", "linktest", "superbench", "csv")
 MATRICES = ("nccl-tests", "mpigraph", "perftest", "clusterkit", *FILES)
 

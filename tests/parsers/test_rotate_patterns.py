@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tournament of `rotate`: its pairs, their directions, and the pairs that some of its rounds leave out."""
+"""The tournament of `rotate`: its pairs, their directions, and the pairs that some of its rounds leave
+out."""
 
 from functools import cache
 
@@ -14,7 +15,8 @@ def test_who_meets_whom_among_six():
     """Written down by hand: seats 0 to 4 are ranks 0, 1, 2, 4, 5, and rank 3 has none."""
     sender, receiver = rounds_of(6, [0, 1, 5])
     pairs = [list(zip(*each, strict=True)) for each in zip(sender.tolist(), receiver.tolist(), strict=True)]
-    # Sum 0: 1 and 4, one away from 0, the upper sends; 2 and 3, two away, the lower sends; 0 is in the middle.
+    # Sum 0: 1 and 4, one away from 0, the upper sends; 2 and 3, two away, the lower sends; 0 is in the
+    # middle.
     assert pairs[0] == [(0, 3), (1, 5), (4, 2)]
     # Sum 1, so 6: 3 is in the middle; 4 and 2, one away; 0 and 1, two away.
     assert pairs[1] == [(1, 0), (3, 4), (5, 2)]
@@ -69,7 +71,8 @@ def night(nodes):
 
 @pytest.mark.parametrize("size", range(2, 49))
 def test_every_leaf_reaches_every_other_one_in_both_directions(size):
-    """Leaves of nodes that follow each other, the last one of the rest, on 2 to 200 nodes; smaller ones mostly do."""
+    """Leaves of nodes that follow each other, the last one of the rest, on 2 to 200 nodes; smaller ones
+    mostly do."""
     for nodes in NODES:
         missed, ways = uncovered(night(nodes), leaves(nodes, size))
         assert missed <= (0 if size >= 4 else 0.5 * ways), nodes

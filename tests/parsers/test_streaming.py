@@ -70,7 +70,8 @@ def test_the_other_direction_has_to_be_there_when_asked_for(golden):
 
 @pytest.mark.parametrize("mode", COLUMNS)
 def test_the_switch_of_a_real_library_is_found(golden, mode):
-    """MPICH's shared memory sends messages of less than 8 KiB at once and copies longer ones after a handshake."""
+    """MPICH's shared memory sends messages of less than 8 KiB at once and copies longer ones after a
+    handshake."""
     output = parse(golden(GOLDEN))
     strongest = max(
         curves.protocol_switches(output.times_us(mode), output.intervals_us(mode)),

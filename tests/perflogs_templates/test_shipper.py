@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real log shipper and a real store, where they are installed: every record is read back as it was written."""
+"""A real log shipper and a real store, where they are installed: every record is read back as it was
+written."""
 
 import re
 import shutil

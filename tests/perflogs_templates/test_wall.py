@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Alert rules and the dashboard: they ask for gauges that there are, and real programs of Prometheus take them."""
+"""Alert rules and the dashboard: they ask for gauges that there are, and real programs of Prometheus take
+them."""
 
 import json
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The script steps of the pipelines, taken out of their files as the programs that run them would take them."""
+"""The script steps of the pipelines, taken out of their files as the programs that run them would take
+them."""
 
 import re
 import shlex

@@ -25,7 +25,8 @@ SHELLCHECK = shutil.which("shellcheck", path=f"{BIN}:{os.environ['PATH']}")
 needs_shellcheck = pytest.mark.skipif(
     SHELLCHECK is None, reason="shellcheck is not here: apt-get install shellcheck"
 )
-#: In rough order of how much the unit may do; systemd calls up to 5 medium. What is left of it is named in the unit.
+#: In rough order of how much the unit may do; systemd calls up to 5 medium. What is left of it is named in
+#: the unit.
 EXPOSURE = 2.5
 
 
@@ -45,7 +46,8 @@ def test_published_schemas(path):
 
 @pytest.mark.parametrize("path", steps.GITHUB, ids=lambda path: path.name)
 def test_workflows_are_safe(path):
-    """By zizmor: rights, secrets, text put into scripts, unpinned actions, credentials that are left behind."""
+    """By zizmor: rights, secrets, text put into scripts, unpinned actions, credentials that are left
+    behind."""
     check(BIN / "zizmor", "--offline", "--no-config", "--persona=pedantic", path)
 
 
@@ -63,7 +65,8 @@ def test_workflows_by_actionlint(path, tmp_path):
 @pytest.mark.parametrize(("file", "name"), steps.scripts())
 def test_scripts_by_shellcheck(file, name):
     script = steps.scripts()[file, name]
-    # A finding of a whole: sourced files are checked by themselves. cron and systemd split one variable into words.
+    # A finding of a whole: sourced files are checked by themselves. cron and systemd split one variable into
+    # words.
     left_out = "SC1091" + (",SC2086" if file in (steps.CRONTAB.name, steps.SERVICE.name) else "")
     check(SHELLCHECK, "--shell=bash", f"--exclude={left_out}", "-", input=script)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of pipelines, taken out of their files: on a cluster of two nodes, and with a stand-in of ci/nightly."""
+"""The steps of pipelines, taken out of their files: on a cluster of two nodes, and with a stand-in of
+ci/nightly."""
 
 import json
 import os

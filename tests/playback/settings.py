@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shipped configuration with one change: the suites' programs play back the file PLAYBACK instead of measuring.
+"""The shipped configuration with one change: the suites' programs play back the file PLAYBACK instead of
+measuring.
 
-The launcher, the MPI and the placement probe stay real. With PLAYBACK_OSU the environments have OSU's own programs of
-that release; with PLAYBACK_CORES the nodes have so many cores.
+The launcher, the MPI and the placement probe stay real. With PLAYBACK_OSU the environments have OSU's own
+programs of that release; with PLAYBACK_CORES the nodes have so many cores.
 """
 
 import os

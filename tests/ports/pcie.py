@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of `ports` of nodes with GPUs, of a machine that is made up: a switch with a GPU and an adapter for each rail.
+"""Files of `ports` of nodes with GPUs, of a machine that is made up: a switch with a GPU and an adapter for
+each rail.
 
-GPU 0 is at 0000:1b:00.0, as in the log of :mod:`tests.parsers.nccl`, GPU 1 at 0000:2b:00.0; half of them at each of two
-NUMA nodes.
+GPU 0 is at 0000:1b:00.0, as in the log of :mod:`tests.parsers.nccl`, GPU 1 at 0000:2b:00.0; half of them at
+each of two NUMA nodes.
 """
 
 from fabric_checks.ports.counter_growth import of_node
@@ -33,7 +34,8 @@ def rows(gpus, adapters, *, lanes=None, sent_B=None):
     """Return what `ports` records of devices: path and value.
 
     :param gpus: path and NUMA node of each. :param adapters: likewise, by name.
-    :param lanes: of some addresses, others have 16. :param sent_B: by name of the adapter, and received as well.
+    :param lanes: of some addresses, others have 16. :param sent_B: by name of the adapter, and received as
+        well.
     """
     found = {f"/sys/devices/system/node/node{numa}/cpulist": cpus for numa, cpus in enumerate(CPUS)}
     links = {}
@@ -65,7 +67,8 @@ def rows(gpus, adapters, *, lanes=None, sent_B=None):
 def host(*, gpus=range(GPUS), adapters=range(GPUS), at=lambda number: number, **more):
     """Return the rows of a node.
 
-    :param gpus: the numbers of those that it has. :param adapters: likewise. :param at: the switch of an adapter.
+    :param gpus: the numbers of those that it has. :param adapters: likewise. :param at: the switch of an
+        adapter.
     """
     return rows(
         [(gpu_path(number), number // 4) for number in gpus],
@@ -86,7 +89,8 @@ def text(node, before, after):
 def change(node, *, before=None, share=None, rails=range(GPUS), **how):
     """Return the activity of a node whose rails sent 10 GB each.
 
-    :param before: how it was before, if other than after. :param share: of these 10 GB, by number of the rail.
+    :param before: how it was before, if other than after. :param share: of these 10 GB, by number of the
+        rail.
     :param rails: those that were used.
     """
     sent_B = {f"mlx5_{rail}": int(10e9 * (share or {}).get(rail, 1)) for rail in rails}

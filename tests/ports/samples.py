@@ -32,7 +32,8 @@ def node(name, *ports, seconds=10.0, host=None, load=0.1, **tcp):
 
 
 def nodes(count=4, **changed):
-    """Return nodes n1, n2, ...; a keyword changes one, as ``n3=dict(RetransSegs=500)``, or is another node."""
+    """Return nodes n1, n2, ...; a keyword changes one, as ``n3=dict(RetransSegs=500)``, or is another
+    node."""
     made = []
     for name in (f"n{i + 1}" for i in range(count)):
         change = changed.get(name, {})

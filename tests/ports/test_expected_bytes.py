@@ -30,7 +30,8 @@ def test_rotate():
 
 
 def test_rotate_with_two_ranks_on_a_node():
-    """Of the twelve pairs, four stay on their node. The ports of such a run, and twelve rows more, counted 506 MB."""
+    """Of the twelve pairs, four stay on their node. The ports of such a run, and twelve rows more, counted
+    506 MB."""
     options, hosts = "size 1048576 messages 8 tests 3", ["n1", "n1", "n2", "n2"]
     every = [(sender, receiver) for sender in range(4) for receiver in range(4) if sender != receiver]
     assert rotate_B(options, hosts, every) == 8 * 24 * 1048576
@@ -46,7 +47,8 @@ def test_only_neighbours_on_different_nodes_cross():
 
 
 def test_what_imb_moves_of_few_repetitions():
-    """Sendrecv of IMB 2021.11 between two nodes with -iter 1,8, with 8,1 and with 50,2: ports counted so many bytes."""
+    """Sendrecv of IMB 2021.11 between two nodes with -iter 1,8, with 8,1 and with 50,2: ports counted so many
+    bytes."""
     counted_B = {(1, 8): 34357791, (8, 1): 51727801, (50, 2): 90286178}
     for (most, volume_MB), carried_B in counted_B.items():
         sizes = [2**power for power in range(23)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults put into what NCCL logs and `ports` records of eight nodes of eight GPUs: each is named, and nobody else."""
+"""Faults put into what NCCL logs and `ports` records of eight nodes of eight GPUs: each is named, and nobody
+else."""
 
 import random
 from functools import cache
@@ -22,11 +23,13 @@ TIMES = 20
 
 
 def only(host, gpu, value, usual):
-    """Return a function of host and GPU that has another value for one host, and there for one GPU or, if None, all."""
+    """Return a function of host and GPU that has another value for one host, and there for one GPU or, if
+    None, all."""
     return lambda at, number: (value if at == host and gpu in (None, number) else usual)(number)
 
 
-#: By fault: how the log of NCCL and the files of a host differ from healthy ones, and what has to be said of the host.
+#: By fault: how the log of NCCL and the files of a host differ from healthy ones, and what has to be said of
+#: the host.
 FAULTS = {
     "a rail with half the bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0.5}}), "the rail of GPU {gpu}"),
     "a rail without bytes": (lambda _host, gpu: ({}, {"share": {gpu: 0}}), "the rail of GPU {gpu}"),

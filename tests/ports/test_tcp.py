@@ -22,7 +22,8 @@ def test_healthy_nodes_are_quiet():
 
 
 def test_segments_that_a_busy_machine_sends_again_are_not_lost():
-    """As counted during eight busy loops on four cores, without a fault: packets of 45 segments out of order."""
+    """As counted during eight busy loops on four cores, without a fault: packets of 45 segments out of
+    order."""
     quiet = {
         "RetransSegs": 1,
         "TCPDSACKRecv": 1,

@@ -19,7 +19,8 @@ NOTE = {"kind": "x", "severity": "note", "text": "y"}
 
 
 def raw(text, field="findings"):
-    """Return the lines of a record with a piece of JSON text for a field's value, as no sound writer would."""
+    """Return the lines of a record with a piece of JSON text for a field's value, as no sound writer
+    would."""
     return text_of(record(**{field: "@"})).replace(b'"@"', text.encode())
 
 

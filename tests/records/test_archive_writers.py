@@ -27,7 +27,8 @@ for n in range(10**6):
 
 
 def test_a_kill_at_any_moment_leaves_an_archive_that_can_be_read(tmp_path):
-    """Some seconds: 20 writers are killed, each while it adds file after file; whatever they had added stays."""
+    """Some seconds: 20 writers are killed, each while it adds file after file; whatever they had added
+    stays."""
     results, folder = tmp_path / "results", tmp_path / "archive"
     records = [record(n % 60, metric=f"m{n}") for n in range(400)]
     for n, entry in enumerate(records):

@@ -170,7 +170,8 @@ def test_nothing_within_the_limits_is_an_error_that_names_them(tmp_path):
 
 
 def test_a_file_of_many_blocks_keeps_its_lines(tmp_path, monkeypatch):
-    """Blocks of all sizes: the ends of lines fall before, on and behind those of blocks, cases and values apart."""
+    """Blocks of all sizes: the ends of lines fall before, on and behind those of blocks, cases and values
+    apart."""
     lines = [record(n) for n in range(40)]
     path = write(
         tmp_path / "a.jsonl", [*lines[:20], b"\n", b"bad\n", b"  \n", *lines[20:30], b"{}\n", *lines[30:]]

@@ -71,7 +71,8 @@ def test_passes_of_few_runs_make_nothing_stricter(proposal):
     [(900.0, 1, "new"), (300.0, 1, "refused"), (300.0, 4, "new"), (300.0, None, "refused")],
 )
 def test_what_the_links_cannot_carry_is_not_proposed(tmp_path, value, nics, action):
-    """The records know the rate of a link (1000 and 125 MB/s), and the system's file the number of adapters."""
+    """The records know the rate of a link (1000 and 125 MB/s), and the system's file the number of
+    adapters."""
     link_MBps = 1000.0 if value == 900.0 else 125.0
     found = proposed(tmp_path, runs(5, value, bandwidth, link_MBps=link_MBps))
     extras = {"link_MBps": link_MBps} | ({"nics": nics} if nics else {})

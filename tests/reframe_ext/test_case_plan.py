@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plan of a run: exactly the cases that ReFrame would run, by all its options, and what is known of each."""
+"""The plan of a run: exactly the cases that ReFrame would run, by all its options, and what is known of
+each."""
 
 import re
 import sys

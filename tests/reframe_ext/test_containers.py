@@ -144,7 +144,8 @@ site_configuration["environments"] = [
 ]
 """
 PODMAN = "--network=host --pid=host --ipc=host --uts=host --pull=never"
-#: By platform its image and options, and what enters it: of a command, with {stage} and {own}, the mounted folders.
+#: By platform its image and options, and what enters it: of a command, with {stage} and {own}, the mounted
+#: folders.
 ENTERED = {
     "Apptainer": (
         'apptainer exec -B"{stage}:{stage}" -B"{own}:{own}" --pwd {stage} --nv /i/osu.sif',

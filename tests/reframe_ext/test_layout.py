@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The limits of a case's job, the wait for another session's job on its host, and a system without environments."""
+"""The limits of a case's job, the wait for another session's job on its host, and a system without
+environments."""
 
 import runpy
 from types import SimpleNamespace

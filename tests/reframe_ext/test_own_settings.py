@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run by a site's own settings goes without is said once; tests/test_own_reframe.py runs with such settings."""
+"""What a run by a site's own settings goes without is said once; tests/test_own_reframe.py runs with such
+settings."""
 
 from types import SimpleNamespace
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each case that reads a faulty reference file fails with the fault; tests/test_end_to_end has a whole session."""
+"""Each case that reads a faulty reference file fails with the fault; tests/test_end_to_end has a whole
+session."""
 
 import pytest
 import reframe as rfm

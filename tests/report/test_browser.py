@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page in a real browser: nothing is asked of anywhere, everything is there, and it can be used by anybody."""
+"""The page in a real browser: nothing is asked of anywhere, everything is there, and it can be used by
+anybody."""
 
 import shutil
 
@@ -277,7 +278,8 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_report(opened):
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-#: Contrast by WCAG 2.2, success criterion 1.4.11: at least 3 for the lines of a drawing. Axe looks at text alone.
+#: Contrast by WCAG 2.2, success criterion 1.4.11: at least 3 for the lines of a drawing. Axe looks at text
+#: alone.
 CONTRAST = """() => {
   const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
   const share = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;

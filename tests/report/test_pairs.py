@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cross-section and latency map: values from the records, maps from the kept output, and from nowhere else."""
+"""Cross-section and latency map: values from the records, maps from the kept output, and from nowhere
+else."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report of the thirteen twins shows the published tables: read back out of the page, compared with print."""
+"""The report of the thirteen twins shows the published tables: read back out of the page, compared with
+print."""
 
 from pathlib import Path
 

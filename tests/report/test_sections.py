@@ -214,7 +214,8 @@ def test_a_change_is_told_and_marked():
 
 
 def test_what_chance_explains_is_no_headline():
-    """Of many series of pure noise some seem to change: they are listed, with how many would, and none is news."""
+    """Of many series of pure noise some seem to change: they are listed, with how many would, and none is
+    news."""
     draw = np.random.default_rng(3)
     rows = [
         record(

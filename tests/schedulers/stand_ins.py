@@ -16,8 +16,8 @@ from fabric_checks.reframe_ext.internals import take_system
 from tests.conftest import GOLDEN
 from tests.loading import SETTINGS
 
-#: Each command gives the next of its answers, the last one for ever: its status, standard output and standard error
-#: are in files, named by the command and its subcommands.
+#: Each command gives the next of its answers, the last one for ever: its status, standard output and standard
+#: error are in files, named by the command and its subcommands.
 COMMAND = """#!/bin/sh
 cd "${0%/*}"
 key=${0##*/}
@@ -57,7 +57,8 @@ class StandIn:
         """Print what a sound cluster prints."""
 
     def say(self, what, *answers):
-        """Let a command give these answers, one a call, and the last from then on: texts, or (status, out, err)."""
+        """Let a command give these answers, one a call, and the last from then on: texts, or (status, out,
+        err)."""
         for old in self.folder.glob(f"{what}.*.status"):
             old.unlink()
         for number, answer in enumerate(answers):

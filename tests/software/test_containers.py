@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The image that a partition or an environment names: its description, its digest, and what a job found out."""
+"""The image that a partition or an environment names: its description, its digest, and what a job found
+out."""
 
 import hashlib
 from types import SimpleNamespace

@@ -17,8 +17,9 @@ def test_a_terse_listing_has_modules_and_defaults():
     assert refused == ["a b/1", "-x/1", "../x"]
 
 
-#: Names as sites have them; those of field-cases first, then what public listings and job scripts have: Azure's images,
-#: Sheffield's Iceberg, OpenHPC, CINECA, Bright's, Spack's, Fedora's, Intel's and bwUniCluster's.
+#: Names as sites have them; those of field-cases first, then what public listings and job scripts have:
+#: Azure's images, Sheffield's Iceberg, OpenHPC, CINECA, Bright's, Spack's, Fedora's, Intel's and
+#: bwUniCluster's.
 _MPIS = [
     ("openmpi5/5.0.7", "openmpi", "5.0.7"), ("mpi/2021.11", "intel-oneapi-mpi", "2021.11"),
     ("mpi/openmpi/4.1.1/gnu-4.9.2", "openmpi", "4.1.1"), ("openmpi/gcc.9/3.1.5", "openmpi", "3.1.5"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--stack modules`: the template of a system with its own software, real programs by prefix and by real modules."""
+"""`--stack modules`: the template of a system with its own software, real programs by prefix and by real
+modules."""
 
 import os
 import re
@@ -33,7 +34,8 @@ setenv IMB_ROOT {impi}
 
 @pytest.fixture
 def site(tmp_path):
-    """Return a folder with the configuration and the template's system, with the prefixes of installed software."""
+    """Return a folder with the configuration and the template's system, with the prefixes of installed
+    software."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     text = (ROOT / "config/templates/modules.py").read_text()
     text = text.replace("/apps/mpich", str(MPICH)).replace("/apps/imb", str(IMPI))
@@ -124,7 +126,8 @@ def test_the_template_loads_as_it_stands(tmp_path):
 
 
 def test_a_cluster_with_slurm_and_modules_needs_two_copied_files(tmp_path):
-    """Its dry run, with Environment Modules if this machine has them, and with no `module` command otherwise."""
+    """Its dry run, with Environment Modules if this machine has them, and with no `module` command
+    otherwise."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     files = examples.files("slurm")
     text = files["systems/yours.py"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Building the plugin and our programs with SimGrid, and running them on twins, for the tests that do so for real."""
+"""Building the plugin and our programs with SimGrid, and running them on twins, for the tests that do so for
+real."""
 
 import os
 import shutil
@@ -37,7 +38,8 @@ def build(source, folder):
 
 
 class Simulator:
-    """The plugin and programs; those that are shipped as they are kept, for compiling takes longer than simulating."""
+    """The plugin and programs; those that are shipped as they are kept, for compiling takes longer than
+    simulating."""
 
     def __init__(self, folder):
         self.folder = folder

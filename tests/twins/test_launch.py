@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher of a twin, as a job script calls it: what ends well, and what does not whatever SimGrid's status is."""
+"""The launcher of a twin, as a job script calls it: what ends well, and what does not whatever SimGrid's
+status is."""
 
 import os
 import sys

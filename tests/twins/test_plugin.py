@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The SimGrid plugin: it compiles without a warning, refuses a wrong platform file, and does what a right one says."""
+"""The SimGrid plugin: it compiles without a warning, refuses a wrong platform file, and does what a right one
+says."""
 
 import pytest
 
@@ -85,7 +86,8 @@ def test_a_slow_host_is_slow_as_sender_and_as_receiver(simulator, small):
 
 def test_swapped_cables_bring_congestion(simulator, small):
     scan = rates(simulator, small(added="faults: [{swap: [n0, n3]}]\n"))
-    # The senders at a leaf are now both even or both odd, and so are their receivers: d-mod-k gives them one cable.
+    # The senders at a leaf are now both even or both odd, and so are their receivers: d-mod-k gives them one
+    # cable.
     assert scan.MBps == pytest.approx(50, rel=0.01)
 
 
@@ -104,7 +106,8 @@ def times_us(simulator, twin, size, mode):
 
 @pytest.fixture
 def adapters(simulator, small):
-    """Return a function that tells what messages take without adapters that are kept, and with such of 2 us."""
+    """Return a function that tells what messages take without adapters that are kept, and with such of 2
+    us."""
 
     def of(size, mode, added=""):
         free, kept = (
@@ -147,7 +150,8 @@ LONG_B = 32768
 
 @pytest.fixture
 def calling(small):
-    """Return a function that loads a twin whose long messages need calls of MPI, for a part of them or (None) not."""
+    """Return a function that loads a twin whose long messages need calls of MPI, for a part of them or (None)
+    not."""
 
     def of(part):
         return small(*([("receive_us: 1", f"receive_us: 1\n  needs_calls: {part}")] if part else []))
@@ -184,7 +188,8 @@ def test_waiting_within_calls_takes_no_longer(simulator, calling, part, mode):
 
 @pytest.fixture
 def waits_us(simulator, calling):
-    """Return a function that tells what the message of processors.c takes, and what is left of it after the work."""
+    """Return a function that tells what the message of processors.c takes, and what is left of it after the
+    work."""
 
     def of(part, *words):
         text = simulator.output(calling(part), 2, 2, TESTS / "twins" / "processors.c", *words)

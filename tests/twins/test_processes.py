@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulations wait for a free processor, and all end if one fails; tests/cli/test_streams.py has an interrupt."""
+"""Simulations wait for a free processor, and all end if one fails; tests/cli/test_streams.py has an
+interrupt."""
 
 import os
 import signal

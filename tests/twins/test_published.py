@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every value of the documents against what the programs measure on its twin, and that a second run is the same."""
+"""Every value of the documents against what the programs measure on its twin, and that a second run is the
+same."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

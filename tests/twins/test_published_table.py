@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of published against simulated, from values that are given; the real ones are in test_published."""
+"""The table of published against simulated, from values that are given; the real ones are in
+test_published."""
 
 from dataclasses import replace
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replay: a traced program takes as long on a twin as the same program simulated there; what is wrong is one line."""
+"""Replay: a traced program takes as long on a twin as the same program simulated there; what is wrong is one
+line."""
 
 import json
 from functools import partial
@@ -129,7 +130,8 @@ def test_messages_leave_in_turn_or_share_the_link(small, tmp_path, key, size, to
 
 @simgrid
 def test_run_time_shares_and_sensitivity_follow_from_the_trace(pair, small):
-    """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or not."""
+    """A megabyte at 100 MB/s between two seconds of computation; half a second is hidden behind it, or
+    not."""
     (series,) = replay.run(replay.load(pair), [("", small())], (1,), 1, Bounds(), sensitivity=True)
     found = series.points[Layout(2, 1)]
     # The receiver is later: it has waited for its message to the end, and then computes.
@@ -296,7 +298,8 @@ def test_layouts_are_those_that_the_ranks_fill(pair, small):
 
 @pytest.fixture
 def series(tmp_path):
-    """Traces on one, two and four ranks: 4 s of computation in all; in pairs, each rank sends a megabyte and waits."""
+    """Traces on one, two and four ranks: 4 s of computation in all; in pairs, each rank sends a megabyte and
+    waits."""
     folder = tmp_path / "app"
     folder.mkdir()
     write(folder / "one", ["compute 4000000000"])

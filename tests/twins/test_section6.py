@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Section 6 of SAND2005-5199 by replay: the kept traces, the tables made of them, and what the report says in words."""
+"""Section 6 of SAND2005-5199 by replay: the kept traces, the tables made of them, and what the report says in
+words."""
 
 import json
 

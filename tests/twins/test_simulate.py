@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulations are bounded in time and memory, and one that does not come to its end is an error with its cause."""
+"""Simulations are bounded in time and memory, and one that does not come to its end is an error with its
+cause."""
 
 import shutil
 import time

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SimGrid's compiler wrappers as an MPI that Spack can use: config/twins/smpi, and the environment that it makes."""
+"""SimGrid's compiler wrappers as an MPI that Spack can use: config/twins/smpi, and the environment that it
+makes."""
 
 import os
 import subprocess
@@ -44,7 +45,8 @@ def source(tmp_path):
 @simgrid
 def test_cxx_that_uses_malloc_is_compiled_for_the_simulator(source, tmp_path):
     assert compile_with("mpicxx", source, tmp_path / "program").returncode == 0
-    # The simulator that loads the program brings MPI_Init with it; an MPI's own wrapper would have linked a library.
+    # The simulator that loads the program brings MPI_Init with it; an MPI's own wrapper would have linked a
+    # library.
     symbols = subprocess.run(
         ["nm", "-D", tmp_path / "program"], capture_output=True, text=True, check=True
     ).stdout

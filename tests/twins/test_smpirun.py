@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of a simulation, and the ways in which one fails, provoked for real where that can be done."""
+"""The command line of a simulation, and the ways in which one fails, provoked for real where that can be
+done."""
 
 from pathlib import Path
 

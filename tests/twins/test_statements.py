@@ -8,7 +8,8 @@ from tests.twins.simulation import simgrid
 
 pytestmark = simgrid
 
-#: One of collectives, one of point-to-point messages, and one that the twins contradict, for a reason that is known.
+#: One of collectives, one of point-to-point messages, and one that the twins contradict, for a reason that is
+#: known.
 FEW = (
     "allreduce is slightly better on cbc at every size",
     "the hot spot grows less on Quadrics",

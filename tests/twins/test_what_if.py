@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The what-if command: alternatives whose rates can be worked out by hand, and the story of docs/rotate-story.md.
+"""The what-if command: alternatives whose rates can be worked out by hand, and the story of
+docs/rotate-story.md.
 
-The pictures of the story are made again and compared byte by byte. After a change of the model or of the pictures::
+The pictures of the story are made again and compared byte by byte. After a change of the model or of the
+pictures::
 
     fabric-checks twin predict config/twins/examples/rotate-story.yaml --pictures docs/rotate-story
 """

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shipped configuration with one change: a benchmark of OSU waits at its start as long as a file is there.
+"""The shipped configuration with one change: a benchmark of OSU waits at its start as long as a file is
+there.
 
-HOLD is a folder; the benchmark waits for the file of its name in it to go, and notes there that it has started. So a
-fault can be had in mid-job, whatever the machine's speed. Scheduler, launcher, MPI and placement probe stay real.
+HOLD is a folder; the benchmark waits for the file of its name in it to go, and notes there that it has
+started. So a fault can be had in mid-job, whatever the machine's speed. Scheduler, launcher, MPI and
+placement probe stay real.
 """
 
 import os

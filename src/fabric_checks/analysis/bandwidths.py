@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values of a pair matrix: bandwidths of pairs, their aggregate, and the shares of a link at which they run."""
+"""Values of a pair matrix: bandwidths of pairs, their aggregate, and the shares of a link at which they
+run."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ def values(matrix: PairMatrix, pairs: int) -> dict[str, float]:
     :param pairs: the number of pairs that ran at once.
     :returns: in MB/s ``median_bandwidth``, ``p5_bandwidth`` (the 5th percentile), ``slowest_pair_bandwidth``,
         ``aggregate_bandwidth`` (pairs x mean: the average of all pairs of a round together) and
-        ``perceived_aggregate_bandwidth`` (pairs x slowest: an exchange over all pairs takes as long as its slowest,
-        as the source argues); in percent ``slowest_to_median``.
+        ``perceived_aggregate_bandwidth`` (pairs x slowest: an exchange over all pairs takes as long as its
+        slowest, as the source argues); in percent ``slowest_to_median``.
     """
     rates = matrix.measured
     slowest, median = float(rates.min()), float(np.median(rates))
@@ -59,7 +60,8 @@ def slowest_pair(matrix: PairMatrix) -> tuple[int, int]:
 
 
 def histogram(matrix: PairMatrix, bins: int = 40) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the number of pairs in equal bins from zero to the fastest, and the edges of the bins in MB/s."""
+    """Return the number of pairs in equal bins from zero to the fastest, and the edges of the bins in
+    MB/s."""
     rates = matrix.measured
     counts, edges = np.histogram(rates, bins=bins, range=(0.0, float(rates.max())))
     return counts.astype(np.int64), edges
@@ -68,7 +70,8 @@ def histogram(matrix: PairMatrix, bins: int = 40) -> tuple[NDArray[np.int64], ND
 def link_rate_MBps(matrix: PairMatrix) -> float:
     """Return the rate of an unshared link in MB/s, by the fastest pairs.
 
-    It is the median of those that are near the 95th percentile, or above it where that lies in a gap between few rates.
+    It is the median of those that are near the 95th percentile, or above it where that lies in a gap between
+    few rates.
     """
     rates = matrix.measured
     top = float(np.percentile(rates, 95))
@@ -81,9 +84,9 @@ def plateaus(matrix: PairMatrix, link_MBps: float | None = None) -> dict[int, fl
 
     A pair belongs to the level that is nearest in ratio; pairs slower than link/16 count as 16.
 
-    :param link_MBps: the rate of a link in MB/s; without it :func:`link_rate_MBps`. Where the links between switches
-        are faster than one pair alone can be, as on Feynman (968 against 670 MB/s), it has to be given; pairs that one
-        link serves at full rate then look like those that have it alone.
+    :param link_MBps: the rate of a link in MB/s; without it :func:`link_rate_MBps`. Where the links between
+        switches are faster than one pair alone can be, as on Feynman (968 against 670 MB/s), it has to be
+        given; pairs that one link serves at full rate then look like those that have it alone.
     :returns: for each number of pairs on a link that occurs, the share of all pairs from 0 to 1.
     """
     rates = matrix.measured

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values of a curve over message sizes: bandwidth, peak, N1/2, message rate, and where the protocol changes."""
+"""Values of a curve over message sizes: bandwidth, peak, N1/2, message rate, and where the protocol
+changes."""
 
 from __future__ import annotations
 
@@ -29,14 +30,15 @@ def peak_bandwidth_MBps(times_us: Mapping[int, float], *, messages: int = 1) -> 
 def half_peak_size_B(bandwidths_MBps: Mapping[int, float]) -> float:
     """Return N1/2, the message size in bytes at which half of the peak bandwidth is reached.
 
-    As in the SAND report (SAND2005-5199, footnote 2): linear interpolation of four points, two on each side of
-    half the peak, here the straight line of least squares through them. Where there are not two on each side, or
-    where noise bends that line so far that it leaves the four points, the two nearest points are interpolated.
-    Of the model ``time = latency + size / rate``, on sizes half an octave apart, the result is 6 to 9 % above the
-    exact ``latency x rate``; on powers of two alone it would be 24 to 33 %.
+    As in the SAND report (SAND2005-5199, footnote 2): linear interpolation of four points, two on each side
+    of half the peak, here the straight line of least squares through them. Where there are not two on each
+    side, or where noise bends that line so far that it leaves the four points, the two nearest points are
+    interpolated. Of the model ``time = latency + size / rate``, on sizes half an octave apart, the result is
+    6 to 9 % above the exact ``latency x rate``; on powers of two alone it would be 24 to 33 %.
 
     :param bandwidths_MBps: bandwidth by message size in bytes, at least two sizes.
-    :raises OutputError: if even the smallest message reaches half of the peak, so that there is nothing to interpolate.
+    :raises OutputError: if even the smallest message reaches half of the peak, so that there is nothing to
+        interpolate.
     """
     sizes = sorted(bandwidths_MBps)
     half = max(bandwidths_MBps.values()) / 2
@@ -64,8 +66,8 @@ def streaming_values(
     :param ping_pong_us: half the round trip, in microseconds, by message size in bytes; needs sizes 0 and 8.
     :param streaming_us: time per streamed message, in microseconds, for the same sizes.
     :returns: zero-byte latencies (us) and the reduction from ping-pong to streaming (%), message rate at 8 B
-        (10^6 messages/s), peak bandwidths (MB/s), N1/2 (B) and, as the report prints its increase, ping-pong's N1/2
-        over streaming's (%).
+        (10^6 messages/s), peak bandwidths (MB/s), N1/2 (B) and, as the report prints its increase,
+        ping-pong's N1/2 over streaming's (%).
     """
     half_ping_pong, half_streaming = (
         half_peak_size_B(bandwidth_MBps(each)) for each in (ping_pong_us, streaming_us)
@@ -92,8 +94,8 @@ def bidirectional_values(
     :param exchange_us: time in which two waiting ranks exchange a message each, not halved; needs size 0.
     :param both_us: time per pair of messages, one each way, when both ranks stream.
     :returns: the zero-byte latency of an exchange (us), its peak bandwidth, as PMB's SendRecv counts it
-        (SAND2005-5199, Tables 6 and 9), and that of streaming, bytes of both directions counted (MB/s); the latter over
-        the peak one way: 2 where the directions do not hinder each other.
+        (SAND2005-5199, Tables 6 and 9), and that of streaming, bytes of both directions counted (MB/s); the
+        latter over the peak one way: 2 where the directions do not hinder each other.
     """
     peak = peak_bandwidth_MBps(both_us, messages=2)
     return {
@@ -119,9 +121,9 @@ class Switch:
 
 #: A jump by less than this share of the expected time is not called a switch.
 _LEAST_JUMP = 0.15
-#: The gain that one more piece, or leaving out one point, must have, in squared standard errors: far above that of the
-#: best of 40 positions by noise. It finds no switch in 500 curves without one at 2 % noise, and one in 1 of 100 at 5 to
-#: 10 %.
+#: The gain that one more piece, or leaving out one point, must have, in squared standard errors: far above
+#: that of the best of 40 positions by noise. It finds no switch in 500 curves without one at 2 % noise, and
+#: one in 1 of 100 at 5 to 10 %.
 _PRICE = 25.0
 #: Points of a piece: a line goes through any two.
 _SHORTEST = 3
@@ -134,20 +136,21 @@ def protocol_switches(
 ) -> list[Switch]:
     """Find where a curve of time over message size breaks, as between eager sending and rendezvous.
 
-    Within one protocol time follows ``latency + size / rate``, so the curve is cut into such straight pieces: the
-    division with the least weighted squares plus a price for every piece, found by dynamic programming (Jackson et
-    al., An algorithm for optimal partitioning of data on an interval, 2005). A piece may leave out one outlier at the
-    same price. A break is a switch if the lines of the two pieces are 15 % or more apart at ``above_B``, up or down,
-    and do not meet in the gap either: at ``below_B`` they are half as far apart at least. Beyond its end a line counts
-    as neither falling nor growing faster than the size does.
+    Within one protocol time follows ``latency + size / rate``, so the curve is cut into such straight pieces:
+    the division with the least weighted squares plus a price for every piece, found by dynamic programming
+    (Jackson et al., An algorithm for optimal partitioning of data on an interval, 2005). A piece may leave
+    out one outlier at the same price. A break is a switch if the lines of the two pieces are 15 % or more
+    apart at ``above_B``, up or down, and do not meet in the gap either: at ``below_B`` they are half as far
+    apart at least. Beyond its end a line counts as neither falling nor growing faster than the size does.
 
-    A bend is thus none unless the bandwidth falls there: pipelines and caches bend curves too, and the position of a
-    bend is not sharp. Caches and disturbances can also make a jump, so a switch is a hint where to look, and no cause.
-    A break closer than three sizes to an end is not seen.
+    A bend is thus none unless the bandwidth falls there: pipelines and caches bend curves too, and the
+    position of a bend is not sharp. Caches and disturbances can also make a jump, so a switch is a hint where
+    to look, and no cause. A break closer than three sizes to an end is not seen.
 
-    :param times_us: time in microseconds by message size in bytes, half an octave or an octave apart. Its scatter
-        about the lines through neighbours gives the weights.
-    :param intervals_us: the 95 % confidence intervals of those times; where they are wider than the scatter they count.
+    :param times_us: time in microseconds by message size in bytes, half an octave or an octave apart. Its
+        scatter about the lines through neighbours gives the weights.
+    :param intervals_us: the 95 % confidence intervals of those times; where they are wider than the scatter
+        they count.
     """
     sizes = sorted(times_us)
     if len(sizes) < 2 * _SHORTEST:
@@ -173,7 +176,8 @@ def protocol_switches(
 def _beyond(piece: _Piece, end_B: int, size_B: int) -> float:
     """Return the time at a size beyond the end of a piece, within what a latency and a rate allow.
 
-    Noise may tilt the line of a short piece; ``latency + size / rate`` neither falls nor grows faster than the size.
+    Noise may tilt the line of a short piece; ``latency + size / rate`` neither falls nor grows faster than
+    the size.
     """
     end = piece.at(end_B)
     proportional = end * size_B / end_B if end_B > 0 else math.inf
@@ -200,7 +204,8 @@ _Point = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class _Piece:
-    """A straight piece of a curve: its first and last point, the cost of its line, and the line about (x, y)."""
+    """A straight piece of a curve: its first and last point, the cost of its line, and the line about (x,
+    y)."""
 
     first: int
     last: int
@@ -215,7 +220,8 @@ class _Piece:
 
 
 def _straight_pieces(points: Sequence[_Point]) -> list[_Piece]:
-    """Return the division of a curve into straight pieces that costs least, ``_PRICE`` for every piece included."""
+    """Return the division of a curve into straight pieces that costs least, ``_PRICE`` for every piece
+    included."""
     count = len(points)
     cost = [0.0] + [math.inf] * count  # of the best division of the first n points
     final: list[_Piece | None] = [None] * (count + 1)  # and its last piece
@@ -255,8 +261,8 @@ def _lines_from(first: int, points: Sequence[_Point]) -> Iterator[_Piece]:
 def _without_outlier(piece: _Piece, points: Sequence[_Point]) -> _Piece:
     """Return the piece with its line through all points but one, if that is worth ``_PRICE``; else as it is.
 
-    Without a point the squares fall by r^2 / (1 - leverage), so the point to leave out is found without a fit for each.
-    It is neither the first nor the last: left out there, a point would move the break.
+    Without a point the squares fall by r^2 / (1 - leverage), so the point to leave out is found without a fit
+    for each. It is neither the first nor the last: left out there, a point would move the break.
     """
     inside = points[piece.first : piece.last + 1]
     if piece.cost <= _PRICE or len(inside) < _SHORTEST + 2:

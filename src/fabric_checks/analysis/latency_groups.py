@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Groups of nodes with low latency to each other, such as those behind one switch: a hop less shows in the latency."""
+"""Groups of nodes with low latency to each other, such as those behind one switch: a hop less shows in the
+latency."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ NEIGHBOURS = 2
 
 
 def nearest(latency_us: Array, error_us: float) -> float | None:
-    """Return the latency below which pairs are near, in us: the lowest gap between levels. None if there is none.
+    """Return the latency below which pairs are near, in us: the lowest gap between levels. None if there is
+    none.
 
     :param latency_us: nodes x nodes, symmetric. :param error_us: the noise of the latency of a pair.
     """
@@ -34,7 +36,8 @@ def nearest(latency_us: Array, error_us: float) -> float | None:
     values = np.sort(latency_us[np.triu_indices(nodes, 1)])
     gaps = np.diff(values)
     wide = gaps > max(GAP_ERRORS * error_us, LEAST_GAP * float(np.median(values)))
-    # A level has at least a quarter as many pairs as there are nodes, and is not that of the few slowest pairs.
+    # A level has at least a quarter as many pairs as there are nodes, and is not that of the few slowest
+    # pairs.
     below = np.arange(1, len(values))
     for last in np.flatnonzero(wide & (below >= nodes / 4) & (below <= 0.9 * len(values))):
         border = float((values[last] + values[last + 1]) / 2)
@@ -54,7 +57,8 @@ def _is_closed(near: NDArray[np.bool_]) -> bool:
 
 
 def find(latency_us: Array, border_us: float | None) -> Numbers:
-    """Return the number of the group of each node; all are in one if there are no levels, or pairs are missing.
+    """Return the number of the group of each node; all are in one if there are no levels, or pairs are
+    missing.
 
     Average linkage, cut at the border: a single slow pair does not split a group.
     """
@@ -72,10 +76,11 @@ def find(latency_us: Array, border_us: float | None) -> Numbers:
 
 
 def kinds(effect_us: Array, gap_us: float) -> tuple[list[Numbers], Array]:
-    """Return the kinds of nodes, the nearest first, and for each node the distance that is usual for its kind, in us.
+    """Return the kinds of nodes, the nearest first, and for each node the distance that is usual for its
+    kind, in us.
 
-    A kind is a chain of nodes whose distances follow each other more closely than the gap (single linkage). Nodes of no
-    kind belong to the next nearer one.
+    A kind is a chain of nodes whose distances follow each other more closely than the gap (single linkage).
+    Nodes of no kind belong to the next nearer one.
 
     :param effect_us: how much farther each node is from every other one than is usual.
     """
@@ -94,15 +99,16 @@ def kinds(effect_us: Array, gap_us: float) -> tuple[list[Numbers], Array]:
 def misplaced(group: Numbers, switch: Numbers) -> dict[int, int]:
     """Return the nodes that are not in their expected group, and that group.
 
-    :param switch: of each node, -1 where it is unknown. The group of a switch is that of most of its nodes. Without any
-        switch, ranks are taken to follow the switches, if nearly all do.
+    :param switch: of each node, -1 where it is unknown. The group of a switch is that of most of its nodes.
+        Without any switch, ranks are taken to follow the switches, if nearly all do.
     """
     if (switch >= 0).any():
         home = {
             number: _most_frequent(group[switch == number])
             for number in np.unique(switch[switch >= 0]).tolist()
         }
-        # Several switches may look like one, where a hop does not show; a group then is the home of all of them.
+        # Several switches may look like one, where a hop does not show; a group then is the home of all of
+        # them.
         elsewhere = [
             rank for rank in np.flatnonzero(switch >= 0).tolist() if group[rank] != home[switch[rank]]
         ]

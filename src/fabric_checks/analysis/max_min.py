@@ -13,9 +13,11 @@ _SAME = 1e-9
 def max_min(
     routes: NDArray[np.int64], capacity: NDArray[np.float64], most: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the max-min fair rate of each flow, by progressive filling (Bertsekas, Gallager, Data Networks, 6.5.2).
+    """Return the max-min fair rate of each flow, by progressive filling (Bertsekas, Gallager, Data Networks,
+    6.5.2).
 
-    :param routes: flows x the resources of each; a flow with fewer has a resource of infinite capacity instead.
+    :param routes: flows x the resources of each; a flow with fewer has a resource of infinite capacity
+        instead.
     :param capacity: the rate of each resource, in any unit.
     :param most: the limit of each flow by itself, if it has one.
     """

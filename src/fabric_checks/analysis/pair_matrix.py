@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fabric_checks.core.errors import OutputError
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: The most pairs of a matrix, half a gigabyte: rotate on sixteen thousand processes. An output of a few megabytes with
-#: one round of more processes could ask for any amount.
+#: The most pairs of a matrix, half a gigabyte: rotate on sixteen thousand processes. An output of a few
+#: megabytes with one round of more processes could ask for any amount.
 MOST_PAIRS = 8192 * 8192
 
 

@@ -15,12 +15,13 @@ from fabric_checks.parsers.placement import RankPlace, cpu_numbers
 def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = False) -> None:
     """Raise :class:`PlacementError` unless the ranks are spread as in ``layout``, each on a core of its own.
 
-    Without binding every rank may use all cores of its node; each only has to be *able* to have a core to itself, which
-    two ranks bound to one core, or to two hardware threads of one core, are not.
+    Without binding every rank may use all cores of its node; each only has to be *able* to have a core to
+    itself, which two ranks bound to one core, or to two hardware threads of one core, are not.
 
     :param ranks: the placement of each rank.
     :param layout: the number of nodes and of processes on each.
-    :param oversubscribed: whether the nodes are known to have fewer cores than ranks; then cores may be shared.
+    :param oversubscribed: whether the nodes are known to have fewer cores than ranks; then cores may be
+        shared.
     """
     by_node = _by_node(ranks)
     counts = [
@@ -45,8 +46,8 @@ def verify(ranks: Sequence[RankPlace], layout: Layout, oversubscribed: bool = Fa
         if count != wanted:
             raise PlacementError(f"{found} in place of {wanted}; see {remedy}: {describe(ranks)}")
     for node, own in by_node.items():
-        # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be verified;
-        # results then have "-".
+        # Where the cores of a rank are unknown its CPUs count. Where the kernel shows neither, nothing can be
+        # verified; results then have "-".
         if oversubscribed or not (all(rank.cores for rank in own) or all(rank.cpus != "-" for rank in own)):
             continue
         by_cores = all(rank.cores for rank in own)
@@ -66,9 +67,9 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
     - ``none``: each may use all CPUs of its node.
     - ``core``: each may use one physical core, or a hardware thread of one.
     - ``unknown``: the system does not show it.
-    - Else the CPUs of each rank of a node, in the order of ranks, as Linux CPU lists: ``0-3|4-7``. Where nodes differ,
-      each binding once, separated by blanks, at most ``limit`` of them. A container that hides CPUs looks like a
-      binding to the others.
+    - Else the CPUs of each rank of a node, in the order of ranks, as Linux CPU lists: ``0-3|4-7``. Where
+      nodes differ, each binding once, separated by blanks, at most ``limit`` of them. A container that hides
+      CPUs looks like a binding to the others.
 
     :param ranks: the placement of each rank.
     """
@@ -85,7 +86,8 @@ def binding(ranks: Sequence[RankPlace], limit: int = 4) -> str:
 
 
 def bindings(ranks: Sequence[RankPlace]) -> dict[str, str]:
-    """Return the number of CPUs that the ranks of each node are bound to, in words, without nodes where it is unknown.
+    """Return the number of CPUs that the ranks of each node are bound to, in words, without nodes where it is
+    unknown.
 
     The CPUs may differ between healthy nodes; their number does not.
     """
@@ -112,8 +114,8 @@ def _by_node(ranks: Sequence[RankPlace]) -> Mapping[str, list[RankPlace]]:
 def _crowd(allowed: Sequence[frozenset[str]]) -> list[int]:
     """Return ranks that together have fewer cores than ranks; none if every rank can have a core of its own.
 
-    A matching of ranks to cores by augmenting paths. Where no path is left, the cores that were tried all belong to
-    ranks that cannot move: these and the rank itself are the crowd (Hall's theorem).
+    A matching of ranks to cores by augmenting paths. Where no path is left, the cores that were tried all
+    belong to ranks that cannot move: these and the rank itself are the crowd (Hall's theorem).
     """
     owner: dict[str, int] = {}
 

@@ -16,10 +16,11 @@ SUFFIX = "PpnRatio"
 
 
 def counterparts(own: Collection[Layout], fitting: Collection[Layout]) -> dict[Layout, Layout]:
-    """Return the layout with one process a node that each layout of a check is compared with, where there is one.
+    """Return the layout with one process a node that each layout of a check is compared with, where there is
+    one.
 
-    It has as many nodes, if the check can run there, which shows the gain of more processes on the same nodes;
-    otherwise as many processes, which shows the effect of sharing a node.
+    It has as many nodes, if the check can run there, which shows the gain of more processes on the same
+    nodes; otherwise as many processes, which shows the effect of sharing a node.
 
     :param own: the layouts of the check. :param fitting: all layouts of the system.
 
@@ -46,7 +47,8 @@ class Comparison:
     of: Metric
 
     def value(self, values: Mapping[str, float]) -> float:
-        """Return the second value in terms of the first: their ratio, or where that can be 0 their difference.
+        """Return the second value in terms of the first: their ratio, or where that can be 0 their
+        difference.
 
         :param values: the two values by layout, that with one process a node first, in the unit of ``of``.
         :raises OutputError: if a value is no finite number, or the first is 0 where a ratio is wanted.

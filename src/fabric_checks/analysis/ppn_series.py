@@ -15,7 +15,8 @@ from fabric_checks.core.metrics import Metric
 
 
 def launches(largest: Layout) -> list[Layout]:
-    """Return the layouts to launch: 1, 2, 4 ... and all nodes, with one process on each, and with as many as asked.
+    """Return the layouts to launch: 1, 2, 4 ... and all nodes, with one process on each, and with as many as
+    asked.
 
     >>> " ".join(map(str, launches(Layout(4, 2))))
     '1x1 1x2 2x1 2x2 4x1 4x2'
@@ -68,12 +69,12 @@ def metrics(largest: Layout) -> list[Metric]:
 def values(times_s: Mapping[Layout, float], *, scaled: bool) -> dict[str, float]:
     """Return the values of a series.
 
-    - ``efficiency_NxP``, in per cent: the time on one node with P processes over that on N nodes; the latter times N
-      if the problem is the same on any number of nodes.
-    - ``ppn_gap_NxP``, in per cent: how much longer it takes with P processes on each of N nodes than with one; negative
-      where more processes are faster.
-    - ``ppn_gap_per_doubling``, in percentage points: how much that gap grows each time the nodes double: the slope of
-      the least-squares line through the gaps over log2 N.
+    - ``efficiency_NxP``, in per cent: the time on one node with P processes over that on N nodes; the latter
+      times N if the problem is the same on any number of nodes.
+    - ``ppn_gap_NxP``, in per cent: how much longer it takes with P processes on each of N nodes than with
+      one; negative where more processes are faster.
+    - ``ppn_gap_per_doubling``, in percentage points: how much that gap grows each time the nodes double: the
+      slope of the least-squares line through the gaps over log2 N.
 
     :param times_s: the run time of each of :func:`launches`, in seconds.
     :param scaled: whether the problem grows with the nodes.

@@ -29,11 +29,11 @@ Examples:
 def command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Add results to an archive.
 
-    RESULTS is a folder of results or perflogs, a file of JSON lines, or another archive; without it, the results of
-    this clone. FOLDER holds the archive: a Parquet file for each month of each system, with all fields of a record and
-    times in UTC. What the archive already has is not added again, so the command can be run as often as you like, and
-    again after an interruption. The results themselves are not changed. Every command that reads results reads archives
-    too.
+    RESULTS is a folder of results or perflogs, a file of JSON lines, or another archive; without it, the
+    results of this clone. FOLDER holds the archive: a Parquet file for each month of each system, with all
+    fields of a record and times in UTC. What the archive already has is not added again, so the command can
+    be run as often as you like, and again after an interruption. The results themselves are not changed.
+    Every command that reads results reads archives too.
     """
     if len(paths) > 2:
         raise click.UsageError("too many paths: RESULTS and FOLDER at most")

@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Find where the level of a metric changed, by how much, and what else changed at the time.
 
-    A change is open if the value has been worse since, closed if the value is back where it was, or better. One bad run
-    is not a change; three are. Series of fewer than 8 runs are too short.
+    A change is open if the value has been worse since, closed if the value is back where it was, or better.
+    One bad run is not a change; three are. Series of fewer than 8 runs are too short.
     """
     if other := [gate.kind for gate in gates if gate.kind != "worse"]:
         raise click.BadParameter(f"{other[0]!r}: only `worse` is possible here", param_hint="--fail-on")

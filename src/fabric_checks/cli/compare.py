@@ -71,9 +71,9 @@ def command(
 ) -> None:
     """Compare sets of results with the first one.
 
-    Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if not, the
-    smallest difference that could have been detected is shown with it. Metrics that cannot be compared have the reason;
-    tests that one side never ran are counted, and `--only missing` lists them.
+    Medians and their ratio have bootstrap intervals. A metric is worse or better if its whole interval is; if
+    not, the smallest difference that could have been detected is shown with it. Metrics that cannot be
+    compared have the reason; tests that one side never ran are counted, and `--only missing` lists them.
     """
     if len(sources) < 2:
         raise click.UsageError("two sets of results are needed, the baseline first")

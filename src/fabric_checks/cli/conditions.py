@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of several commands that run or judge, their gates, the conditions of --fail-on, and their exit statuses."""
+"""Options of several commands that run or judge, their gates, the conditions of --fail-on, and their exit
+statuses."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ class Gate:
     """One condition under which a comparison fails.
 
     :param kind: one of :data:`KINDS`.
-    :param margin_percent: of ``worse``: the whole interval has to be at least as much worse; of values in per cent in
-        points.
+    :param margin_percent: of ``worse``: the whole interval has to be at least as much worse; of values in per
+        cent in points.
     """
 
     kind: str
@@ -103,7 +104,8 @@ def read_by(parse: Callable[[Any], object]) -> Callable[[click.Context, click.Pa
 
 
 def named(text: str | None) -> str | None:
-    """Return a value; raise ValueError if it is empty, as that of an unset variable, which would choose the default."""
+    """Return a value; raise ValueError if it is empty, as that of an unset variable, which would choose the
+    default."""
     if text is not None and not text.strip():
         raise ValueError("it is empty: give a name, or leave the option out")
     return text

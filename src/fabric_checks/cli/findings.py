@@ -67,8 +67,8 @@ def acknowledge(
 ) -> None:
     """Mark FINDING as known; name it as `fabric-checks findings` does, or by the beginning of that name.
 
-    Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it is
-    repaired. The last acknowledgement counts: one until today ends another.
+    Nights then report it in one line and stay quiet about it until it gets worse, the day has passed, or it
+    is repaired. The last acknowledgement counts: one until today ends another.
     """
     path, entry = _finding(name, system)
     day, reason, ticket = _day(until), _text("--reason", reason), _text("--ticket", ticket)

@@ -38,8 +38,8 @@ MOST = 6
 def command(metric: str, sources: tuple[str, ...], *, as_json: bool, as_csv: bool) -> None:
     """Plot METRIC, a name or a regular expression for names, from run to run.
 
-    Each run is a block; below it is X if it missed its reference, and | where MPI, compiler, program, hash or the
-    release of this collection changed.
+    Each run is a block; below it is X if it missed its reference, and | where MPI, compiler, program, hash or
+    the release of this collection changed.
     """
     loaded = selection.load(sources, history.COLUMNS)
     frame = loaded.frame

@@ -53,8 +53,8 @@ Examples:
 def command(*, yes: bool, this_host: bool, spack: bool, example: str | None, **given: str | None) -> None:
     """Detect this machine and write config/systems/NAME.py and config/references/NAME.yaml.
 
-    It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It overwrites nothing.
-    At the end its modules are loaded, and ReFrame tries the system in a dry run.
+    It prints the facts, asks for those that it cannot detect, and marks its guesses in the file. It
+    overwrites nothing. At the end its modules are loaded, and ReFrame tries the system in a dry run.
     """
     if example is not None:
         console.print_document(examples.system(example))

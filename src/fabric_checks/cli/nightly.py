@@ -74,11 +74,12 @@ def command(
     as_json: bool,
     options: tuple[str, ...],
 ) -> None:
-    """Run a level, judge it by its references, its own analysis and history, archive it, and report what is new.
+    """Run a level, judge it by its references, its own analysis and history, archive it, and report what is
+    new.
 
-    What is behind -- goes to ci/run. nightly/SYSTEM/SESSION in the results keeps summary.md, which is also printed,
-    report.html, junit.xml, night.json and run.log, the output of the run; `latest` is the newest. A terminal shows the
-    progress. Only one night of a system runs at a time.
+    What is behind -- goes to ci/run. nightly/SYSTEM/SESSION in the results keeps summary.md, which is also
+    printed, report.html, junit.xml, night.json and run.log, the output of the run; `latest` is the newest. A
+    terminal shows the progress. Only one night of a system runs at a time.
     """
     _require_sound_options(options, judged)
     name = judged or sessions.new_session_id()

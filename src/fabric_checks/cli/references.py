@@ -62,14 +62,15 @@ def propose_command(
     min_passes: int,
     as_json: bool,
 ) -> None:
-    """Propose references from the results in SOURCES: a copy of the system's file with them, SYSTEM.proposed.yaml.
+    """Propose references from the results in SOURCES: a copy of the system's file with them,
+    SYSTEM.proposed.yaml.
 
     It prints the difference. Look at it, and move the copy over config/references/SYSTEM.yaml.
 
-    A reference is the median of all passes of all runs. The bound on the worse side is as far from it as the worst
-    pass, three robust standard deviations, or 2 %, whichever is furthest. Each names its source. Values of a case that
-    failed before they were complete are not used; values that missed a reference are, and the report counts them. The
-    report goes to standard error.
+    A reference is the median of all passes of all runs. The bound on the worse side is as far from it as the
+    worst pass, three robust standard deviations, or 2 %, whichever is furthest. Each names its source. Values
+    of a case that failed before they were complete are not used; values that missed a reference are, and the
+    report counts them. The report goes to standard error.
     """
     path = _folder() / f"{sound_name('--system', system)}.yaml"
     loaded = selection.load(sources, propose.COLUMNS, {"system": system})
@@ -100,9 +101,9 @@ def propose_command(
 def check_command(system: str | None, *, as_json: bool) -> None:
     """Report the faults of the reference file of a system.
 
-    It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with neither
-    reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and bounds beyond the line
-    rate. `references propose` shows bounds that the history of runs contradicts.
+    It finds orphans (checks, partitions, environments, layouts, metrics that do not exist), metrics with
+    neither reference nor reason, wrong units, missing bounds, reasons and rules that cover nothing, and
+    bounds beyond the line rate. `references propose` shows bounds that the history of runs contradicts.
     """
     system = (system or str(configuration(None)["name"])).partition(":")[0]
     path = _folder() / f"{sound_name('--system', system)}.yaml"

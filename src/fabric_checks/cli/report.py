@@ -44,9 +44,9 @@ Examples:
 def command(sources: tuple[str, ...], *, output: Path, title: str, over_time: bool, published: bool) -> None:
     """Write one self-contained HTML file about the machines in the results.
 
-    It has every curve and value, the machines and MPIs side by side, the cross-section, references met and missed, the
-    tables of SAND2005-5199, what was not measured, and where every value comes from. It works offline, can be printed,
-    and loads nothing from anywhere.
+    It has every curve and value, the machines and MPIs side by side, the cross-section, references met and
+    missed, the tables of SAND2005-5199, what was not measured, and where every value comes from. It works
+    offline, can be printed, and loads nothing from anywhere.
     """
     if not output.absolute().parent.is_dir():
         raise click.UsageError(

@@ -84,7 +84,8 @@ def _run(
     """
 
     def interrupted(number: int, _frame: object) -> None:
-        # A terminal, and a night, interrupt the whole group of processes: ReFrame ends in order, and is waited for.
+        # A terminal, and a night, interrupt the whole group of processes: ReFrame ends in order, and is
+        # waited for.
         if number == signal.SIGTERM:
             process.terminate()
 

@@ -17,7 +17,8 @@ from fabric_checks.report.terminal import screen
 def end(folder: Path, session: str, began_at_uptime_s: float | None, messages: tuple[str, ...] = ()) -> bool:
     """Write the report of a run, and print the one screen; return whether the run is a success.
 
-    :param began_at_uptime_s: the uptime of the host when it began. :param messages: ReFrame's own, apart from cases.
+    :param began_at_uptime_s: the uptime of the host when it began. :param messages: ReFrame's own, apart from
+        cases.
     """
     found = runs.load_session(folder, session)
     elapsed_s = wall_s(began_at_uptime_s)

@@ -34,7 +34,8 @@ def load(
 
 
 def matching(frame: pl.DataFrame, patterns: Mapping[str, str | None]) -> pl.DataFrame:
-    """Return the records whose fields match regular expressions in full; a field without a pattern always matches.
+    """Return the records whose fields match regular expressions in full; a field without a pattern always
+    matches.
 
     :raises RequestError: if one is not a regular expression.
     :raises RecordError: if no record matches one.

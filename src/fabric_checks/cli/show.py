@@ -95,7 +95,8 @@ def command(
 def _status(found: runs.Session, *, gate: bool) -> int:
     """Return the exit status of a run that was shown.
 
-    A gate judges its own run: a broken line may belong to any run, and a record that is missing is named anyway.
+    A gate judges its own run: a broken line may belong to any run, and a record that is missing is named
+    anyway.
     """
     if gate and runs.other_faults(found):
         return FAILED

@@ -68,7 +68,8 @@ Examples:
 def mirror(folder: Path, system: str, mpis: str | None, names: tuple[str, ...]) -> None:
     """Write a mirror with the sources of everything the environments need; Spack verifies their checksums.
 
-    Sources that cannot be fetched are named at the end. FABRIC_SPACK_MIRROR=FOLDER makes a run use the mirror.
+    Sources that cannot be fetched are named at the end. FABRIC_SPACK_MIRROR=FOLDER makes a run use the
+    mirror.
     """
     everywhere = [
         suite.package.name for suite in SUITES.values() if suite.package and not suite.only_of_sites

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all verbs of ``fabric-checks`` have in common: exit statuses, their help, usage errors and shared options."""
+"""What all verbs of ``fabric-checks`` have in common: exit statuses, their help, usage errors and shared
+options."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ import click
 
 from fabric_checks.core import console
 
-#: The exit statuses of all verbs: nothing wrong, the command itself failed, wrong usage, and something is wrong.
+#: The exit statuses of all verbs: nothing wrong, the command itself failed, wrong usage, and something is
+#: wrong.
 DONE, FAILED, USAGE, FOUND = 0, 1, 2, 3
 #: The exit status of a command that was interrupted, as shells have it.
 INTERRUPTED = 130

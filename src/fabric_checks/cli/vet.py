@@ -74,9 +74,9 @@ def command(
 ) -> None:
     """Judge every node: good, slow, faulty, or not seen. Needs Slurm, Flux or PBS.
 
-    All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that fails is
-    repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones are named. What is
-    behind -- goes to ReFrame.
+    All nodes are measured at once by the case that is tagged `vet`, which names the slow ones. A job that
+    fails is repeated on parts of its nodes, and on single nodes with a healthy partner, until the faulty ones
+    are named. What is behind -- goes to ReFrame.
     """
     names = [name for name in (only or "").split(",") if name]
     found = machine.look(system, names)
@@ -136,8 +136,8 @@ def _require_pairs(found: machine.Machine) -> None:
 def _drain(bad: Sequence[str], found: machine.Machine, share: float, session: str) -> tuple[str, str]:
     """Return the command by which an administrator takes bad nodes out of service, or why none is given.
 
-    It is printed and never run. Where many nodes are bad at once, what they share is the likely cause, and draining
-    them would stop the machine for it.
+    It is printed and never run. Where many nodes are bad at once, what they share is the likely cause, and
+    draining them would stop the machine for it.
 
     :param share: the largest share of the machine's nodes to drain; one node may always.
     """
@@ -188,7 +188,8 @@ def _show(
 
 
 def _show_switches(known: machine.Switches, verdicts: Verdicts) -> None:
-    """Print the map of the machine: the switches with nodes that are not good, and how many others there are."""
+    """Print the map of the machine: the switches with nodes that are not good, and how many others there
+    are."""
     if known.why:
         console.print(f"no map by switch: {one_line(known.why)}")
         return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find changes of series over time: their date, size and certainty, and the circumstances that changed with them.
+"""Find changes of series over time: their date, size and certainty, and the circumstances that changed with
+them.
 
 Changes of the series of one case at about one time are an event.
 """
@@ -57,12 +58,13 @@ FIELDS = (
     *CIRCUMSTANCES,
 )
 
-#: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured by
-#: tests/analysis/statistics/test_change_points.py with normal noise; with a long tail there are more.
+#: Share of stable series with noise in which a change is found: of fewer runs than 100, and of more. Measured
+#: by tests/analysis/statistics/test_change_points.py with normal noise; with a long tail there are more.
 FALSE_ALARMS = (0.025, 0.008)
 #: The number of runs on each side whose circumstances are compared: further away, too much else has changed.
 _WINDOW = 7
-#: The share of these runs that has to agree. Noise moves the position of a change by a run or two, so not all do.
+#: The share of these runs that has to agree. Noise moves the position of a change by a run or two, so not all
+#: do.
 _USUAL = 2 / 3
 
 
@@ -74,7 +76,8 @@ NEAR_RUNS = 2
 LEAST_PERCENT = 10.0
 #: ... and so many times the noise of one run.
 LEAST_NOISE = 6.0
-#: More series have changed than by chance if they are so many times as many, and if chance explains that no more often.
+#: More series have changed than by chance if they are so many times as many, and if chance explains that no
+#: more often.
 TIMES_CHANCE, CHANCE = 2.0, 0.05
 
 
@@ -96,15 +99,18 @@ class Change:
     """A change of the level of one series.
 
     :param system: with :param partition, environ, check, test, layout, metric, unit: which series.
-    :param parameters, quantity, size_B, better, evidence: as in its latest record, the parameters as JSON text.
+    :param parameters, quantity, size_B, better, evidence: as in its latest record, the parameters as JSON
+        text.
     :param at: time of the first run after the change.
     :param run: which run of the series that is, counted from 0.
     :param n_before: how many runs the level before held; :param n_after: the level after.
     :param median_before: in ``unit``; :param median_after: in ``unit``.
     :param by_difference: whether ``change`` is in ``unit``, because the value can be 0, or else in per cent.
-    :param change: from before to after; :param change_low, change_high: the ends of its interval from the bootstrap.
+    :param change: from before to after; :param change_low, change_high: the ends of its interval from the
+        bootstrap.
     :param at_least: by how much it is certainly worse, see :func:`fabric_checks.comparison.verdicts.judged`.
-    :param noise: of one run, a share, or of values compared by difference in ``unit``; 0 if they repeat exactly.
+    :param noise: of one run, a share, or of values compared by difference in ``unit``; 0 if they repeat
+        exactly.
     :param state: one of :data:`STATES`.
     :param circumstances: fields that changed at the same time.
     """
@@ -240,7 +246,8 @@ def _changes_of(row: Row, split: change_points.Split, confidence: float) -> list
 
 
 def _size(before: bootstrap.Floats, after: bootstrap.Floats, row: Row, confidence: float) -> dict[str, Any]:
-    """Return the size of a change with its interval: ``change``, ``change_low``, ``change_high`` and ``at_least``."""
+    """Return the size of a change with its interval: ``change``, ``change_low``, ``change_high`` and
+    ``at_least``."""
     if row["by_difference"]:
         found = bootstrap.difference([before], [after], confidence)
         change, low, high = (float(each[0]) for each in (found.estimate, found.low, found.high))
@@ -278,7 +285,8 @@ def circumstances_between(
     """Return the fields whose usual value just before a change differs from that just after it.
 
     :param columns: the fields of a series' records, of each a list in the order of time; some may be missing.
-    :param start: where the level before begins; :param middle: the first run after; :param end: where its level ends.
+    :param start: where the level before begins; :param middle: the first run after; :param end: where its
+        level ends.
     """
     found = []
     for field in (name for name in CIRCUMSTANCES if name in columns):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare sets of results, every metric of each with the same of the first, and aggregate values that agree."""
+"""Compare sets of results, every metric of each with the same of the first, and aggregate values that
+agree."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ from fabric_checks.core.errors import RecordError, quoted
 from fabric_checks.core.text import names_text
 from fabric_checks.records.series import CASE, MACHINE, METRIC, OF_LATEST, gather
 
-#: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``), ``n``,
-#: ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``, ``failed``, the runs of
-#: its case without a value. For the others see :func:`fabric_checks.comparison.verdicts.judged`.
+#: The columns of :attr:`Comparison.frame`, in order. Of each side: ``where`` (as in ``local:node+mpich``),
+#: ``n``, ``median`` with the ends of its interval, ``evidence``, ``program`` and ``program_version``,
+#: ``failed``, the runs of its case without a value. For the others see
+#: :func:`fabric_checks.comparison.verdicts.judged`.
 COLUMNS = (
     *(
         "baseline",
@@ -144,7 +146,8 @@ def _two(
     side: str,
     across_versions: bool,
 ) -> pl.DataFrame:
-    """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be compared."""
+    """Return the pairs of two sides; ``why_not`` and ``why`` are the verdict and reason if they cannot be
+    compared."""
     pairs = _matched(series, baseline, side, key)
     pairs = _with_failures(pairs, failed, key, baseline, side)
     kinds, texts = pl.lit(None, pl.String()), pl.lit(None, pl.String())
@@ -224,8 +227,8 @@ def _against(words: str, field: str, baseline: str, side: str) -> pl.Expr:
 def machine_key(frame: pl.DataFrame, baseline: str, side: str) -> tuple[str, ...]:
     """Return the fields of :data:`MACHINE` in which series of two sides have to agree.
 
-    Those of which the sides share a value. If each side has one value of a field, and not the same, that is what is
-    compared, two systems for instance.
+    Those of which the sides share a value. If each side has one value of a field, and not the same, that is
+    what is compared, two systems for instance.
 
     :raises RecordError: if records do not say which values belong together.
     """
@@ -256,9 +259,10 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
     :param series: as :class:`fabric_checks.records.series.Gathered` has them; :param key: what
         :func:`machine_key` returns.
     :returns: a row a metric: :data:`~fabric_checks.records.series.METRIC`,
-        :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each ``where`` (as
-        in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with ``_baseline`` or ``_side``
-        appended to the name.
+        :data:`~fabric_checks.records.series.OF_LATEST` of the baseline or else of the side, and of each
+            ``where`` (as
+        in ``local:node+mpich``), ``values``, ``n``, ``least`` and the other lists, with ``_baseline`` or
+        ``_side`` appended to the name.
     """
     halves = []
     on = (*key, *METRIC)
@@ -277,11 +281,13 @@ def _matched(series: pl.DataFrame, baseline: str, side: str, key: Sequence[str])
 def _with_failures(
     pairs: pl.DataFrame, failed: pl.DataFrame, key: Sequence[str], baseline: str, side: str
 ) -> pl.DataFrame:
-    """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the last.
+    """Add of each side how many runs of the case ``failed`` without a value, and the ``fail_reason`` of the
+    last.
 
     A case that has values on no side gets a row without a metric.
 
-    :param pairs: what :func:`_matched` returns; :param failed: of :class:`~fabric_checks.records.series.Gathered`.
+    :param pairs: what :func:`_matched` returns; :param failed: of
+        :class:`~fabric_checks.records.series.Gathered`.
     """
     on = [*key, *CASE]
     halves = []
@@ -322,9 +328,10 @@ def aggregate(frame: pl.DataFrame, *, every_point: bool = False) -> pl.DataFrame
     :param frame: as :func:`select` returns it; the order of the first rows is kept.
     :param every_point: whether each metric has a row of its own, in the same form.
     :returns: the columns of a case and its ``parameters``; ``verdict``, ``why`` and ``note``; ``unit`` and
-        ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of ``sizes_B``;
-        ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are among them; and of the
-        columns of numbers the least and the greatest, with ``_min`` and ``_max`` appended to the name.
+        ``quantity``, null if there are several; ``values``, how many; lists of ``metrics`` and of
+        ``sizes_B``; ``change_unit``, null for per cent; ``simulated``, whether values of a simulation are
+        among them; and of the columns of numbers the least and the greatest, with ``_min`` and ``_max``
+        appended to the name.
     """
     differs = pl.col("verdict").is_in([WORSE, BETTER])
     which = pl.int_range(pl.len()) if every_point else pl.when(differs).then(pl.col("quantity"))

@@ -68,7 +68,8 @@ class Line:
         return [at for at, record in enumerate(self.records) if record["result"] == "fail"]
 
     def changes(self) -> list[dict[str, Any]]:
-        """Return ``what`` changed, ``before`` and ``after``, and the position ``at`` of the first run with it."""
+        """Return ``what`` changed, ``before`` and ``after``, and the position ``at`` of the first run with
+        it."""
         found: list[dict[str, Any]] = []
         for what, column in _CHANGES.items():
             values = [record[column] for record in self.records]

@@ -46,7 +46,8 @@ class Node:
 
     :param system: the system it belongs to; :param name: its own name.
     :param last_seen: when the last case on it ended.
-    :param cases: in how many cases it was; :param blamed: in how many of them it was named as slow or at fault.
+    :param cases: in how many cases it was; :param blamed: in how many of them it was named as slow or at
+        fault.
     :param failed: how many others failed without naming any node.
     :param ports: by name, ``rate_MBps`` as last seen, ``sent_B`` and ``received_B`` of all cases.
     :param errors: by ``port counter``, by how much it grew in all cases; :param since: the first of them.

@@ -32,9 +32,11 @@ MIN_RUNS = 5
 
 
 def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
-    """Return the condition that values are compared by their difference: those that can be 0 have no useful ratio.
+    """Return the condition that values are compared by their difference: those that can be 0 have no useful
+    ratio.
 
-    :param can_be_zero: as the records say, or null: see :attr:`fabric_checks.core.metrics.Metric.can_be_zero`.
+    :param can_be_zero: as the records say, or null: see
+        :attr:`fabric_checks.core.metrics.Metric.can_be_zero`.
     :param least: their least value: of 0 or less there is no ratio, whatever was declared.
     """
     return (can_be_zero | (least <= 0)).fill_null(False)
@@ -43,18 +45,20 @@ def by_difference(can_be_zero: pl.Expr, least: pl.Expr) -> pl.Expr:
 def judged(pairs: pl.DataFrame, confidence: float, repeatable: float | None) -> pl.DataFrame:
     """Compare series in numbers.
 
-    Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the baseline; of
-    one that can be 0 or negative (``by_difference``) their difference, in its unit.
+    Of a metric that is always positive the medians' ratio is taken, and the change is in per cent of the
+    baseline; of one that can be 0 or negative (``by_difference``) their difference, in its unit.
 
-    :param pairs: a row a pair, with ``values_baseline`` and ``values_side``, lists or null where a side has none;
-        ``better``, ``unit``, ``by_difference``, and ``comparable``.
+    :param pairs: a row a pair, with ``values_baseline`` and ``values_side``, lists or null where a side has
+        none; ``better``, ``unit``, ``by_difference``, and ``comparable``.
     :param confidence: such as 0.95.
-    :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged too.
+    :param repeatable: the share to which values are known to repeat; with it, pairs with few runs are judged
+        too.
     :returns: the rows with, of each side, ``median``, ``low`` and ``high``; ``change``, ``change_low`` and
-        ``change_high``; ``at_least``, by how much it is certainly worse (negative: not), in per cent of the baseline
-        (of a metric that can be 0: of the larger median; of shares in per cent: in points); ``detectable``, the
-        smallest change that could have been detected; ``bootstrapped``, whether an interval comes from the bootstrap
-        and not from ``repeatable``; and ``verdict``, null where there is no ``comparable`` pair.
+        ``change_high``; ``at_least``, by how much it is certainly worse (negative: not), in per cent of the
+        baseline (of a metric that can be 0: of the larger median; of shares in per cent: in points);
+        ``detectable``, the smallest change that could have been detected; ``bootstrapped``, whether an
+        interval comes from the bootstrap and not from ``repeatable``; and ``verdict``, null where there is no
+        ``comparable`` pair.
     """
     sides = [_Side(pairs[f"values_{name}"]) for name in ("baseline", "side")]
     by_difference = pairs["by_difference"].to_numpy().astype(bool)
@@ -117,7 +121,8 @@ class _Side:
         return flat.reshape(len(which), -1)
 
     def medians(self, confidence: float) -> tuple[Floats, Floats, Floats]:
-        """Return the median of each row and, of those with enough runs, the ends of its interval; else NaN."""
+        """Return the median of each row and, of those with enough runs, the ends of its interval; else
+        NaN."""
         middle, low, high = (np.full(len(self.n), np.nan) for _ in range(3))
         for which in _alike([self.n]):
             rows = self.rows(which)
@@ -145,7 +150,8 @@ def _intervals(
 
 
 def _alike(counts: list[npt.NDArray[np.intp]], chosen: Masks | None = None) -> Iterator[npt.NDArray[np.intp]]:
-    """Yield the indices of rows that have equal counts, of those chosen, without those that have none; in pieces."""
+    """Yield the indices of rows that have equal counts, of those chosen, without those that have none; in
+    pieces."""
     rows = np.flatnonzero(
         np.logical_and.reduce([n > 0 for n in counts] + ([] if chosen is None else [chosen]))
     )

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The console: all output of the command, in which no text of a record does more than be read.
 
-Names of systems, hosts and metrics, messages of programs and of the operating system, paths and options are untrusted.
-Lines are printed one by one, so that no text can pass for a line of its own (:func:`print`, :func:`print_rich`);
-documents keep their line ends (:func:`print_document`); a character that is not printable is ``?`` everywhere, also in
+Names of systems, hosts and metrics, messages of programs and of the operating system, paths and options are
+untrusted. Lines are printed one by one, so that no text can pass for a line of its own (:func:`print`,
+:func:`print_rich`); documents keep their line ends (:func:`print_document`); a character that is not
+    printable is ``?`` everywhere, also in
 the output of libraries, as both standard streams are replaced (:func:`opened`).
 
-A reader that has seen enough, such as `head`, does not change how a command ends; a standard output that is closed or
-full does.
+A reader that has seen enough, such as `head`, does not change how a command ends; a standard output that is
+closed or full does.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from fabric_checks.core.text import one_line, printable
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-#: ASCII for the blocks of small curves, the lowest first; Rich draws its tables in ASCII itself. All else is ``?``.
+#: ASCII for the blocks of small curves, the lowest first; Rich draws its tables in ASCII itself. All else is
+#: ``?``.
 _ASCII = str.maketrans("▁▂▃▄▅▆▇█…", "_.-~=+*#.")
 _ERRORS = "fabric-checks.ascii"
 
@@ -103,7 +105,8 @@ class Stream(io.TextIOBase):
         return len(text)
 
     def write_utf8(self, text: str) -> None:
-        """Print a printable document, in UTF-8 whatever the terminal's encoding: a redirected one is complete.
+        """Print a printable document, in UTF-8 whatever the terminal's encoding: a redirected one is
+        complete.
 
         :raises OSError: if standard output cannot be written.
         """
@@ -125,8 +128,9 @@ class Stream(io.TextIOBase):
     def close(self) -> None:
         """Leave the stream open and unflushed, as it belongs to the process.
 
-        Python closes a stream with its last reference, which may be that of a thread of Rich: it would wait for the
-        lock of standard error, and if the process ends while it holds that, Python aborts with status 134.
+        Python closes a stream with its last reference, which may be that of a thread of Rich: it would wait
+        for the lock of standard error, and if the process ends while it holds that, Python aborts with status
+        134.
         """
 
     def _try(self, step: Callable[[TextIO], object]) -> None:
@@ -174,7 +178,8 @@ def err() -> Stream:
 
 
 def hold_descriptors() -> None:
-    """Open /dev/null for each standard stream that is closed, or the next file that is opened would take its place."""
+    """Open /dev/null for each standard stream that is closed, or the next file that is opened would take its
+    place."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -221,7 +226,8 @@ def print_document(text: str) -> None:
 
 
 def print_json(data: object) -> None:
-    """Print data as JSON, or text that is JSON; JSON escapes all that is not printable, but for one character."""
+    """Print data as JSON, or text that is JSON; JSON escapes all that is not printable, but for one
+    character."""
     text = (
         data if isinstance(data, str) else json.dumps(data, indent=1, default=lambda each: each.isoformat())
     )
@@ -249,7 +255,8 @@ def print_rich(parts: Iterable[RenderableType]) -> None:
 
 
 def rich_console(stream: Stream | None = None) -> Console:
-    """Return a console of Rich for tables and progress; it reads no markup, and prints printable characters only."""
+    """Return a console of Rich for tables and progress; it reads no markup, and prints printable characters
+    only."""
     from rich.console import Console, ConsoleOptions, RenderHook, RenderResult  # noqa: PLC0415  (slow to import)
     from rich.segment import Segment  # noqa: PLC0415  (slow to import)
 

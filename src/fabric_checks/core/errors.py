@@ -54,11 +54,13 @@ class FileError(RecordError):
 
 
 def quoted(text: str, limit: int = 80) -> str:
-    """Return untrusted text for an error message: one line, printable, in quotes, at most ``limit`` characters."""
+    """Return untrusted text for an error message: one line, printable, in quotes, at most ``limit``
+    characters."""
     return repr(cut(text, limit))
 
 
 def cut(text: str, limit: int) -> str:
-    """Return a text of at most ``limit`` characters, cut in its middle: the reason of a long line is at its end."""
+    """Return a text of at most ``limit`` characters, cut in its middle: the reason of a long line is at its
+    end."""
     head = limit // 2 - 5
     return text if len(text) <= limit else f"{text[:head]} ... {text[head + 5 - limit :]}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``extras`` of partitions and environments of ReFrame that the checks read, each with its unit.
 
-A site's settings may have other keys, for other suites. One that is nearly one of these is refused, because the check
-that needs it would do without in silence; ``others`` lists the few that are meant.
+A site's settings may have other keys, for other suites. One that is nearly one of these is refused, because
+the check that needs it would do without in silence; ``others`` lists the few that are meant.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Families of checks: the sections of a report, in their order.
 
-A check names its family by the title, as a class attribute that suites set once; the record carries it. A title that is
-not listed here is a family as well: it comes after these and before :data:`OTHERS`, in alphabetical order.
+A check names its family by the title, as a class attribute that suites set once; the record carries it. A
+title that is not listed here is a family as well: it comes after these and before :data:`OTHERS`, in
+alphabetical order.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ KNOWN = (
 
 
 def order(family: str) -> tuple[int, str]:
-    """Return the key that sorts families: those of the collection in its order, then all others, then OTHERS."""
+    """Return the key that sorts families: those of the collection in its order, then all others, then
+    OTHERS."""
     if family in KNOWN:
         return KNOWN.index(family), family
     return len(KNOWN) + (family == OTHERS), family

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read files of unknown origin safely, and replace files atomically.
 
-Only regular files are opened, and no link out of a given folder is followed: a pipe in a folder of results would block
-the reader, a device never ends, and a link in a received folder would expose the reader's own files. A refused file is
-an ``OSError`` with a cause, like one that cannot be read.
+Only regular files are opened, and no link out of a given folder is followed: a pipe in a folder of results
+would block the reader, a device never ends, and a link in a received folder would expose the reader's own
+files. A refused file is an ``OSError`` with a cause, like one that cannot be read.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def read_text(path: Path, within: Path | None = None, largest_B: int = LARGEST_B
 def walk(
     folder: Path, on_error: Callable[[OSError], object] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield each folder of a tree with its folders and files, as ``os.walk`` does, however deep; no link is followed.
+    """Yield each folder of a tree with its folders and files, as ``os.walk`` does, however deep; no link is
+    followed.
 
     Before Python 3.12 ``os.walk`` calls itself for each level, as ``Path.rglob`` does before 3.13.
 
@@ -99,11 +100,12 @@ def walk(
 def replacing(path: Path, ending: str | None = None) -> Iterator[Path]:
     """Yield the path of a new file, which replaces ``path`` at the end of the block, unless that raises.
 
-    Folders are created. A link stays a link, and its target is replaced. A device such as ``/dev/stdout`` is written
-    directly. Several processes, on any host or in any container, may write the same file: the last to end wins.
+    Folders are created. A link stays a link, and its target is replaced. A device such as ``/dev/stdout`` is
+    written directly. Several processes, on any host or in any container, may write the same file: the last to
+    end wins.
 
-    :param ending: the suffix of the new file's name, that of ``path`` by default. Another one hides the file, which a
-        killed writer leaves, from readers that look for such files.
+    :param ending: the suffix of the new file's name, that of ``path`` by default. Another one hides the file,
+        which a killed writer leaves, from readers that look for such files.
     :raises OSError: if it cannot be written, with ``path`` as its file; the old file is unchanged.
     """
     target = Path(os.path.realpath(path))

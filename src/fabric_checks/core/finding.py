@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Define a finding: what is wrong, how sure that is, and where. Every reader uses this one definition.
 
-Whoever makes a finding sets its severity, and the severity decides everything behind it: the exit status, what is under
-*What to look at*, what a night counts. Texts are for people; no reader parses them, and none judges again.
+Whoever makes a finding sets its severity, and the severity decides everything behind it: the exit status,
+what is under *What to look at*, what a night counts. Texts are for people; no reader parses them, and none
+judges again.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ class Finding:
     :param text: one sentence, the cause first.
     :param part: the name of the part that is concerned, such as ``node n3``; empty without one.
     :param hosts: the hosts that are concerned.
-    :param size: the loss, where it is a number: a share of the bandwidth, or microseconds for a ``size_unit`` of
-        ``us``; None without one.
+    :param size: the loss, where it is a number: a share of the bandwidth, or microseconds for a ``size_unit``
+        of ``us``; None without one.
     :param size_unit: ``share`` or ``us``.
-    :param key: its identity over runs and nights; by default kind and part, or kind and hosts. Where a part can have
-        several faults of a kind it ends with what tells them apart, such as the name of a counter.
+    :param key: its identity over runs and nights; by default kind and part, or kind and hosts. Where a part
+        can have several faults of a kind it ends with what tells them apart, such as the name of a counter.
     :param advice: what to do next; :param details: further lines.
     :param data: more members of this kind, as JSON has them.
     """
@@ -120,7 +121,8 @@ def _texts(values: Sequence[Any]) -> tuple[str, ...]:
 
 
 def cause(reason: str, name: str = "") -> str:
-    """Return what a reason has in common with those of other failures: no number, no path, no name of its own case.
+    """Return what a reason has in common with those of other failures: no number, no path, no name of its own
+    case.
 
     >>> cause("OsuLatency: /tmp/OsuLatency_3/job.err: rank 7 of 12 is missing", "OsuLatency %layout=2x1")
     ': 0: rank 0 of 0 is missing'

@@ -42,11 +42,11 @@ class Layout:
 def fitting(nodes: int, cores: int, ppn: Iterable[int | str] | None = None) -> list[Layout]:
     """Return every layout of the collection that fits ``nodes`` nodes of ``cores`` cores each.
 
-    The nodes go through the powers of two and end at all there are: 1, 2, 4, ... So do the processes a node, unless
-    they are given.
+    The nodes go through the powers of two and end at all there are: 1, 2, 4, ... So do the processes a node,
+    unless they are given.
 
-    :param ppn: numbers of processes a node; :data:`FULL` stands for one on every core. 1, 2 and all are always among
-        them: most checks are between two processes, and what they are compared with has one.
+    :param ppn: numbers of processes a node; :data:`FULL` stands for one on every core. 1, 2 and all are
+        always among them: most checks are between two processes, and what they are compared with has one.
     :raises FabricError: for a number that the cores do not allow, or what is no number.
     """
     return [Layout(n, each) for n in steps(nodes) for each in _processes(cores, ppn)]
@@ -70,7 +70,8 @@ def _processes(cores: int, ppn: Iterable[int | str] | None) -> list[int]:
 
 
 def corners(layouts: Iterable[Layout]) -> list[Layout]:
-    """Return the ends of a scan: on the fewest and on the most nodes, the fewest and the most processes a node.
+    """Return the ends of a scan: on the fewest and on the most nodes, the fewest and the most processes a
+    node.
 
     At most four remain, however large the system is.
 
@@ -93,8 +94,8 @@ def steps(count: int) -> list[int]:
     return sorted({*powers_of_two(1, count), count}) if count >= 1 else []
 
 
-#: The layouts that a program can run on: exactly two processes, an even number, at least two, a ring whose processes
-#: have two neighbours each, or any number.
+#: The layouts that a program can run on: exactly two processes, an even number, at least two, a ring whose
+#: processes have two neighbours each, or any number.
 SHAPES: dict[str, Callable[[Layout], bool]] = {
     "pair": lambda layout: layout.tasks == 2,
     "pairs": lambda layout: layout.tasks % 2 == 0,

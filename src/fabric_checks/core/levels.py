@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Levels: how much of the collection a run is, from a few minutes after maintenance to everything.
 
-A level is a tag, which its cases have, and a mode of ReFrame, which selects that tag and sets how often the cases run.
-``smoke``, ``nightly`` and ``acceptance`` each include the one before, so that their values share one history. A check
-declares its levels as ``levels``, a :class:`Levels`; every case is in ``acceptance``.
+A level is a tag, which its cases have, and a mode of ReFrame, which selects that tag and sets how often the
+cases run. ``smoke``, ``nightly`` and ``acceptance`` each include the one before, so that their values share
+one history. A check declares its levels as ``levels``, a :class:`Levels`; every case is in ``acceptance``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 SMOKE_NODES = 2
 
 SMOKE, NIGHTLY, ACCEPTANCE, PROCUREMENT = "smoke", "nightly", "acceptance", "procurement"
-#: The tag of the cases that measure every node of a layout and name the slow ones; the mode of its name runs those of a
-#: night. `ci/run --mode vet` goes on where that fails.
+#: The tag of the cases that measure every node of a layout and name the slow ones; the mode of its name runs
+#: those of a night. `ci/run --mode vet` goes on where that fails.
 VET = "vet"
 
 #: The cases of a check that a level has: all, none, or those with one of some values of each parameter named.
@@ -28,12 +28,14 @@ Cases = bool | Mapping[str, Collection[str]]
 class Levels:
     """Select the levels of a check's cases other than ``acceptance``.
 
-    :param nightly: at the corners of the layouts (:func:`fabric_checks.core.layouts.corners`); those on at most
+    :param nightly: at the corners of the layouts (:func:`fabric_checks.core.layouts.corners`); those on at
+        most
         :data:`SMOKE_NODES` nodes are in ``smoke`` as well.
     :param procurement: in all layouts; bids are compared by them.
-    :param ppn_ratio: of the check's comparison of one process a node with more, those on at most :data:`SMOKE_NODES`
-        nodes: in ``smoke`` and ``nightly``.
-    :param vet: those that measure every node of a layout and name the slow ones: they have the tag :data:`VET`.
+    :param ppn_ratio: of the check's comparison of one process a node with more, those on at most
+        :data:`SMOKE_NODES` nodes: in ``smoke`` and ``nightly``.
+    :param vet: those that measure every node of a layout and name the slow ones: they have the tag
+        :data:`VET`.
     """
 
     nightly: Cases = False
@@ -54,10 +56,11 @@ class Level:
     """One level.
 
     :param name: also the name of its tag and of its mode.
-    :param passes: how often every case runs, one pass through all of them after the other. Launches differ more from
-        each other than the repetitions within one launch, and those hours apart more than those seconds apart; five
-        are what `compare` and `references propose` ask for.
-    :param validates: whether programs that can verify the data that they transfer do so, in a launch of its own.
+    :param passes: how often every case runs, one pass through all of them after the other. Launches differ
+        more from each other than the repetitions within one launch, and those hours apart more than those
+        seconds apart; five are what `compare` and `references propose` ask for.
+    :param validates: whether programs that can verify the data that they transfer do so, in a launch of its
+        own.
     """
 
     name: str

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Locks that only their owner can take, with limited waits and the name of the holder.
 
-Every process that can open a file can hold its lock for ever, so a lock is a file of mode 600 of its own, never a
-folder of the system or a file that other users read. The kernel releases it when the last process that has it open
-ends; children inherit it, and it holds the name of who took it. Needs the standard library only: ``ci/setup.py`` locks
-before anything is installed.
+Every process that can open a file can hold its lock for ever, so a lock is a file of mode 600 of its own,
+never a folder of the system or a file that other users read. The kernel releases it when the last process
+that has it open ends; children inherit it, and it holds the name of who took it. Needs the standard library
+only: ``ci/setup.py`` locks before anything is installed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ BUILD_WAIT_S = 600.0
 HOST_WAIT_S = 4 * 3600.0
 #: The pause of a waiting process before it tries again.
 _PAUSE_S = 0.01
-#: A folder that every user can write in and that each host has for itself, so that locks in it are of one host.
+#: A folder that every user can write in and that each host has for itself, so that locks in it are of one
+#: host.
 OF_THE_HOST = Path("/dev/shm")
 
 
@@ -118,7 +119,8 @@ def _user(number: int) -> str:
 
 
 def host_lock() -> Path:
-    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its folder."""
+    """Return the lock that separates this user's measurements on this host; :func:`own_folder` makes its
+    folder."""
     return OF_THE_HOST / f"fabric-checks-{os.geteuid()}" / "lock"
 
 

@@ -18,14 +18,17 @@ UNITS: tuple[str, ...] = get_args(Unit)
 class Headline:
     """Place a value among the headlines: on the screen, and at the top of a report.
 
-    Checks declare them as ``headlines``; the record of each metric whose quantity and parameters fit carries it.
+    Checks declare them as ``headlines``; the record of each metric whose quantity and parameters fit carries
+    it.
 
     :param title: the row, such as ``latency, smallest size``; programs that measure the same share one title.
     :param quantity: the curve, or the metric, that the value is of.
-    :param section: the heading above the row; ``PAIR`` is ``Within a node`` or ``Between nodes``, by the layout.
+    :param section: the heading above the row; ``PAIR`` is ``Within a node`` or ``Between nodes``, by the
+        layout.
     :param order: sorts sections, and the rows of one, the smallest first.
     :param rank: which program is preferred where several have the row, the smallest first.
-    :param point: of a curve: ``value`` (it is no curve), ``first``, ``last``, ``peak``, or ``ends`` (8 B and 1 MiB).
+    :param point: of a curve: ``value`` (it is no curve), ``first``, ``last``, ``peak``, or ``ends`` (8 B and
+        1 MiB).
     :param layouts: which layout is preferred: the ``smallest``, the ``largest``, or ``most nodes``.
     :param least_tasks: layouts of fewer processes have no such value.
     :param parameters: the required parameters of the test, by name.
@@ -49,7 +52,8 @@ class Headline:
         return quantity == self.quantity and self.parameters.items() <= own.items()
 
 
-#: The section of a :class:`Headline` that is about two processes: within a node or between nodes, by the layout.
+#: The section of a :class:`Headline` that is about two processes: within a node or between nodes, by the
+#: layout.
 PAIR = "pair"
 
 
@@ -62,8 +66,8 @@ class Metric:
     :param better: whether a smaller or a larger value is better.
     :param quantity: the name of the curve the metric is a point of, or its own name.
     :param size_B: the message size in bytes for a point of a curve.
-    :param can_be_zero: whether 0 or less is a sound value; then two are compared by their difference, not their ratio.
-        So is every share in per cent.
+    :param can_be_zero: whether 0 or less is a sound value; then two are compared by their difference, not
+        their ratio. So is every share in per cent.
     :param one_way: whether a rate counts the bytes of one direction only, so that a link's rate bounds it.
     :param about: one sentence: what it is. Records, the report and ``docs/metrics.md`` have it.
     """
@@ -115,7 +119,8 @@ def points(quantity: str, by_size: Mapping[int, float]) -> dict[str, float]:
 
 
 def half_octaves(first_B: int, last_B: int) -> list[int]:
-    """Return the powers of two from ``first_B`` to ``last_B`` and the sizes half-way between; 0 comes before 1.
+    """Return the powers of two from ``first_B`` to ``last_B`` and the sizes half-way between; 0 comes before
+    1.
 
     >>> half_octaves(0, 12)
     [0, 1, 2, 3, 4, 6, 8, 12]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paths and names that are safe in a job script; the folders of this clone, its home and its results.
 
-Job scripts and MPI's compiler wrappers do not quote their paths, ReFrame expands ``$VARIABLE``, ``$(command)`` and
-backquotes in those of its configuration, and a colon divides search paths. So paths with such characters are refused.
-Needs the standard library only, because ``ci/setup.py`` imports it before anything is installed.
+Job scripts and MPI's compiler wrappers do not quote their paths, ReFrame expands ``$VARIABLE``,
+``$(command)`` and backquotes in those of its configuration, and a colon divides search paths. So paths with
+such characters are refused. Needs the standard library only, because ``ci/setup.py`` imports it before
+anything is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from fabric_checks.core.errors import FabricError, quoted
 
 #: The root of the collection: the folder that holds ``checks`` and ``config``.
 ROOT = Path(__file__).resolve().parents[3]
-#: The folder with the packages of the library: PYTHONPATH of the processes that are started with this clone's.
+#: The folder with the packages of the library: PYTHONPATH of the processes that are started with this
+#: clone's.
 LIBRARY = ROOT / "src"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -24,7 +26,8 @@ _SIGNS = "/._+@-"
 
 
 def name_is_sound(name: str) -> bool:
-    """Return whether a name is safe for a file and in a command line: letters, digits, ``.``, ``_`` and ``-``."""
+    """Return whether a name is safe for a file and in a command line: letters, digits, ``.``, ``_`` and
+    ``-``."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -59,7 +62,8 @@ def sound_path(what: str, path: str | Path) -> Path:
 
 
 def home() -> Path:
-    """Return the folder for everything that is installed or written: FABRIC_HOME, or ``.fabric`` in the clone.
+    """Return the folder for everything that is installed or written: FABRIC_HOME, or ``.fabric`` in the
+    clone.
 
     :raises FabricError: if its path is not safe in a job script.
     """
@@ -68,6 +72,7 @@ def home() -> Path:
 
 
 def results() -> Path:
-    """Return the folder of all results (perflogs, reports, outputs): FABRIC_RESULTS, or ``results`` in the home."""
+    """Return the folder of all results (perflogs, reports, outputs): FABRIC_RESULTS, or ``results`` in the
+    home."""
     given = os.environ.get("FABRIC_RESULTS")
     return sound_path("FABRIC_RESULTS", given) if given else home() / "results"

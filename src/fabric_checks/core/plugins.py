@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Discover the packages that add verbs and sections of the report, by naming convention.
 
-A plugin is a package ``fabric_*`` with a module ``plugin`` in the folder of this package (Python Packaging User Guide,
-"Creating and discovering plugins"). The module defines any of
+A plugin is a package ``fabric_*`` with a module ``plugin`` in the folder of this package (Python Packaging
+User Guide, "Creating and discovering plugins"). The module defines any of
 
 ``VERBS``
-    by name of the verb, its group in the help (``cli.commands.GROUPS``; empty: not listed), the module of its click
-    command, and its short help;
+    by name of the verb, its group in the help (``cli.commands.GROUPS``; empty: not listed), the module of its
+    click command, and its short help;
 ``REPORT_SECTIONS``
-    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or None;
+    the modules whose function ``section(results, provenance, published)`` returns a section of the report, or
+    None;
 ``RECORD_SOURCES``
-    the modules whose function ``folder_of(path)`` returns the folder with the records of a file in a format of their
-    own, or None for any other file;
+    the modules whose function ``folder_of(path)`` returns the folder with the records of a file in a format
+    of their own, or None for any other file;
 ``SYSTEMS_OF_MACHINES``
     the systems each of whose partitions is a machine of its own, named as the partition.
 

@@ -5,9 +5,10 @@
     class Extras:
         link_MBps: Positive | None = option("the rate of one link of a node, in 10^6 B/s")
 
-:func:`convert` makes an instance of plain data or names the fault in one line; :func:`json_schema` is the type for
-editors (docs/schemas). Unknown keys are refused. jsonschema validates, because ReFrame itself depends on it: a site's
-own ReFrame runs the checks with nothing else installed.
+:func:`convert` makes an instance of plain data or names the fault in one line; :func:`json_schema` is the
+    type for
+editors (docs/schemas). Unknown keys are refused. jsonschema validates, because ReFrame itself depends on it:
+a site's own ReFrame runs the checks with nothing else installed.
 """
 
 from __future__ import annotations

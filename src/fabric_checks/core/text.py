@@ -135,9 +135,11 @@ def range_text(low: float | None, high: float | None) -> str:
 
 
 def printable(text: str) -> str:
-    """Return untrusted text in which nothing steers a terminal: what does not print is ``?``, but for line ends.
+    """Return untrusted text in which nothing steers a terminal: what does not print is ``?``, but for line
+    ends.
 
-    That goes for control characters, half surrogate pairs, and what turns or hides text, as marks of direction do.
+    That goes for control characters, half surrogate pairs, and what turns or hides text, as marks of
+    direction do.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
@@ -170,7 +172,8 @@ def clean(text: object) -> str:
     return printable(" ".join(str(text).split()))
 
 
-#: What is markup of Markdown within a line, in GitHub's and GitLab's kind too; an underscore within a word is none.
+#: What is markup of Markdown within a line, in GitHub's and GitLab's kind too; an underscore within a word is
+#: none.
 _MARKUP = re.compile(r"[\\`*\[\]{}<>|#&~$]|(?<![^\W_])_|_(?![^\W_])")
 #: What begins a list, a rule or a heading where it begins a line.
 _BLOCK = re.compile(r"^(\d{0,9})([-+=.)])(?=[-=\s]|$)")
@@ -179,8 +182,8 @@ _BLOCK = re.compile(r"^(\d{0,9})([-+=.)])(?=[-=\s]|$)")
 def markdown(text: str) -> str:
     """Return untrusted text as one line of Markdown that is nothing but text: no markup, no link, no mention.
 
-    Renderers and chats detect addresses, emoji and names even after backslashes. So the marks of addresses and emoji
-    become entities, and a name is set apart from its ``@``.
+    Renderers and chats detect addresses, emoji and names even after backslashes. So the marks of addresses
+    and emoji become entities, and a name is set apart from its ``@``.
 
     >>> markdown("<b> my_node @everyone http://a.b/ www.a.b :tada:")
     '\\\\<b\\\\> my_node @ everyone http&#58;//a.b/ www&#46;a.b &#58;tada:'

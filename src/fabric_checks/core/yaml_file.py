@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read untrusted YAML, with one kind of error for all faults, and with bounds on size and depth.
 
-A few aliases of aliases stand for more values than fit in memory, and nested brackets exhaust the interpreter's stack.
-So the events of the parser are counted before any value is constructed.
+A few aliases of aliases stand for more values than fit in memory, and nested brackets exhaust the
+interpreter's stack. So the events of the parser are counted before any value is constructed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Loader(_FAST):  # type: ignore[misc]  # mypy cannot know which
     """The loader of untrusted text; constructors can be added to a subclass."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a node; an impossible one, such as the date 2026-02-30, is an error with its line."""
+        """Return the value of a node; an impossible one, such as the date 2026-02-30, is an error with its
+        line."""
         try:
             return super().construct_object(node, deep)
         except (ValueError, TypeError, OverflowError, AttributeError) as error:

@@ -12,7 +12,8 @@ NOT_MEASURED = "not measured"
 
 
 class RankFinding(Finding):
-    """A finding about ranks, or about what lies between them; ``data`` has what is more than a finding has."""
+    """A finding about ranks, or about what lies between them; ``data`` has what is more than a finding
+    has."""
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -44,7 +45,8 @@ def faults(found: Iterable[AnyFinding]) -> list[AnyFinding]:
 
 
 def note(kind: str, text: str, *, hosts: Sequence[str] = (), **data: Any) -> RankFinding:
-    """Return an observation that blames nothing; of one kind there may be several, which differ in their texts."""
+    """Return an observation that blames nothing; of one kind there may be several, which differ in their
+    texts."""
     key = f"{kind} {text}" if kind == NOT_MEASURED else kind
     return RankFinding(kind=kind, severity=Severity.NOTE, text=text, hosts=tuple(hosts), key=key, data=data)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: By part (``node``, ``pair``, ``cable``, ``leaf``) the smallest loss of bandwidth, as a share; with ``_us`` that of
-#: latency, in microseconds. None where none would have been found.
+#: By part (``node``, ``pair``, ``cable``, ``leaf``) the smallest loss of bandwidth, as a share; with ``_us``
+#: that of latency, in microseconds. None where none would have been found.
 Limits = Mapping[str, "float | None"]
 
 #: A pair that was not scanned is not known at all; of a leaf it is the bandwidth to the other switches.

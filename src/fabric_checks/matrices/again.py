@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choose the pairs to measure again: suspects with healthy partners, slow pairs, their cables, and healthy pairs."""
+"""Choose the pairs to measure again: suspects with healthy partners, slow pairs, their cables, and healthy
+pairs."""
 
 from __future__ import annotations
 
@@ -19,18 +20,20 @@ from fabric_checks.matrices.model import End, PairTable
 
 Pair = tuple[End, End]
 
-#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and for how many of these as many
-#: pairs of other nodes are added on each of their cables.
+#: The partners of each suspect, the most slow pairs of nodes that are not suspect, and for how many of these
+#: as many pairs of other nodes are added on each of their cables.
 PARTNERS, MOST_SLOW, MOST_OF_CABLES = 3, 12, 4
 #: The fewest healthy pairs, also for programs that measure all pairs of some nodes at once; as many as reach
 #: ENOUGH_CONTROLS of the nodes for others, but no fewer and no more than these.
 FEW_HEALTHY, LEAST_HEALTHY, MOST_HEALTHY = 3, 8, 24
-#: A pair that no suspect explains is measured again from this loss on, as a logarithm, and so many deviations.
+#: A pair that no suspect explains is measured again from this loss on, as a logarithm, and so many
+#: deviations.
 LEAST, ERRORS = float(-np.log(0.9)), 4.0
 
 
 def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
-    """Return the pairs to measure again, none if nothing is suspect; and how many are slow if no finding has any."""
+    """Return the pairs to measure again, none if nothing is suspect; and how many are slow if no finding has
+    any."""
     if run.table is None:
         return [], 0
     named = [found.ranks for found in report.findings if found.ranks and found.kind != "past"]
@@ -55,7 +58,8 @@ def pairs(run: Run, report: Report | latency.Report) -> tuple[list[Pair], int]:
 
 
 def _suspects(run: Run, named: Sequence[tuple[int, ...]]) -> tuple[list[int], list[tuple[int, int]]]:
-    """Return the ranks of nodes that are suspect, and the pairs of nodes; :param named: the ranks of each finding."""
+    """Return the ranks of nodes that are suspect, and the pairs of nodes; :param named: the ranks of each
+    finding."""
     of_nodes = [ranks for ranks in named if len({run.ends[rank].host for rank in ranks}) == 1]
     between = [(ranks[0], ranks[-1]) for ranks in named if ranks not in of_nodes]
     return list(dict.fromkeys(chain(*of_nodes))), between
@@ -90,7 +94,8 @@ def _slow(report: Report | latency.Report, nodes: Sequence[int]) -> list[tuple[i
 def _of_cables(
     mapped: MappedEvidence, slow: Sequence[tuple[int, int]], suspects: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Return pairs of other nodes on each cable of slow pairs, by static routes: if they are slow, too, it is."""
+    """Return pairs of other nodes on each cable of slow pairs, by static routes: if they are slow, too, it
+    is."""
     evidence, found = mapped.evidence, list[tuple[int, int]]()
     host, ends = evidence.host, (evidence.sender, evidence.receiver)
     for pair in slow if mapped.known.has_routes else ():
@@ -106,7 +111,8 @@ def _of_cables(
 
 
 def _disjoint(run: Run, healthy: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Return pairs of neighbours among healthy ranks, with devices of one name, evenly spread and no rank twice."""
+    """Return pairs of neighbours among healthy ranks, with devices of one name, evenly spread and no rank
+    twice."""
     by_device: dict[str, list[int]] = {}
     for rank in healthy:
         by_device.setdefault(run.ends[rank].device, []).append(rank)
@@ -115,7 +121,8 @@ def _disjoint(run: Run, healthy: Sequence[int], most: int) -> list[tuple[int, in
 
 
 def _nearest(run: Run, rank: int, healthy: Sequence[int]) -> list[int]:
-    """Return healthy ranks on other hosts, with devices of the same name, the nearest in the order of ranks first."""
+    """Return healthy ranks on other hosts, with devices of the same name, the nearest in the order of ranks
+    first."""
     own = run.ends[rank]
     there = [
         other

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NVIDIA ClusterKit: the text matrices ``bandwidth.txt`` and ``latency.txt`` of its pairwise tests.
 
-It pairs all nodes in each of n - 1 rounds, by default with traffic in both directions at once, and measures pairs
-outside its tolerance again (HPC-X documentation, "ClusterKit Evaluation Logic for Pairwise Tests").
+It pairs all nodes in each of n - 1 rounds, by default with traffic in both directions at once, and measures
+pairs outside its tolerance again (HPC-X documentation, "ClusterKit Evaluation Logic for Pairwise Tests").
 """
 
 from __future__ import annotations

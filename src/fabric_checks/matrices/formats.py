@@ -16,10 +16,11 @@ from fabric_checks.parsers import plain as plain_text
 from fabric_checks.parsers.latency_map import LatencyOutput
 from fabric_checks.parsers.rotate import RotateOutput
 
-#: A module each with ``NAME``; ``SIGNATURE``, a pattern that no other format has; ``parse(text) -> list[PairTable]``,
-#: which raises :class:`OutputError` for a text that is cut or contradicts itself; and ``NEXT``, the command that
-#: measures pairs of a ``table`` again: once for each, from ``sender`` to ``receiver``, or once for all nodes, with
-#: ``hostfile`` and ``count``. Where it cannot choose the device, or the test is not known, the pairs are given.
+#: A module each with ``NAME``; ``SIGNATURE``, a pattern that no other format has; ``parse(text) ->
+#: list[PairTable]``, which raises :class:`OutputError` for a text that is cut or contradicts itself; and
+#: ``NEXT``, the command that measures pairs of a ``table`` again: once for each, from ``sender`` to
+#: ``receiver``, or once for all nodes, with ``hostfile`` and ``count``. Where it cannot choose the device, or
+#: the test is not known, the pairs are given.
 READERS: tuple[ModuleType, ...] = (
     clusterkit, nccl_tests, mpigraph, linktest, superbench, perftest, plain,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Join the tables of one machine, from several files or repeats, into a run as our own programs measure it."""
+"""Join the tables of one machine, from several files or repeats, into a run as our own programs measure
+it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from fabric_checks.parsers.rotate import RotateOutput, Transfers
 
 #: Devices of two names are compared with the same two on other hosts if so many pairs have them.
 FEWEST_OF_CLASS = 6
-#: A class of devices, or a file, is mentioned from this loss on; a node's loss in one file counts from it on, too.
+#: A class of devices, or a file, is mentioned from this loss on; a node's loss in one file counts from it on,
+#: too.
 NOTED = 0.10
 #: A file whose values are so many times those of another is mentioned: its unit may be another.
 UNLIKE = 1.5
@@ -44,7 +46,8 @@ Output = RotateOutput | LatencyOutput
 class Run:
     """The output of one of our own programs, or the tables of another's metric, test and size, joined.
 
-    :param files: their names; :param output: the measurements, of tables as those of ``rotate`` or ``latency_map``.
+    :param files: their names; :param output: the measurements, of tables as those of ``rotate`` or
+        ``latency_map``.
     :param table: the first of the tables, None without any; :param ends: of their pairs, by rank.
     :param cannot_tell: what was not measured, a sentence each; :param findings: what only the joining shows.
     """
@@ -118,7 +121,8 @@ def _run(names: Sequence[str], tables: Sequence[PairTable]) -> Run:
 
 
 def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ...]) -> pl.DataFrame:
-    """Return all measurements in the order of time: of both directions for each; a pair alone is a round of its own.
+    """Return all measurements in the order of time: of both directions for each; a pair alone is a round of
+    its own.
 
     :param files: the number of each table's file.
     """
@@ -159,11 +163,14 @@ def _rows(tables: Sequence[PairTable], files: Sequence[int], ends: tuple[End, ..
 
 
 def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
-    """Return rates with those of each two names of devices on the level of the fastest, and what these differ by.
+    """Return rates with those of each two names of devices on the level of the fastest, and what these differ
+    by.
 
-    GPU 7 may be farther from its adapter on every host, and one rail slower as a whole: no host is to blame for it.
+    GPU 7 may be farther from its adapter on every host, and one rail slower as a whole: no host is to blame
+    for it.
     """
-    # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner be slow.
+    # Compared on each host, whatever its kind, and by its best pairs: others may share cables, and a partner
+    # be slow.
     across = rows.filter(~pl.col("within")).group_by("devices", "host")
     of_host = across.agg(pl.col("rate").quantile(SETTINGS.node_quantile, "linear"), count=pl.len())
     less = pl.col("rate") - pl.col("rate").median().over("host")
@@ -191,7 +198,8 @@ def _levelled(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Finding]]:
 
 
 def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, ...]) -> list[Finding]:
-    """Return the nodes that were slow in one file only: these are not slow any more, or the traffic of others was."""
+    """Return the nodes that were slow in one file only: these are not slow any more, or the traffic of others
+    was."""
     off = frame.with_columns(off=pl.col("rate") - pl.col("rate").max().over("sender", "receiver"))
     off = off.filter(pl.col("file").n_unique().over("sender", "receiver") > 1)
     ends = pl.concat([off.select("file", "off", rank=side) for side in ("sender", "receiver")])
@@ -217,9 +225,11 @@ def _in_one_file(frame: pl.DataFrame, files: tuple[str, ...], names: tuple[str, 
 
 
 def _healthy(rows: pl.DataFrame, ranks: int, *, at_once: bool) -> pl.Series:
-    """Return which rows are of pairs that show how healthy pairs differ: those near the usual rate of their kind.
+    """Return which rows are of pairs that show how healthy pairs differ: those near the usual rate of their
+    kind.
 
-    While others run most pairs may share cables; then the usual rate is that of the best pairs of a usual node.
+    While others run most pairs may share cables; then the usual rate is that of the best pairs of a usual
+    node.
     """
     rate = rows.select(pl.col("rate").median().over("sender", "receiver"))["rate"].to_numpy()
     ends = [rows[side].to_numpy().astype(np.int64) for side in ("sender", "receiver")]

@@ -29,8 +29,8 @@ class End(NamedTuple):
     """An end of a pair.
 
     :param host: its name.
-    :param device: what of the host took part, such as ``gpu 3`` or ``mlx5_0``; empty for the host as a whole. Devices
-        of the same name on different hosts are taken for one rail.
+    :param device: what of the host took part, such as ``gpu 3`` or ``mlx5_0``; empty for the host as a whole.
+        Devices of the same name on different hosts are taken for one rail.
     """
 
     host: str
@@ -57,16 +57,18 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class PairTable:
-    """The measurements of one kind in one file, in the order in which they were made; a pair again is a repeat.
+    """The measurements of one kind in one file, in the order in which they were made; a pair again is a
+    repeat.
 
     :param format: the program, as its users call it.
     :param metric: :data:`BANDWIDTH` in MB/s (10^6 B/s) or :data:`LATENCY` in us.
     :param alone: whether no other pair ran at the same time; None where the format does not say.
     :param both_ways: whether a value is that of both directions.
     :param cannot_tell: what the format cannot tell, a sentence each.
-    :param kind: the test, where a program has several; :param size_B: of its messages, 0 where that is not known.
-    :raises OutputError: for a pair of an end with itself, a value not above 0, a name that cannot be printed, a host
-        with and without devices, and no rows.
+    :param kind: the test, where a program has several; :param size_B: of its messages, 0 where that is not
+        known.
+    :raises OutputError: for a pair of an end with itself, a value not above 0, a name that cannot be printed,
+        a host with and without devices, and no rows.
     """
 
     format: str
@@ -108,12 +110,14 @@ class PairTable:
 
     @property
     def title(self) -> str:
-        """Return what distinguishes it from others of its format and metric, such as ``sendrecv_perf, 8M bytes``."""
+        """Return what distinguishes it from others of its format and metric, such as ``sendrecv_perf, 8M
+        bytes``."""
         return ", ".join(filter(None, (self.kind, f"{size_text(self.size_B)} bytes" if self.size_B else "")))
 
 
 def unit(text: str) -> tuple[str, float]:
-    """Return metric and factor of a unit, see :data:`UNITS`, also as ``Gbit/s``, ``Gbps``, ``MB/sec`` or ``usec``.
+    """Return metric and factor of a unit, see :data:`UNITS`, also as ``Gbit/s``, ``Gbps``, ``MB/sec`` or
+    ``usec``.
 
     :raises OutputError: for a unit that is not known.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of LLNL's mpiGraph: bandwidths of all pairs, once by the clock of the sender, once by that of the receiver."""
+"""Output of LLNL's mpiGraph: bandwidths of all pairs, once by the clock of the sender, once by that of the
+receiver."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SIGNATURE = re.compile(r"START mpiGraph|\nEND mpiGraph")
 
 
 def parse(text: str) -> list[PairTable]:
-    """Read both matrices. All tasks send at once, in step d to the task d further; so the step is the round."""
+    """Read both matrices. All tasks send at once, in step d to the task d further; so the step is the
+    round."""
     size_B, tasks = map(
         int, only(_HEAD.findall(text), "header 'START mpiGraph'", "the run did not begin here")
     )

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""nccl-tests and rccl-tests between two hosts, or two GPUs, at a time: text, and JSON (``-J``, 2.19 and later).
+"""nccl-tests and rccl-tests between two hosts, or two GPUs, at a time: text, and JSON (``-J``, 2.19 and
+later).
 
-The cycles (``-N``) and iterations (``-I``) of a launch have its routes and its moment: they are one measurement.
+The cycles (``-N``) and iterations (``-I``) of a launch have its routes and its moment: they are one
+measurement.
 """
 
 from __future__ import annotations
@@ -28,13 +30,14 @@ _SIZES = re.compile(
 )
 _PROGRAM = re.compile(r"^# Collective test concluded: (\w+)", re.MULTILINE)
 
-#: The program of a run; the GPU of each rank; size in bytes, time in us and bus bandwidth in MB/s of each row, none if
-#: the run did not end; and its first line.
+#: The program of a run; the GPU of each rank; size in bytes, time in us and bus bandwidth in MB/s of each
+#: row, none if the run did not end; and its first line.
 _Launch = tuple[str, Sequence[End], Sequence[tuple[int, float, float]], int | None]
 
 
 def parse(text: str) -> list[PairTable]:
-    """Read one or more runs: the bus bandwidth of the largest size, and the time of the smallest up to 1 KiB."""
+    """Read one or more runs: the bus bandwidth of the largest size, and the time of the smallest up to 1
+    KiB."""
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     unended = []
     for program, ends, rows, line in _of_json(text) if text.lstrip().startswith("{") else _of_text(text):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of perftest (``ib_write_bw``, ``ib_send_lat``, ...) of many pairs in one file.
 
-perftest prints no names of hosts. So a line before each run has to name its ends in the direction of the data, as
-``node1 -> node2`` or ``node1:mlx5_0 -> node2:mlx5_0``.
+perftest prints no names of hosts. So a line before each run has to name its ends in the direction of the
+data, as ``node1 -> node2`` or ``node1:mlx5_0 -> node2:mlx5_0``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _PAIR = re.compile(
     rf"^[ \t#=*\[-]*(?:\w+:?[ \t]+){{0,2}}?{_END}[ \t]*-+>[ \t]*{_END}[:\]]?(?:[ \t]+[#=*-]*)?$", re.MULTILINE
 )
 _ARROW = re.compile(r"^[^\w\n]*\w.*->.*$", re.MULTILINE)
-#: Titles and rows of a bandwidth (peak, average, message rate) or of a latency (least, greatest, typical time).
+#: Titles and rows of a bandwidth (peak, average, message rate) or of a latency (least, greatest, typical
+#: time).
 _RESULTS = re.compile(
     r"^[ \t]*(#bytes +(?:#sl +)?#iterations +(?:BW peak\[(?P<unit>Gb/sec|MB/sec|MiB/sec)\] +BW average\[(?P=unit)\] +"
     r"MsgRate\[Mpps\]|t_min\[usec\] +t_max\[usec\] +t_typical\[usec\]).*)\n((?:[ \t]*\d.*\n)+)",
@@ -126,7 +127,8 @@ def _numbers(cells: list[str], integers: int, columns: int, line: int) -> tuple[
 
 
 def _is_right_rate(size_B: int, values: list[float], factor: float) -> bool:
-    """Return whether peak, average and message rate agree; a run of some seconds measures no peak and prints 0."""
+    """Return whether peak, average and message rate agree; a run of some seconds measures no peak and prints
+    0."""
     peak, average, rate = values
     off = abs(rate * size_B - average * factor)  # which have six decimals and two
     return (not peak or peak >= average * 0.999 - 0.01) and off <= 0.0051 * factor + 6e-7 * size_B

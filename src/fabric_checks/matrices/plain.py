@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain CSV and TSV: a matrix, or a row for each pair, with lines that say the unit and how it was measured."""
+"""Plain CSV and TSV: a matrix, or a row for each pair, with lines that say the unit and how it was
+measured."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ _Lines = Sequence[tuple[int, list[str]]]
 def parse(text: str) -> list[PairTable]:
     """Read a table.
 
-    Names are hosts, or ``host:device`` if all of them are. Further matrices below the first, and further rows of a
-    pair, are its repeats.
+    Names are hosts, or ``host:device`` if all of them are. Further matrices below the first, and further rows
+    of a pair, are its repeats.
 
     :raises OutputError: if the unit is unknown, or the table is cut or not one of these.
     """

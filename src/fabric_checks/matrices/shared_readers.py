@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers that several formats share: matrices, JSON documents, numbered tasks of hosts, several message sizes."""
+"""Readers that several formats share: matrices, JSON documents, numbered tasks of hosts, several message
+sizes."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ def matrix(
 ) -> list[Row]:
     """Return the cells of a matrix with senders down, but for its diagonal.
 
-    :param titles: of the columns; :param rows: the line of each, its title and its cells; :param ends: of both.
+    :param titles: of the columns; :param rows: the line of each, its title and its cells; :param ends: of
+        both.
     :param missing: cells of pairs that were not measured, which are left out.
-    :raises OutputError: unless there is a row for each column, in the same order, with a number for each column.
+    :raises OutputError: unless there is a row for each column, in the same order, with a number for each
+        column.
     """
     line = None
     for at, (line, title, cells) in enumerate(rows):
@@ -55,7 +58,8 @@ def of_sizes(
     alone: bool | None = None,
     both_ways: bool = False,
 ) -> list[PairTable]:
-    """Return a table for each test and metric, of the size of most pairs: the largest, but the smallest for latencies.
+    """Return a table for each test and metric, of the size of most pairs: the largest, but the smallest for
+    latencies.
 
     :param both_ways: whether a value is that of both directions, which it is for a bidirectional test anyway.
     """
@@ -74,7 +78,8 @@ def of_sizes(
 
 
 def task_ends(hosts: Sequence[str]) -> list[End]:
-    """Return the end of each task, given their hosts: with its number on that host if any host has several."""
+    """Return the end of each task, given their hosts: with its number on that host if any host has
+    several."""
     several = len(set(hosts)) < len(hosts)
     return [End(host, f"task {hosts[:at].count(host)}" if several else "") for at, host in enumerate(hosts)]
 
@@ -82,7 +87,8 @@ def task_ends(hosts: Sequence[str]) -> list[End]:
 def json_documents(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that follow each other in a text.
 
-    :raises OutputError: for anything else, and for an object with the same key twice, which would leave one value.
+    :raises OutputError: for anything else, and for an object with the same key twice, which would leave one
+        value.
     """
     decoder, at = json.JSONDecoder(object_pairs_hook=_object), 0
     while rest := text[at:].lstrip():

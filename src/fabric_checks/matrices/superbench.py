@@ -30,7 +30,8 @@ def parse(text: str) -> list[PairTable]:
     measured = defaultdict[tuple[str, str, int], list[Row]](list)
     failed, ran = [], set()
     for of, value in found:
-        # The rank on the host chooses its adapter. The client sends, but reads with ib_read what the server sends.
+        # The rank on the host chooses its adapter. The client sends, but reads with ib_read what the server
+        # sends.
         server, client = (
             End(of[name], f"rank {of['rank'] or 0}" * has_ranks) for name in ("server", "client")
         )

@@ -25,7 +25,8 @@ PART = 0.1
 
 
 def changes(archive: Path, night: Night) -> Night:
-    """Return a night with a finding for each change of the ports that carried its cases, against the last run of each.
+    """Return a night with a finding for each change of the ports that carried its cases, against the last run
+    of each.
 
     :param archive: the archive, with the records of the night.
     :raises RecordError: if there is none.
@@ -46,7 +47,8 @@ def changes(archive: Path, night: Night) -> Night:
 
 
 def _carriers(ports: Mapping[str, Any]) -> str | None:
-    """Return the kinds of ports that carried a case, as in ``eth*``; None if one is named, or few bytes were moved."""
+    """Return the kinds of ports that carried a case, as in ``eth*``; None if one is named, or few bytes were
+    moved."""
     carried = ports.get("carried_B") or {}
     total = sum(carried.values())
     if ports.get("fabric") or total < ENOUGH_B:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The journal of a system's nights: the findings of each, so that the next can tell which are new and which closed.
+"""The journal of a system's nights: the findings of each, so that the next can tell which are new and which
+closed.
 
-It has a line of JSON for each night, in the order in which they were judged, and one for each that begins. Dates decide
-nothing here, because clocks are set; only an acknowledgement ends on its day. A night that is judged again replaces its
-own line and no other. An acknowledgement is a line of its own.
+It has a line of JSON for each night, in the order in which they were judged, and one for each that begins.
+Dates decide nothing here, because clocks are set; only an acknowledgement ends on its day. A night that is
+judged again replaces its own line and no other. An acknowledgement is a line of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from fabric_checks.records.sessions import started
 class Open:
     """A finding that is not closed.
 
-    :param since: the night that saw it first; :param last: the one that saw it last; :param nights: how many did.
+    :param since: the night that saw it first; :param last: the one that saw it last; :param nights: how many
+        did.
     :param id: its name as long as it is open.
     :param known: its acknowledgement, if it has one that was not exceeded; its day may be over.
     :param beyond: how the last night that saw it exceeded its acknowledgement, if it did.
@@ -163,7 +165,8 @@ def still_open(entries: Iterable[Night | Acknowledgement]) -> list[Open]:
 
 
 def news(entries: Sequence[Night | Acknowledgement], night: Night) -> News:
-    """Compare a night's findings with those of the nights before it; acknowledgements end by the day of the night.
+    """Compare a night's findings with those of the nights before it; acknowledgements end by the day of the
+    night.
 
     :param entries: the journal; the night itself and the nights that were judged after it do not count.
     """
@@ -222,7 +225,8 @@ def _first_seen(finding: Entry, session: str) -> Open:
 
 
 def _seen_again(same: Sequence[Open], finding: Entry, session: str) -> Open:
-    """Return what findings of before have become; what is more than was acknowledged is not acknowledged any more."""
+    """Return what findings of before have become; what is more than was acknowledged is not acknowledged any
+    more."""
     known = next((each.known for each in same if each.known), None)
     beyond = tuple(grown(known.sizes, finding, "then")) if known else ()
     return replace(

@@ -13,8 +13,8 @@ from fabric_checks.core.text import first_of, names_text, plural_text, sentence
 from fabric_checks.core.verdict import Verdict, verdict
 
 T = TypeVar("T")
-#: A finding has grown if its size has risen by more than this: a share of what there should be, or of the size before
-#: where that is larger than 1, as of microseconds.
+#: A finding has grown if its size has risen by more than this: a share of what there should be, or of the
+#: size before where that is larger than 1, as of microseconds.
 GROWN = 0.1
 
 
@@ -24,8 +24,8 @@ class Entry:
 
     :param findings: what shows it, the one that names it first.
     :param keys: its parts or cases; entries of two nights that share one are the same.
-    :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them is
-        measured again, would show it and does not, it is closed.
+    :param cases: the cases that show it, by :func:`fabric_checks.records.record.case_name`. When one of them
+        is measured again, would show it and does not, it is closed.
     :param headline: its sentence, where that of the first finding does not do.
     """
 
@@ -64,7 +64,8 @@ class Entry:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Further lines: the end of a long sentence, what else shows it, advice, and the cases that saw it."""
+        """Further lines: the end of a long sentence, what else shows it, advice, and the cases that saw
+        it."""
         left = self._whole.removeprefix(self.title.removesuffix(" ...")).lstrip(",;: ")
         more = dict.fromkeys(each.text for each in self.findings)
         for each in self.findings:
@@ -124,7 +125,8 @@ def parted(items: Iterable[T], is_of: Callable[[T], object]) -> tuple[list[T], l
 
 
 def grown(before: Mapping[str, float], entry: Entry, when: str) -> list[str]:
-    """Return the findings of an entry that are new, or whose size has risen by more than :data:`GROWN`, in words.
+    """Return the findings of an entry that are new, or whose size has risen by more than :data:`GROWN`, in
+    words.
 
     :param before: the sizes to compare with, by key; :param when: of these, as in ``then``.
     """
@@ -149,7 +151,8 @@ def plain_sizes(entry: Entry) -> dict[str, float]:
 class Acknowledgement:
     """The statement that a finding is known and needs no further alarm.
 
-    :param finding_id: of an ``Open`` of the journal; :param sizes: those of its findings at that time, by key.
+    :param finding_id: of an ``Open`` of the journal; :param sizes: those of its findings at that time, by
+        key.
     :param reason: why nobody needs to be woken; :param ticket: where it is being dealt with.
     :param until: the last day on which it holds (UTC); :param by: its author; :param at: when, ISO 8601.
     """
@@ -183,10 +186,11 @@ class Night:
     :param failures: why the night itself failed, a line each; empty if it did not.
     :param warnings: defects of earlier results, and notes, a line each.
     :param due: the warnings that no night of the last week has reported.
-    :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were kept.
+    :param cases: how many ran; :param passed: how many of them passed; :param records: how many values were
+        kept.
     :param measured: the names of the cases that have values.
-    :param limits: by case, the smallest faults that it would have named; :param blind: why no slow node would have
-        been named, a line for each partition of which that is true.
+    :param limits: by case, the smallest faults that it would have named; :param blind: why no slow node would
+        have been named, a line for each partition of which that is true.
     :param busy: the load of the hosts, if other processes had so many cores that values say little.
     :param nights: how many nights of this system there are in the history, this one included.
     :param elapsed_s: how long the run took; None where it was not run here.
@@ -220,7 +224,8 @@ class Night:
         warnings: Iterable[str] = (),
         **other: Any,
     ) -> Night:
-        """Return the night with more findings, failures and warnings, each line once, and other fields as given."""
+        """Return the night with more findings, failures and warnings, each line once, and other fields as
+        given."""
         return replace(
             self,
             findings=(*self.findings, *findings),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steps of a night. Each can be repeated; one that goes wrong is reported, and the others are still tried."""
+"""The steps of a night. Each can be repeated; one that goes wrong is reported, and the others are still
+tried."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def _warn_of_cut_night(plan: Plan, entries: Sequence[Night | Acknowledgement], t
 
 
 def _keep(plan: Plan, night: Night, trouble: Trouble) -> Night | None:
-    """Archive all results, and return the night with what the history shows; None if they could not be archived."""
+    """Archive all results, and return the night with what the history shows; None if they could not be
+    archived."""
     step = partial(retention.archive_results, plan.results, plan.archive, plan.session)
     faults = trouble.attempt("the archive", step)
     if faults is None:

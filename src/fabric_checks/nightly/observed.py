@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Return the findings of one run: nodes and paths that its analysis blames, failed cases, nodes out of service."""
+"""Return the findings of one run: nodes and paths that its analysis blames, failed cases, nodes out of
+service."""
 
 from __future__ import annotations
 
@@ -110,8 +111,8 @@ def _miss(record: Record) -> str:
 def observed(night: Night, session: Session) -> Night:
     """Return a night with the findings of its session, and what that would have shown.
 
-    Findings with a culprit come first. Failures are why the run itself cannot be trusted; warnings are limitations of
-    single cases, the same as long as they stay so.
+    Findings with a culprit come first. Failures are why the run itself cannot be trusted; warnings are
+    limitations of single cases, the same as long as they stay so.
     """
     by_case = of_cases(session.records)
     measured = frozenset(
@@ -128,7 +129,8 @@ def observed(night: Night, session: Session) -> Night:
 
 
 def _counted(session: Session) -> dict[str, Any]:
-    """Return the fields of a night that count its cases and values, and say whether it was busy or simulated."""
+    """Return the fields of a night that count its cases and values, and say whether it was busy or
+    simulated."""
     load, is_busy = load_text(session.records)
     cases = [case for case in session.cases if not case.fixture and case.result != "skip"]
     return {
@@ -143,7 +145,8 @@ def _counted(session: Session) -> dict[str, Any]:
 def _judged(
     by_case: _Records, failed: Sequence[_Failure], cancelled: Sequence[_Failure], *, is_measured: bool
 ) -> tuple[list[Entry], list[str]]:
-    """Return what is wrong with the machine, and why the run cannot be trusted: one cause if nothing was measured."""
+    """Return what is wrong with the machine, and why the run cannot be trusted: one cause if nothing was
+    measured."""
     full, left = parted(failed, lambda each: each.had_no_room)
     waiting, left = parted(left, lambda each: each.lacked_nodes)
     findings, left = _blamed(by_case, left)
@@ -195,7 +198,8 @@ def _why_nothing_came(
 def _blamed(by_case: _Records, failed: Sequence[_Failure]) -> tuple[list[Entry], list[_Failure]]:
     """Return an entry for each node, path, cable and switch that the analysis of some case is certain of.
 
-    :returns: the entries with the failures that they explain, nodes and paths first, and the failures that are left.
+    :returns: the entries with the failures that they explain, nodes and paths first, and the failures that
+        are left.
     """
     seen = _faults_by_part(by_case)
     entries, left = [], list(failed)
@@ -227,7 +231,8 @@ def _ran_on(hosts: Sequence[str], failed: Sequence[_Failure]) -> tuple[list[_Fai
 
 
 def _entry(part: tuple[str, ...], seen: Sequence[tuple[str, Finding]]) -> Entry:
-    """Return the entry of all that is seen on some hosts or a part: its own findings first, of these a slow one."""
+    """Return the entry of all that is seen on some hosts or a part: its own findings first, of these a slow
+    one."""
     of_part = [found for _, found in seen]
     first, *others = sorted(
         of_part, key=lambda found: (tuple(sorted(set(found.hosts))) != part, found.size is None)

@@ -21,7 +21,8 @@ T = TypeVar("T")
 class Plan:
     """The plan of a night.
 
-    :param system: of ReFrame; :param level: one of :data:`fabric_checks.core.levels.LEVELS`; :param session: its name.
+    :param system: of ReFrame; :param level: one of :data:`fabric_checks.core.levels.LEVELS`; :param session:
+        its name.
     :param results: the folder of results; :param archive: the folder of the archive.
     :param options: further options of ``ci/run``.
     :param runs: whether the level is run; otherwise the run of this name is judged.
@@ -97,8 +98,8 @@ class Trouble:
 def only_one(path: Path) -> Iterator[int]:
     """Hold the lock of a system while its night runs, and yield its descriptor.
 
-    The lock is the kernel's: it ends with the last process that has the descriptor, however that ends. The run of a
-    night inherits it, so that a run whose night was killed is not joined by another.
+    The lock is the kernel's: it ends with the last process that has the descriptor, however that ends. The
+    run of a night inherits it, so that a run whose night was killed is not joined by another.
 
     :raises FabricError: if another process has it, or the file cannot be written.
     """

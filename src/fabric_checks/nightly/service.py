@@ -47,7 +47,8 @@ def printed(command: Sequence[str]) -> str:
 def configuration(system: str | None) -> dict[str, Any]:
     """Return a system of ReFrame's configuration as ReFrame shows it.
 
-    :param system: its name, perhaps with a partition after a colon; None for the one that ReFrame takes on this host.
+    :param system: its name, perhaps with a partition after a colon; None for the one that ReFrame takes on
+        this host.
     :raises RequestError: if there is no such system or partition, with those that there are.
     :raises FabricError: if ReFrame does not show it.
     """
@@ -89,8 +90,8 @@ def nodes_of(reservation: str | None) -> list[Node]:
 def nodes_for(scheduler: str, access: Sequence[str]) -> list[Node]:
     """Return the nodes that jobs of a partition of ReFrame's configuration can have.
 
-    :param scheduler: one that :func:`.reservations.takes_nodes`. :param access: options of its jobs, which may name a
-        queue or a reservation.
+    :param scheduler: one that :func:`.reservations.takes_nodes`. :param access: options of its jobs, which
+        may name a queue or a reservation.
     :raises FabricError: if the scheduler does not answer, or has neither that queue nor a default one.
     """
     if reservations.is_slurm(scheduler):
@@ -128,12 +129,13 @@ def drain_command(scheduler: str, nodes: Sequence[str], reason: str) -> list[str
 
 
 def why_no_job_can_start(system: str) -> str | None:
-    """Return why no job of a system can start: what keeps each node of its partitions out of service, as maintenance.
+    """Return why no job of a system can start: what keeps each node of its partitions out of service, as
+    maintenance.
 
     Jobs that run in a reservation do so also while it is for maintenance; only its nodes count for them.
 
-    None if one node is in service, or if that is unknown: the nodes of a partition are not listed, or ReFrame or the
-    scheduler does not answer, which the run reports.
+    None if one node is in service, or if that is unknown: the nodes of a partition are not listed, or ReFrame
+    or the scheduler does not answer, which the run reports.
     """
     if not any(map(shutil.which, ("scontrol", "flux", "pbsnodes"))):
         return None

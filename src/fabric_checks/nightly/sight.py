@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from fabric_checks.nightly.model import Entry
 from fabric_checks.report.sight import Limits
 
-#: The quantities that limit findings of a kind; the first that a case has counts. Cables have limits only where routes
-#: are known; what else lies between switches slows many pairs, and shows no later than a single pair does.
+#: The quantities that limit findings of a kind; the first that a case has counts. Cables have limits only
+#: where routes are known; what else lies between switches slows many pairs, and shows no later than a single
+#: pair does.
 _BETWEEN_SWITCHES = ("cable", "leaf", "pair")
 _QUANTITIES = {
     **dict.fromkeys(("sender", "receiver", "node"), ("node",)),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write a night for a terminal, as Markdown, as JSON, and as JUnit's XML, for services that show test results."""
+"""Write a night for a terminal, as Markdown, as JSON, and as JUnit's XML, for services that show test
+results."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Summary:
 
     @property
     def all_quiet(self) -> bool:
-        """Return whether there is nothing to report: no open, closed or unseen finding, and no warning that is due."""
+        """Return whether there is nothing to report: no open, closed or unseen finding, and no warning that
+        is due."""
         news = self.news
         return not (self.night.verdict.exit_status or news.closed or news.unseen or self.night.due)
 
@@ -99,7 +101,8 @@ def _counts(night: Night) -> str:
 
 
 def _rendered(summary: Summary, title: str, label: str, safe: Callable[[str], str]) -> str:
-    """Return the summary as text; :param title, label: the forms of these; :param safe: makes text harmless."""
+    """Return the summary as text; :param title, label: the forms of these; :param safe: makes text
+    harmless."""
     night = summary.night
     parts = [title.format(safe(f"{night.system}, {when(night.session)}, {night.level}: {headline(summary)}"))]
     for each in _paragraphs(summary):
@@ -140,7 +143,8 @@ def headline(summary: Summary) -> str:
 
 
 def known(entry: Open) -> str:
-    """Return who acknowledged a finding, when, why and until when, or why that does not hold; empty if nobody did."""
+    """Return who acknowledged a finding, when, why and until when, or why that does not hold; empty if nobody
+    did."""
     if entry.beyond:
         return f"more than was acknowledged: {'; '.join(entry.beyond)}"
     if entry.known is None:
@@ -205,7 +209,8 @@ def when(session: str) -> str:
 
 
 def junit(summary: Summary, cases: Path) -> JUnitXml:
-    """Return the cases of the run as ReFrame wrote them, and a suite with the findings and failures of the night.
+    """Return the cases of the run as ReFrame wrote them, and a suite with the findings and failures of the
+    night.
 
     :param cases: ReFrame's file; where there is none, there is that suite alone.
     """

@@ -90,8 +90,8 @@ def _no_room(results: Path) -> str | None:
 def supervised() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
     """Yield a function that starts commands as :class:`subprocess.Popen` does, and end those that are left.
 
-    A signal that ends this process ends them too: ReFrame cancels its jobs when it is interrupted. Each process is a
-    session of its own, so that it gets no signal of the terminal.
+    A signal that ends this process ends them too: ReFrame cancels its jobs when it is interrupted. Each
+    process is a session of its own, so that it gets no signal of the terminal.
     """
     running: list[subprocess.Popen[Any]] = []
     came: int | None = None
@@ -122,8 +122,8 @@ def supervised() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
             end(came)
         return running[-1]
 
-    # Before anything is started: processes inherit ignored signals, as interrupts are where a script runs in the
-    # background.
+    # Before anything is started: processes inherit ignored signals, as interrupts are where a script runs in
+    # the background.
     before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     try:
         yield start

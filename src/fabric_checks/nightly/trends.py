@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Search the history for values that went to a worse level and are still there.
 
-A night is one run of a series, however often its level runs a case: passes within a night are more like each other than
-nights are, and taken for runs they would make a change of every night that is a little different. With thousands of
-series some seem to change by chance, so that only what stands far out of a series' own noise is a finding.
+A night is one run of a series, however often its level runs a case: passes within a night are more like each
+other than nights are, and taken for runs they would make a change of every night that is a little different.
+With thousands of series some seem to change by chance, so that only what stands far out of a series' own
+noise is a finding.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class Look:
         return list(filter(name_is_sound, names))
 
     def sound_prefix(self, kind: str, prefix: str | None) -> str:
-        """Return the folder of an installation if it is safe in a job script; else an empty text, with a note."""
+        """Return the folder of an installation if it is safe in a job script; else an empty text, with a
+        note."""
         if not prefix or not prefix.startswith("/"):
             return ""
         try:
@@ -205,8 +206,8 @@ def _flux(now: Look) -> Facts:
     )
 
 
-#: The tool by which each scheduler is detected, and the function that runs its tools. The first with nodes is taken: a
-#: site may have commands of several.
+#: The tool by which each scheduler is detected, and the function that runs its tools. The first with nodes is
+#: taken: a site may have commands of several.
 _SCHEDULERS: dict[str, Callable[[Look], Facts]] = {
     "sinfo": _slurm,
     "bhosts": _lsf,
@@ -216,7 +217,8 @@ _SCHEDULERS: dict[str, Callable[[Look], Facts]] = {
 
 
 def _links(now: Look) -> list[hardware.Link]:
-    """Return the links of this host that are up: ``ibstat`` and ``ethtool`` print the contents of the same files."""
+    """Return the links of this host that are up: ``ibstat`` and ``ethtool`` print the contents of the same
+    files."""
     read, listed = now.machine.read, now.machine.listed
     found = []
     for device in now.sound("the adapter", listed("/sys/class/infiniband")):
@@ -312,7 +314,8 @@ def _needs(now: Look, name: str, at_hand: Iterable[str] = ()) -> list[str]:
 def _suites(
     now: Look, listed: list[modules.Module], mpi: modules.Module, needs: list[str], *, alone: bool
 ) -> tuple[Suite, ...]:
-    """Return the suites whose modules were built with an MPI, or do not name one where there is only this one."""
+    """Return the suites whose modules were built with an MPI, or do not name one where there is only this
+    one."""
     there = _built_with(now, listed, mpi, needs, alone=alone)
     newest = max((module.toolchain for module in there), default="")
     found = []
@@ -349,7 +352,8 @@ def _show(now: Look, module: modules.Module, mpi: modules.Module, needs: list[st
 
 
 def _is_built(now: Look, module: modules.Module, mpi: modules.Module, needs: list[str]) -> bool | None:
-    """Return whether a suite was built with an MPI, None if nothing shows; its module is read only where it has to."""
+    """Return whether a suite was built with an MPI, None if nothing shows; its module is read only where it
+    has to."""
     built = modules.built_with(module, mpi)
     if built is not None:
         return built
@@ -361,7 +365,8 @@ def _is_built(now: Look, module: modules.Module, mpi: modules.Module, needs: lis
 
 
 def _why_not(now: Look, module: modules.Module, loaded: list[str], toolchain: str, folder: str) -> str:
-    """Return why a suite is not taken although it was built with the MPI; an empty text if nothing is wrong."""
+    """Return why a suite is not taken although it was built with the MPI; an empty text if nothing is
+    wrong."""
     before = _needs(now, module.name, loaded)
     file = modules.NEEDED.get(module.software)
     if module.toolchain not in ("", toolchain):
@@ -415,7 +420,8 @@ _LIBRARIES = (
 
 
 def _pmi_library(now: Look) -> str:
-    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; empty if it is in no usual folder."""
+    """Return Slurm's library of PMI-2, which Intel MPI does not find by itself; empty if it is in no usual
+    folder."""
     for folder in _LIBRARIES:
         for name in ("libpmi2.so", "libpmi2.so.0"):
             if name in now.machine.listed(folder):
@@ -427,7 +433,8 @@ def _pmi_library(now: Look) -> str:
 
 
 def _pmi(family: str, offered: tuple[str, ...]) -> str:
-    """Return the value of `srun --mpi` for an MPI: the best that Slurm offers; empty if it offers none for it."""
+    """Return the value of `srun --mpi` for an MPI: the best that Slurm offers; empty if it offers none for
+    it."""
     found = (
         pmi for wanted in _PMI[family] for pmi in offered if pmi == wanted or pmi.startswith(f"{wanted}_v")
     )

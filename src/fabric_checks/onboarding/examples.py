@@ -20,7 +20,8 @@ _SUITES = (
 
 
 def files(name: str) -> dict[str, str]:
-    """Return the files of the example ``name`` of :data:`SCHEDULERS`, a system called ``yours``, by their paths."""
+    """Return the files of the example ``name`` of :data:`SCHEDULERS`, a system called ``yours``, by their
+    paths."""
     scheduler = SCHEDULERS[name]
     facts = Facts(
         "login1.yours.example",

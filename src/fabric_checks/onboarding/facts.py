@@ -60,7 +60,8 @@ class Facts:
 
     :param host: its name; :param scheduler: slurm, pbs, lsf, flux, or local where there is none.
     :param cluster: the scheduler's name of it, or empty; :param queues: those whose names can be used.
-    :param accounts: those that jobs may be charged to, :param qos: the QOS that they may have, if it lists them.
+    :param accounts: those that jobs may be charged to, :param qos: the QOS that they may have, if it lists
+        them.
     :param pmis: the values that `srun --mpi` offers; :param switches: leaf switches, by Slurm's topology.
     :param links: the fastest links of this host; :param cores: its physical cores.
     :param modules: ReFrame's name of the module system, ``nomod`` if there is none.

@@ -41,7 +41,8 @@ def cores(lscpu: str) -> int:
 
 
 def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
-    """Return the link of a port that is up, from the files ``rate``, ``state`` and ``link_layer`` of it; or None.
+    """Return the link of a port that is up, from the files ``rate``, ``state`` and ``link_layer`` of it; or
+    None.
 
     :raises OutputError: if it is not a rate.
     """
@@ -60,7 +61,8 @@ def infiniband(device: str, rate: str, state: str, layer: str) -> Link | None:
 
 
 def ethernet(device: str, speed: str) -> Link | None:
-    """Return the link of an interface that is up, from its file ``speed``, in Mbit/s; Slingshot's are called hsn0, ...
+    """Return the link of an interface that is up, from its file ``speed``, in Mbit/s; Slingshot's are called
+    hsn0, ...
 
     None if it is down, where the speed is -1 or cannot be read.
     """
@@ -71,7 +73,8 @@ def ethernet(device: str, speed: str) -> Link | None:
 
 
 def fastest(links: list[Link]) -> list[Link]:
-    """Return the links that MPI will use, if it uses the best there is: those of the highest rate, of one kind."""
+    """Return the links that MPI will use, if it uses the best there is: those of the highest rate, of one
+    kind."""
     if not links:
         return []
     order = {"Slingshot": 6, "InfiniBand": 5, "Omni-Path": 4, "EFA": 3, "RoCE": 2, "Ethernet": 0}

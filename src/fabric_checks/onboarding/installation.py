@@ -75,7 +75,8 @@ def load_modules(machine: Machine, mpi: Mpi) -> str:
 
 
 def dry_run(system: str, mpi: str) -> str:
-    """Let ReFrame go through the smoke level of a system without running it, and return how many cases there are.
+    """Let ReFrame go through the smoke level of a system without running it, and return how many cases there
+    are.
 
     :param mpi: which wheels are meant, as FABRIC_MPI has it.
     :raises FabricError: with ReFrame's own line, if it fails.

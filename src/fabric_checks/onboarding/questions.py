@@ -29,7 +29,8 @@ class Question:
     :param guess: the value unless another is given; None if there is no guess and it may be left open.
     :param why: the reason for the guess.
     :param certain: whether it is not asked; the guess is then a fact if ``why`` is empty.
-    :param read: parses an answer, and raises ``FabricError`` for a wrong one; :param choices: the answers, if few.
+    :param read: parses an answer, and raises ``FabricError`` for a wrong one; :param choices: the answers, if
+        few.
     """
 
     key: str
@@ -51,7 +52,8 @@ class Answer:
 
 @dataclass
 class Answers:
-    """The answers by their keys: on the system, and on the nodes of each queue, whose name is empty if it has none."""
+    """The answers by their keys: on the system, and on the nodes of each queue, whose name is empty if it has
+    none."""
 
     system: dict[str, Answer] = field(default_factory=dict)
     queues: dict[str, dict[str, Answer]] = field(default_factory=dict)
@@ -156,7 +158,8 @@ def _nics(facts: Facts, queue: Queue | None, of_queue: str) -> Question:
 
 
 def _on_slurm(facts: Facts, queue: Queue) -> list[Question]:
-    """Return the questions on what jobs in a partition have to ask for; those without a choice are certain."""
+    """Return the questions on what jobs in a partition have to ask for; those without a choice are
+    certain."""
     qos = tuple(name for name in facts.qos if not queue.qos or name in queue.qos)
     only = qos[0] if queue.qos and len(qos) == 1 else None
     why = "the one of yours that it allows" if only else "jobs have your default one"
@@ -264,7 +267,8 @@ def _word_or_none(text: str) -> object:
 
 
 def _rate(text: str) -> object:
-    """Read a rate in MB/s, or in Gbit/s if it says so; a small number without a unit is rather meant in Gbit/s."""
+    """Read a rate in MB/s, or in Gbit/s if it says so; a small number without a unit is rather meant in
+    Gbit/s."""
     if not text:
         return None
     match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?) ?(MB/s|G(?:b|bit)?(?:/s)?)?", text, re.IGNORECASE)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the files of a site: its system, its scopes for Spack, its references, from the templates of config/templates.
+"""Write the files of a site: its system, its scopes for Spack, its references, from the templates of
+config/templates.
 
-Untrusted text becomes a literal of Python, a scalar of YAML, or one printable line of a comment; names and paths in job
-scripts were checked before.
+Untrusted text becomes a literal of Python, a scalar of YAML, or one printable line of a comment; names and
+paths in job scripts were checked before.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ _STYLES = {
     "flux": {"pmi": Style("fabric-flux", "flux-run"), "pmix": Style("fabric-flux", "flux-run-pmix")},
     "local": {"": Style("local", "mpirun")},
 }
-#: How the processes of an MPI are managed, where a scheduler has several ways; by default the first of its styles.
+#: How the processes of an MPI are managed, where a scheduler has several ways; by default the first of its
+#: styles.
 _MANAGED = {
     ("pbs", "openmpi"): "prrte",
     ("pbs", "hpcx-mpi"): "prrte",
@@ -83,7 +85,8 @@ _SLURM = {"qos": "--qos=", "constraint": "--constraint=", "gres": "--gres="}
 
 
 def guesses(text: str) -> list[dict[str, Any]]:
-    """Return what is marked as a guess in a file: its line, the name that it gives a value to, and the reason."""
+    """Return what is marked as a guess in a file: its line, the name that it gives a value to, and the
+    reason."""
     found = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
@@ -214,7 +217,8 @@ def _environs(mpis: Iterable[Mpi], spack: bool) -> list[str]:
 
 
 def _of_slurm(facts: Facts) -> list[list[str]]:
-    """Return the variables of a partition of Slurm; without an MPI of the site those of the wheels' are there, too."""
+    """Return the variables of a partition of Slurm; without an MPI of the site those of the wheels' are
+    there, too."""
     return [["SLURM_KILL_BAD_EXIT", "1"], *([] if facts.mpis else _launch_variables(_wheels_pmi(facts)))]
 
 
@@ -228,14 +232,16 @@ def _variables(mpi: Mpi) -> list[list[str]]:
 
 
 def _launch_variables(pmi: str, library: str = "") -> list[list[str]]:
-    """Return the variables for a value of `srun --mpi`; config/systems/generic.py says why PMIx gets a fence."""
+    """Return the variables for a value of `srun --mpi`; config/systems/generic.py says why PMIx gets a
+    fence."""
     fence = "ring" if pmi.startswith("pmix") else ""
     variables = {"SLURM_MPI_TYPE": pmi, "SLURM_PMIX_FENCE": fence, "I_MPI_PMI_LIBRARY": library}
     return [[name, value] for name, value in variables.items() if value]
 
 
 def _hostnames(facts: Facts) -> str:
-    """Return a pattern for the names of hosts like this one; it matches nothing if this one has no name of its own."""
+    """Return a pattern for the names of hosts like this one; it matches nothing if this one has no name of
+    its own."""
     short = facts.host.split(".")[0].lower()
     if short == "localhost" or not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,62})", short):
         return "(?!)"

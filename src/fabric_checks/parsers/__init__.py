@@ -6,7 +6,8 @@ from types import ModuleType
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a parser when a check first uses it, as ``parsers.osu``: a listing of checks needs none of them."""
+    """Import a parser when a check first uses it, as ``parsers.osu``: a listing of checks needs none of
+    them."""
     try:
         return import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of the collection's own MPI programs (``checks/fabric/src``): one form, and one reader of declared tables.
+"""Output of the collection's own MPI programs (``checks/fabric/src``): one form, and one reader of declared
+tables.
 
-They print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# columns: ...``, the rows, perhaps more ``# key:
-value`` lines about the whole run, and ``# complete: N rows, crc32 X``: the check sum of all bytes above. It refuses a
-text that is cut, torn or changed; what remains to be asked is whether the values can be, and are what was asked for.
+They print ``# fabric-checks NAME FORMAT``, ``# key: value`` lines, ``# columns: ...``, the rows, perhaps more
+``# key: value`` lines about the whole run, and ``# complete: N rows, crc32 X``: the check sum of all bytes
+above. It refuses a text that is cut, torn or changed; what remains to be asked is whether the values can be,
+and are what was asked for.
 """
 
 from __future__ import annotations
@@ -116,7 +118,8 @@ class Output:
     """An output that is whole.
 
     :param header: the ``# key: value`` lines, those after the rows too.
-    :param keys: the columns that identify a row. :param columns: the values by column, in the order of the rows.
+    :param keys: the columns that identify a row. :param columns: the values by column, in the order of the
+        rows.
     """
 
     header: Mapping[str, str]
@@ -153,10 +156,12 @@ def read(
 ) -> Output:
     """Return the output of one of our programs.
 
-    :param text: its standard output; what a launcher puts around it, and progress that it mixes in, is passed over.
+    :param text: its standard output; what a launcher puts around it, and progress that it mixes in, is passed
+        over.
     :param wanted: the keys of the rows that were asked for, in order; None for any.
     :param asked: the options that the program has to have run with.
-    :raises OutputError: if it is not whole, not of this program, not what was asked for, or has an impossible value.
+    :raises OutputError: if it is not whole, not of this program, not what was asked for, or has an impossible
+        value.
     """
     part = _split(text, table)
     columns: dict[str, list[Any]] = {name: [] for name in table.columns}
@@ -185,7 +190,8 @@ def read(
 
 
 def read_frame(text: str, table: Table) -> tuple[Mapping[str, str], pl.DataFrame]:
-    """Return the header and the rows of a table with a row for each pair: on a thousand nodes these are a million."""
+    """Return the header and the rows of a table with a row for each pair: on a thousand nodes these are a
+    million."""
     import polars as pl  # noqa: PLC0415  (may be missing where checks are only listed)
 
     part = _split(text, table)
@@ -218,7 +224,8 @@ def _require_all(frame: pl.DataFrame, possible: pl.Expr, rule: str, first_line: 
 
 
 def multiples(first_B: int, last_B: int, factor: int) -> list[int]:
-    """Return the message sizes from ``first_B`` to at most ``last_B`` bytes, each ``factor`` times the one before."""
+    """Return the message sizes from ``first_B`` to at most ``last_B`` bytes, each ``factor`` times the one
+    before."""
     sizes_B = []
     while first_B <= last_B:
         sizes_B.append(first_B)
@@ -231,7 +238,8 @@ def last_line(text: str, rows: int) -> str:
     return f"# complete: {rows} rows, crc32 {zlib.crc32(text.encode()):08x}\n"
 
 
-# ---------------------------------------------------------------------------------------------------------- the header
+# ----------------------------------------------------------------------------------------------------------
+# the header
 
 
 def options(header: Mapping[str, str]) -> dict[str, str]:
@@ -240,7 +248,8 @@ def options(header: Mapping[str, str]) -> dict[str, str]:
 
 
 def pairs(text: str) -> dict[str, str]:
-    """Return the values of ``name value name value ...``; raise :class:`OutputError` unless each name has one."""
+    """Return the values of ``name value name value ...``; raise :class:`OutputError` unless each name has
+    one."""
     words = text.split()
     if len(words) % 2:
         raise OutputError(f"names and values were expected in the header, found {quoted(text)}")
@@ -289,7 +298,8 @@ def shifts(header: Mapping[str, str]) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-# ------------------------------------------------------------------------------------------------------- the whole text
+# ------------------------------------------------------------------------------------------------------- the
+# whole text
 
 
 @dataclass(frozen=True)
@@ -367,7 +377,8 @@ def _start(text: str, program: str) -> int:
 
 
 def _damage(body: str, columns: int, first_line: int) -> OutputError:
-    """Return the error for a text with another check sum, which names a line that is none of the program, if any."""
+    """Return the error for a text with another check sum, which names a line that is none of the program, if
+    any."""
     for line_number, line in enumerate(body.splitlines(), first_line):
         if not line.startswith("# ") and len(line.split(" ")) != columns:
             return OutputError(f"{quoted(line)} is no line of this program", line_number)

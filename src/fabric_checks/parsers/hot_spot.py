@@ -8,7 +8,8 @@ from itertools import product
 
 from fabric_checks.parsers import fabric
 
-#: The two operations, as the master's time of one whole operation: it sends to all slaves, or collects from all.
+#: The two operations, as the master's time of one whole operation: it sends to all slaves, or collects from
+#: all.
 OPERATIONS = ("send", "send_receive")
 TABLE = fabric.of_points("hot_spot", OPERATIONS, ("size_B", "slaves"))
 
@@ -24,7 +25,8 @@ def slave_counts(ranks: int) -> list[int]:
 
 
 def message_sizes(min_size_B: int = 8, max_size_B: int = 65536) -> list[int]:
-    """Return the message sizes that ``hot_spot`` measures between these, in bytes: each is 8 times the one before."""
+    """Return the message sizes that ``hot_spot`` measures between these, in bytes: each is 8 times the one
+    before."""
     return fabric.multiples(min_size_B, max_size_B, 8)
 
 

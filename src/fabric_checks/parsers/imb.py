@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of the Intel MPI Benchmarks, 2018 to 2021: IMB-MPI1, IMB-NBC, IMB-RMA and IMB-P2P.
 
-Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes = N",
-then a line of column titles and a row for each message size; a program with ``-DCHECK`` adds a column ``defects``. A
-sample that outlasts ``-time`` prints ``time-out.`` instead of its values, others ``out-of-mem.`` or ``int-overflow``.
-Most benchmarks of IMB-RMA print two such blocks: each operation completed on its own ("MODE: NON-AGGREGATE"), and many
-completed at once ("MODE: AGGREGATE"). "All processes entering MPI_Finalize" ends a whole output.
+Each benchmark prints a block for each number of processes, headed by "# Benchmarking X" and "# #processes =
+N", then a line of column titles and a row for each message size; a program with ``-DCHECK`` adds a column
+``defects``. A sample that outlasts ``-time`` prints ``time-out.`` instead of its values, others
+``out-of-mem.`` or ``int-overflow``. Most benchmarks of IMB-RMA print two such blocks: each operation
+completed on its own ("MODE: NON-AGGREGATE"), and many completed at once ("MODE: AGGREGATE"). "All processes
+entering MPI_Finalize" ends a whole output.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ COLLECTIVES = (
     "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Alltoall", "Alltoallv",
     "Allgather", "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Bcast",
 )  # fmt: skip
-#: Messages that a process moves in one repetition, where bytes over time are the printed bandwidth. In the last four of
-#: these one process moves a message from or to each of the others in this time, and IMB counts one of them.
+#: Messages that a process moves in one repetition, where bytes over time are the printed bandwidth. In the
+#: last four of these one process moves a message from or to each of the others in this time, and IMB counts
+#: one of them.
 _MESSAGES = {"Sendrecv": 2, "Exchange": 4} | dict.fromkeys((
     "PingPong", "PingPongSpecificSource", "PingPongAnySource", "PingPing", "PingPingSpecificSource",
     "PingPingAnySource", "Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "Put_local", "Get_local", "Accumulate",
@@ -80,7 +82,8 @@ _WHY = {
     "int-overflow": "the sizes of all ranks together exceed an int; ask for smaller messages or fewer processes",
 }
 _CALL = "# Calling sequence was:"
-#: The options that bound the repetitions: a number, MiB at most at one size, and the number for single operations.
+#: The options that bound the repetitions: a number, MiB at most at one size, and the number for single
+#: operations.
 _ITERATIONS = re.compile(r"^#.* -iter ([0-9]{1,9})(?:,([0-9]{1,9}))?(?:,([0-9]{1,9}))?(?: |$)", re.MULTILINE)
 #: The same where the call does not have them. See ``IMB_settings.h`` and ``imb_p2p.c`` of IMB.
 _BY_DEFAULT, _BY_DEFAULT_P2P = ("1000", "40", "100"), ("100000", "800", "100000")
@@ -96,10 +99,10 @@ class ImbOutput:
     :param version: the version of IMB, such as ``2021.11``.
     :param processes: the number of processes that took part.
     :param columns: names of the columns after the size: ``repetitions``, ``time_us`` (the average over the
-        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (as printed, or from
-        the bytes and the time of the slowest process where that has more digits), ``message_rate_per_s``; of IMB-NBC
-        ``overall_us`` (communication and work), ``communication_us``, ``compute_us`` and ``overlap_percent``; of a
-        program with ``-DCHECK`` also ``defects``.
+        processes where there are three), ``min_time_us``, ``max_time_us``, ``bandwidth_MBps`` (as printed, or
+        from the bytes and the time of the slowest process where that has more digits),
+        ``message_rate_per_s``; of IMB-NBC ``overall_us`` (communication and work), ``communication_us``,
+        ``compute_us`` and ``overlap_percent``; of a program with ``-DCHECK`` also ``defects``.
     :param rows: one for each message size; the barriers' only row has size 0.
     """
 
@@ -126,8 +129,8 @@ def parse(
     :param processes: the number of processes that must have taken part.
     :param program: the name of the program, a key of :data:`PARTS`; some benchmarks are in two of them.
     :param mode: :data:`AGGREGATE` or :data:`NON_AGGREGATE` for benchmarks of IMB-RMA that have both.
-    :raises OutputError: if the output is not whole, is another program's, timed out, has defects, or holds values
-        that are not positive.
+    :raises OutputError: if the output is not whole, is another program's, timed out, has defects, or holds
+        values that are not positive.
     """
     text = plain.cleaned(text)
     lines = text.splitlines()
@@ -140,8 +143,9 @@ def parse(
     table.only(ends, f"last line {_LAST_LINE!r}", "the program did not end normally")
     _require_iterations(text, rows, program, mode)
     names = tuple(name for name in columns if name != "size_B")
-    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In IMB-MPI1
-    # collectives read the clock before and after each, which alone takes longer; a barrier takes time, too.
+    # On zero bytes an operation may do nothing, and a loop of them take no time that two decimals show. In
+    # IMB-MPI1 collectives read the clock before and after each, which alone takes longer; a barrier takes
+    # time, too.
     takes_time = program not in ("IMB-NBC", "IMB-RMA") or "size_B" not in columns
     _require_positive(rows, names, takes_time=takes_time)
     for row in rows:
@@ -198,7 +202,8 @@ def _titles(program: str, benchmark: str) -> list[str]:
 
 
 def _version(text: str, program: str) -> str:
-    """Return the version that the first lines state; raise :class:`OutputError` if they are of another program."""
+    """Return the version that the first lines state; raise :class:`OutputError` if they are of another
+    program."""
     heads: list[tuple[str, str]] = [
         (version, f"{part}{gpu}") for version, part, gpu in dict.fromkeys(_HEADER.findall(text))
     ]
@@ -219,7 +224,8 @@ def _bounds(call: re.Match[str] | None, program: str, mode: str | None) -> tuple
 
 
 def _require_repetitions(rows: Sequence[Row], bounds: tuple[int, int] | None) -> None:
-    """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call allows.
+    """Raise :class:`OutputError` if a row has more repetitions than a smaller message, or than the call
+    allows.
 
     Where they would take too long IMB does fewer, and then no more at any larger size.
 
@@ -238,11 +244,12 @@ def _require_repetitions(rows: Sequence[Row], bounds: tuple[int, int] | None) ->
 
 
 def _with_exact_bandwidth(row: Row, benchmark: str) -> Row:
-    """Return the row with bytes over time for the printed bandwidth where that is more exact; the two must agree.
+    """Return the row with bytes over time for the printed bandwidth where that is more exact; the two must
+    agree.
 
-    Both have two decimals, so the larger number has more digits. IMB counts what one process sends and receives
-    (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the time of the slowest process, in units of 10^6
-    bytes/s.
+    Both have two decimals, so the larger number has more digits. IMB counts what one process sends and
+    receives (PingPong and PingPing 1, Sendrecv 2, Exchange 4 messages) over the time of the slowest process,
+    in units of 10^6 bytes/s.
     """
     if benchmark not in _MESSAGES:
         return row
@@ -286,7 +293,8 @@ def _named(benchmark: str, processes: int | None, mode: str | None) -> str:
 
 
 def _above_columns(lines: Sequence[str], start: int) -> tuple[int | None, str | None]:
-    """Return the number of processes and the mode between a block's title and its columns, as far as they are there."""
+    """Return the number of processes and the mode between a block's title and its columns, as far as they are
+    there."""
     above = "\n".join(
         itertools.takewhile(lambda line: line.split()[:1] != ["#bytes"], lines[start : start + 8])
     )

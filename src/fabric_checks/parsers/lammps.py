@@ -81,7 +81,8 @@ class LammpsOutput:
 
     @property
     def Matom_steps_per_s(self) -> float:
-        """10^6 atom-steps a second, from the loop time (the printed unit changes from kilo to mega with the speed)."""
+        """10^6 atom-steps a second, from the loop time (the printed unit changes from kilo to mega with the
+        speed)."""
         return self.atoms * self.steps / self.loop_time_s / 1e6
 
 
@@ -265,14 +266,16 @@ def _thermo_rows(lines: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
 
 
 def _without_yaml(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of columns that those of the style "yaml" are without its marks; others as they are."""
+    """Return the lines of columns that those of the style "yaml" are without its marks; others as they
+    are."""
     if not any(map(_YAML_TITLE.match, lines)):
         return lines
     return [_YAML_MARKS.sub(" ", line) if _YAML.match(line) else "" for line in lines]
 
 
 def _require_energies(rows: Mapping[int, Mapping[str, str]], style: str, atoms: int) -> None:
-    """Raise :class:`OutputError` unless energies add up, and the kinetic one has one proportion to the temperature.
+    """Raise :class:`OutputError` unless energies add up, and the kinetic one has one proportion to the
+    temperature.
 
     With ``lj`` it is 1.5 (N - 1) / N an atom.
 
@@ -304,7 +307,8 @@ def _kinetic(row: Mapping[str, str], names: Sequence[str]) -> tuple[float, float
 
 
 def _require_sums(row: Mapping[str, str], line: int) -> None:
-    """Raise :class:`OutputError` unless the energies of a row add up, and none that cannot be is below zero."""
+    """Raise :class:`OutputError` unless the energies of a row add up, and none that cannot be is below
+    zero."""
     for total, parts in _SUMS.items():
         if row.keys() >= {total, *parts}:
             table.require_sum(
@@ -331,7 +335,8 @@ def _numbers(fields: Iterable[str], line: int | None) -> list[str]:
 
 
 def _multi(lines: Sequence[str], start: int) -> dict[str, str]:
-    """Read one block of the style "multi": its step, and lines of ``name = value`` up to the first line without one."""
+    """Read one block of the style "multi": its step, and lines of ``name = value`` up to the first line
+    without one."""
     values = {"Step": lines[start].split()[2]}
     for index in range(start + 1, len(lines)):
         items = list(_MULTI_ITEM.finditer(lines[index]))

@@ -23,13 +23,16 @@ TABLE = fabric.Table(
 
 @dataclass(frozen=True)
 class LatencyOutput:
-    """One run of ``latency_map``, or the latencies of another program; measurements as arrays of the same length.
+    """One run of ``latency_map``, or the latencies of another program; measurements as arrays of the same
+    length.
 
     :param header: the header and footer lines by key. :param hosts: the name of each rank's host, by rank.
     :param passes: the number of passes over the rounds; :param elapsed_s: their time in seconds.
     :param starter: the rank that started the ping-pong; :param other: its partner.
-    :param latency_us: half of the time of a ping-pong in us, the median of the samples; :param least_us: the least.
-    :param number: the pass of each measurement of another program, which may have missed some; None for all in order.
+    :param latency_us: half of the time of a ping-pong in us, the median of the samples; :param least_us: the
+        least.
+    :param number: the pass of each measurement of another program, which may have missed some; None for all
+        in order.
     """
 
     header: Mapping[str, str]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why a program failed, by what launchers, MPI libraries and the system printed: cause, suspect node, remedy."""
+"""Why a program failed, by what launchers, MPI libraries and the system printed: cause, suspect node,
+remedy."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _HERE = r"(?:\[(?P<node>[A-Za-z][\w.-]{0,253}):(?:mpi_rank_)?\d+[^\]\n]{0,40}\][
 _TIME_LIMIT = re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT")
 
 
-#: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in the cause.
+#: What is printed, as a pattern, the cause, and the remedy. The group ``node`` is a suspect, others are in
+#: the cause.
 KNOWN = (
     # The process manager
     (
@@ -235,9 +237,11 @@ _LONG_LINE = re.compile(r"[^\n]{2000,}")
 
 
 def explained(what: str, texts: Mapping[str, str]) -> str:
-    """Return a message about a failure with its cause: a known one before it, or else the first printed error.
+    """Return a message about a failure with its cause: a known one before it, or else the first printed
+    error.
 
-    :param what: what failed, in words; :param texts: what the job printed, by name of the file, standard error first.
+    :param what: what failed, in words; :param texts: what the job printed, by name of the file, standard
+        error first.
     """
     for text in texts.values():
         if cause := known(text):
@@ -253,10 +257,12 @@ def explained(what: str, texts: Mapping[str, str]) -> str:
 
 
 def known(text: str) -> str | None:
-    """Return the first known cause in what a job printed, suspect nodes, the remedy, and the line, or None."""
+    """Return the first known cause in what a job printed, suspect nodes, the remedy, and the line, or
+    None."""
     text = _before_the_limit(text)
     matches = [(rank, match) for rank, pattern in enumerate(_PATTERNS) if (match := pattern.search(text))]
-    # A pattern over several lines ends where the cause is. Of those in one line the first of the table counts.
+    # A pattern over several lines ends where the cause is. Of those in one line the first of the table
+    # counts.
     found = [(text.rfind("\n", 0, match.end() - 1) + 1, rank) for rank, match in matches]
     if not found:
         return None
@@ -274,7 +280,8 @@ def known(text: str) -> str | None:
 
 
 def first_error(text: str) -> str | None:
-    """Return the first line that reports an error and is not only a launcher's farewell; None if there is none."""
+    """Return the first line that reports an error and is not only a launcher's farewell; None if there is
+    none."""
     text = _before_the_limit(text)
     if exception := _EXCEPTION.search(text):
         return exception[1]
@@ -282,7 +289,8 @@ def first_error(text: str) -> str | None:
 
 
 def _lines(text: str, *, farewells: bool = False) -> list[str]:
-    """Return the lines that say something, with a launcher's farewell or without; rules of dashes are none."""
+    """Return the lines that say something, with a launcher's farewell or without; rules of dashes are
+    none."""
     found = [line for line in text.splitlines() if any(map(str.isalnum, line))]
     return [line for line in found if farewells or not _FAREWELL.search(line)]
 

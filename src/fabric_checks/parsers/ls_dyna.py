@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of MPP-DYNA: how many processes took part, the table of times, and the last lines of a run.
 
-Depending on the release it is on standard output or in ``mes0000``, the messages of the first process. The check prints
-that file after :data:`MESSAGES`, and whichever has the table is read.
+Depending on the release it is on standard output or in ``mes0000``, the messages of the first process. The
+check prints that file after :data:`MESSAGES`, and whichever has the table is read.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def _only(found: Sequence[Found], what: str) -> Found:
 
 
 class _Row(NamedTuple):
-    """A row of the table of times, of fixed columns; one that is a part of that above it is indented further."""
+    """A row of the table of times, of fixed columns; one that is a part of that above it is indented
+    further."""
 
     line: str
     indent: int
@@ -118,7 +119,8 @@ def _row(line: str) -> _Row | None:
 
 
 def _table(text: str) -> dict[str, float]:
-    """Return the clock seconds of each part, from the table that the text begins with, its own sums checked."""
+    """Return the clock seconds of each part, from the table that the text begins with, its own sums
+    checked."""
     lines = text.lstrip("\n").split("\n")
     if lines[0].split() != _TITLES:
         raise OutputError(f"the titles of the table of times were expected, found {quoted(lines[0])}")

@@ -35,13 +35,14 @@ _CHANNELS = re.compile(rf"({_N}) coll channels")
 class RankNetwork:
     """How a rank reaches other nodes.
 
-    :param host: its host; :param device: the number of its GPU there, where each rank sees a single one that of the
-        addresses in order; :param bus: that one's address, in hexadecimal.
-    :param network: as NCCL names it: ``IB``, ``Socket``, ``AWS Libfabric``; :param provider: of libfabric, if used.
-    :param adapters: the names of the adapters that it sends or receives through, or their numbers as ``#0`` where the
-        log has no names.
-    :param direct: whether all of its channels to other nodes go from the GPU's memory to the adapter (GPUDirect RDMA);
-        None without such a channel.
+    :param host: its host; :param device: the number of its GPU there, where each rank sees a single one that
+        of the addresses in order; :param bus: that one's address, in hexadecimal.
+    :param network: as NCCL names it: ``IB``, ``Socket``, ``AWS Libfabric``; :param provider: of libfabric, if
+        used.
+    :param adapters: the names of the adapters that it sends or receives through, or their numbers as ``#0``
+        where the log has no names.
+    :param direct: whether all of its channels to other nodes go from the GPU's memory to the adapter
+        (GPUDirect RDMA); None without such a channel.
     :param channels: the number of channels of collectives; None where the log lacks it.
     """
 
@@ -66,7 +67,8 @@ def parse(text: str) -> dict[int, RankNetwork]:
 
     Lines of several ranks and hosts may be mixed; what is not NCCL's is passed over.
 
-    :raises OutputError: if two GPUs have one rank, or a rank, network or adapter is none of those that the log names.
+    :raises OutputError: if two GPUs have one rank, or a rank, network or adapter is none of those that the
+        log names.
     """
     by_gpu: dict[tuple[str, str, int], _Seen] = {}
     for host, process, device, line in _INFO.findall(plain.cleaned(text)):
@@ -85,7 +87,8 @@ def parse(text: str) -> dict[int, RankNetwork]:
 
 
 def _numbered(ranks: dict[int, RankNetwork]) -> dict[int, RankNetwork]:
-    """Return the ranks, with numbers by address on hosts where several of them call their GPU by the same number."""
+    """Return the ranks, with numbers by address on hosts where several of them call their GPU by the same
+    number."""
     hosts: dict[str, list[RankNetwork]] = {}
     for of in ranks.values():
         hosts.setdefault(of.host, []).append(of)
@@ -99,7 +102,8 @@ def _numbered(ranks: dict[int, RankNetwork]) -> dict[int, RankNetwork]:
 
 @dataclass
 class _Seen:
-    """Hold what the log says of one GPU so far; ``used`` has for each adapter whether each channel is direct."""
+    """Hold what the log says of one GPU so far; ``used`` has for each adapter whether each channel is
+    direct."""
 
     rank: int | None = None
     ranks: int = 0
@@ -131,7 +135,8 @@ class _Seen:
             self.channels = int(found[1])
 
     def require_consistency(self, host: str) -> None:
-        """Raise :class:`OutputError` unless the rank, its network and its adapters are among those that are named."""
+        """Raise :class:`OutputError` unless the rank, its network and its adapters are among those that are
+        named."""
         where = f"NCCL's log of rank {self.rank} on {host}"
         if self.rank is not None and self.rank >= self.ranks:
             raise OutputError(f"{where} is of {self.ranks} ranks: the log is damaged")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Text of nccl-tests and rccl-tests, releases 2.0 to 2.19: one run of one collective over all ranks.
 
-Bus bandwidth is algorithm bandwidth times a factor that makes it comparable with the rate of links, whatever the number
-of ranks: nccl-tests, doc/PERFORMANCE.md.
+Bus bandwidth is algorithm bandwidth times a factor that makes it comparable with the rate of links, whatever
+the number of ranks: nccl-tests, doc/PERFORMANCE.md.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _BOUNDS = re.compile(r"^# Out of bounds values *: (\S+) (\w+)", _LINES)
 _MEAN = re.compile(r"^# Avg bus bandwidth *: (\S+)", _LINES)
 #: The list of devices with the number of a task before each line, as ``srun -l`` has it.
 _LABELLED = re.compile(r"^ *\d+: ?# Using devices", _LINES)
-#: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time, if that has
-#: more digits.
+#: A bandwidth whose last digit is a larger share of it, as 0.00 or 1e+06 GB/s, is taken from size and time,
+#: if that has more digits.
 _FEW_DIGITS = 0.01
 #: A bandwidth is computed from the time before it is rounded; floating point adds this share.
 _ROUNDING = 1e-4
@@ -59,7 +59,8 @@ _ROUNDING = 1e-4
 
 @dataclass(frozen=True)
 class Device:
-    """Where a rank ran: its host, the number of its GPU there, that one's address on the PCI bus, and its model."""
+    """Where a rank ran: its host, the number of its GPU there, that one's address on the PCI bus, and its
+    model."""
 
     rank: int
     host: str
@@ -107,8 +108,10 @@ class NcclOutput:
 def parse(text: str, benchmark: str, sizes_B: Sequence[int], ranks: int) -> NcclOutput:
     """Read the output of ``<benchmark>_perf``.
 
-    :param benchmark: a key of :data:`BUS_FACTOR`; :param sizes_B: those that were asked for; :param ranks: likewise.
-    :raises OutputError: if the output is not whole or of another run, data were wrong, or values contradict each other.
+    :param benchmark: a key of :data:`BUS_FACTOR`; :param sizes_B: those that were asked for; :param ranks:
+        likewise.
+    :raises OutputError: if the output is not whole or of another run, data were wrong, or values contradict
+        each other.
     """
     text = plain.cleaned(text)
     if _LABELLED.search(text):
@@ -228,7 +231,8 @@ def rows(text: str, factor: float | None = None, first: int = 1) -> list[SizeRow
 def _cells(row: str, names: Sequence[str], line: int) -> tuple[int, list[list[str]]]:
     """Return the size of a row in bytes, and the cells of its two groups, which begin with a time."""
     cells = row.split()
-    # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its name.
+    # A time stamp is a date and a time; before 2.10 a collective without an operation has a blank for its
+    # name.
     missing = len(names) + names.count("timestamp") - len(cells)
     if missing not in (0, 1) or (missing and "root" in names) or not re.match(r" *\d+ +\d+ +[a-z]", row):
         raise OutputError(f"a row of {len(names)} columns was expected, found {quoted(row)}", line)
@@ -237,7 +241,8 @@ def _cells(row: str, names: Sequence[str], line: int) -> tuple[int, list[list[st
 
 
 def _require_rows_only(table: str, first: int) -> None:
-    """Raise :class:`OutputError` if a line of a table has as many numbers as a row, but is none, nor one of a log."""
+    """Raise :class:`OutputError` if a line of a table has as many numbers as a row, but is none, nor one of a
+    log."""
     for line_number, line in enumerate(table.splitlines(), first):
         numbers = sum(cell.replace(".", "", 1).isdigit() for cell in line.split())
         is_of_others = line.lstrip().startswith("#") or " NCCL " in line
@@ -248,8 +253,8 @@ def _require_rows_only(table: str, first: int) -> None:
 def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) -> Timing:
     """Return the values of one group; time and both bandwidths say the same, within their last digits.
 
-    :param cells: time in us, algorithm and bus bandwidth in GB/s, and the number of wrong values, N/A if not counted;
-        before 2.10 the largest error, which the line of out-of-bounds values judges.
+    :param cells: time in us, algorithm and bus bandwidth in GB/s, and the number of wrong values, N/A if not
+        counted; before 2.10 the largest error, which the line of out-of-bounds values judges.
     """
     time_us, algorithm, bus = (number(cell, line) for cell in cells[:3])
     if cells[3] != "N/A" and number(cells[3], line) >= 1:
@@ -274,10 +279,11 @@ def _timing(cells: Sequence[str], size_B: int, factor: float | None, line: int) 
 
 
 def iterations(text: str, out_of_place: Mapping[int, Timing]) -> dict[int, list[float]]:
-    """Return the times of the iterations out of place in us, by size, from the JSON of ``-I 1 -J FILE`` (2.19.2).
+    """Return the times of the iterations out of place in us, by size, from the JSON of ``-I 1 -J FILE``
+    (2.19.2).
 
-    An iteration lasts from the end of the one before until the slowest process has it done; the first one begins when a
-    process gets there, so it includes that it waits for others.
+    An iteration lasts from the end of the one before until the slowest process has it done; the first one
+    begins when a process gets there, so it includes that it waits for others.
 
     :param out_of_place: what the same run printed, by the size that was asked for.
     :raises OutputError: if the JSON is not whole, or is of another run.

@@ -20,7 +20,8 @@ VERDICTS = ("offered", "absent", "unknown")
 class NotificationOutput(fabric.Output):
     """One run of ``notification``.
 
-    :param cpu_percent: the share of a CPU that waiting takes, by way; None where it is unknown (a simulation).
+    :param cpu_percent: the share of a CPU that waiting takes, by way; None where it is unknown (a
+        simulation).
     :param sleeps: the voluntary context switches of the waiting thread, by way; None where they are unknown.
     :param blocking_wait: ``offered``, ``absent`` or ``unknown``: whether MPI_Wait sleeps.
     :param reason: the reason for that, in words.

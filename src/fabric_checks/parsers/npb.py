@@ -21,7 +21,8 @@ _FIELD = re.compile(r"^ *(?P<key>[A-Za-z][A-Za-z/ ]*?) *= *(?P<value>\S.*?) *$")
 _LAST_FIELD = "Version"
 #: Lines of the head, as patterns, and the fields of the report that have the same.
 _AGAIN = {"Iterations": "Iterations", "(?:Total n|N)umber of processes": "Total processes", "Size": "Size"}
-#: The number of operations that NPB counts, by that of keys or points and of iterations (``is.c``, ``ft.f90``).
+#: The number of operations that NPB counts, by that of keys or points and of iterations (``is.c``,
+#: ``ft.f90``).
 _OPERATIONS: Mapping[str, Callable[[int, int], float]] = {
     "is": lambda keys, iterations: keys * iterations,
     "ft": lambda points, iterations: (
@@ -51,8 +52,8 @@ def parse(text: str, benchmark: str, problem_class: str, processes: int) -> NpbO
 
     :param benchmark: in small letters, such as ``is``; :param problem_class: such as ``A``.
     :param processes: the number of MPI processes that must have taken part.
-    :raises OutputError: if the output is not whole, another problem was solved or by another number of processes, its
-        own verification failed, or its values are not believable.
+    :raises OutputError: if the output is not whole, another problem was solved or by another number of
+        processes, its own verification failed, or its values are not believable.
     """
     name = benchmark.upper()
     text = plain.cleaned(text)
@@ -136,7 +137,8 @@ def _positive(fields: Mapping[str, str], key: str) -> float:
 def _require_rate(
     fields: Mapping[str, str], benchmark: str, iterations: int, time_s: float, Mop_per_s: float
 ) -> None:
-    """Raise :class:`OutputError` unless the rate is that of the operations in the time, where they are known."""
+    """Raise :class:`OutputError` unless the rate is that of the operations in the time, where they are
+    known."""
     size = fields.get("Size", "")
     if benchmark not in _OPERATIONS or not size:
         return

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of the OSU Micro-Benchmarks, 5.x to 7.x, and of their Python ports in mpi4py.
 
-A table begins with the benchmark's title and a line of column titles, both after ``#``, followed by a row for each
-message size. Nothing marks its end, so the sizes that were asked for must be known. Releases differ: 7.x begins with a
-blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its title, the barrier prints no size. The columns are
-in :mod:`~fabric_checks.parsers.osu_columns`.
+A table begins with the benchmark's title and a line of column titles, both after ``#``, followed by a row for
+each message size. Nothing marks its end, so the sizes that were asked for must be known. Releases differ: 7.x
+begins with a blank line and names the datatype, mbw_mr of 6.x to 7.2 repeats its title, the barrier prints no
+size. The columns are in :mod:`~fabric_checks.parsers.osu_columns`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _ONE_SIDED = {
 }
 #: The collectives of the programs in ``xccl``, which call NCCL or RCCL in place of MPI.
 _OF_NCCL = ("allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter")
-#: The title each benchmark prints, without the leading "OSU" and a trailing version. Releases differ in capitals.
+#: The title each benchmark prints, without the leading "OSU" and a trailing version. Releases differ in
+#: capitals.
 TITLES = {
     "latency": "MPI Latency Test",
     "latency_mt": "MPI Multi-threaded Latency Test",
@@ -115,7 +116,8 @@ _LAUNCH = re.compile(r"^launch_to_end_ns: (?P<ns>[0-9]{1,15})\n(?![0-9]+$)", re.
 _STARTUP_TITLE = re.compile(
     r"^# OSU MPI (?P<name>Init|Hello World) Test v(?P<version>[\d.]+\S*)\s*$", re.MULTILINE
 )
-#: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not behind "#".
+#: A line of column titles. Barriers have no sizes; before 7.x the titles of the non-blocking one are not
+#: behind "#".
 _COLUMNS = re.compile(r"#\s*Size\b|#\s*(Avg )?(Latency|Bandwidth)\b.*\(|#?\s*Overall\s*\(")
 _VALIDATION = {"Pass": 1.0, "Fail": 0.0}
 #: The cells of a row.
@@ -132,7 +134,8 @@ class OsuOutput:
 
     :param program: ``osu`` for the originals, ``osu-py`` for the Python ports.
     :param version: the version in the title, or None (the ports print none).
-    :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``, ``iterations``.
+    :param columns: names of the columns after the size, such as ``latency_us``, ``bandwidth_MBps``,
+        ``iterations``.
     :param rows: one for each message size; the barriers' only row has size 0.
     :param memory: the memory of the buffers by the title: ``host``, ``cuda``, ``rocm``, ...
     :param header: the header's keys and values, such as ``Synchronization`` and ``pairs``.
@@ -160,8 +163,8 @@ def parse(text: str, benchmark: str, sizes_B: Sequence[int]) -> OsuOutput:
     :param text: the standard output of the program.
     :param benchmark: a key of :data:`TITLES`.
     :param sizes_B: the message sizes that were asked for, in bytes, in order; ``[0]`` for the barriers.
-    :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not positive,
-        or if the program's own validation failed.
+    :raises OutputError: if another program printed this, if a row is missing, repeated, damaged or not
+        positive, or if the program's own validation failed.
     """
     output = _read(text, benchmark, sizes_B)
     for name in output.columns:
@@ -214,7 +217,8 @@ def parse_init(text: str, processes: int) -> StartupOutput:
 
 
 def parse_hello(text: str, processes: int) -> StartupOutput:
-    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` with the time of its launch.
+    """Read the output of ``osu_hello``, followed by a line ``launch_to_end_ns: N`` with the time of its
+    launch.
 
     :returns: the time ``launch`` in seconds.
     :param processes: the number of processes that must have taken part.
@@ -273,7 +277,8 @@ def _require_agreement(rows: Sequence[Row], names: Sequence[str]) -> None:
 def _require_parts(row: Row) -> None:
     """Raise :class:`OutputError` if the parts of a row took longer than all of it, or took much less.
 
-    They are timed one after the other within it, rounded to two decimals each; reading the clock takes time too.
+    They are timed one after the other within it, rounded to two decimals each; reading the clock takes time
+    too.
     """
     parts = sum(row.values[f"{name}_us"] for name in ("compute", "coll_init", "mpi_test", "mpi_wait"))
     if not row.values["overall_us"] / 2 - 10 <= parts <= row.values["overall_us"] + 5 * HALF_DIGIT:
@@ -295,7 +300,8 @@ def _header(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _titled(lines: Sequence[str], benchmark: str) -> list[str]:
-    """Return the lines with a title for the first line '#Using NCCL', if the benchmark is one of NCCL without a title.
+    """Return the lines with a title for the first line '#Using NCCL', if the benchmark is one of NCCL without
+    a title.
 
     Those between two processes print none (7.4), and nothing in their output tells bw from bibw.
     """
@@ -310,9 +316,9 @@ def _titled(lines: Sequence[str], benchmark: str) -> list[str]:
 def _find_table(lines: Sequence[str], benchmark: str) -> tuple[re.Match[str], int, tuple[str, ...]]:
     """Return the benchmark's title, the index of the line after the column titles, and the columns' names.
 
-    There must be no other table. The column titles are the last ones before the first row: mbw_mr of 5.6 and 5.7 prints
-    those of another benchmark above its own, from 6.x to 7.2 its title twice, and a table of several data types repeats
-    its columns.
+    There must be no other table. The column titles are the last ones before the first row: mbw_mr of 5.6 and
+    5.7 prints those of another benchmark above its own, from 6.x to 7.2 its title twice, and a table of
+    several data types repeats its columns.
     """
     titles = _require_titles(lines, benchmark)
     (first, title), (last, _) = titles[0], titles[-1]
@@ -379,7 +385,8 @@ def _is_of(title: str, benchmark: str) -> bool:
 
 
 def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple[str, ...] | None:
-    """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too many."""
+    """Return the columns that a line of titles announces; None for the one that mbw_mr of 5.6 has too
+    many."""
     names = osu_columns.read(line, line_number)
     if benchmark == "mbw_mr" and names == ("size_B", "latency_us"):
         return None
@@ -391,7 +398,8 @@ def _columns(line: str, line_number: int, program: str, benchmark: str) -> tuple
 
 
 def _with_unnamed(lines: Sequence[str], columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns with those of ``-f``, whose titles some builds lack, if the first row has three more cells."""
+    """Return the columns with those of ``-f``, whose titles some builds lack, if the first row has three more
+    cells."""
     first: list[str] = next((cells for line in lines if (cells := line.split()) and cells[0][0] != "#"), [])
     unnamed = (
         columns[-1:] == ("latency_us",)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The columns of OSU's tables: their titles, and those of each kind of benchmark.
 
-Releases differ in titles (``Latency (us)``, ``Avg Latency(us)``; the ports ``Latency [us]``) and options add columns:
-``-f`` minimum, maximum and iterations, ``-c`` the validation, ``-z`` percentiles, ``-D`` what was transmitted.
+Releases differ in titles (``Latency (us)``, ``Avg Latency(us)``; the ports ``Latency [us]``) and options add
+columns: ``-f`` minimum, maximum and iterations, ``-c`` the validation, ``-z`` percentiles, ``-D`` what was
+transmitted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of our programs ``overlap`` and ``collective_overlap``: overhead and host availability by message size."""
+"""Output of our programs ``overlap`` and ``collective_overlap``: overhead and host availability by message
+size."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ TRANSFERS = ("isend", "irecv")
 COLLECTIVES = ("iallreduce", "ialltoall", "ibcast")
 
 #: The columns of a transfer: its time without work; the overhead, with its 95 % confidence interval; the host
-#: availability, 100 (1 - overhead / nominal) percent, not below 0 (SAND2005-5199, section 5); the work that just
-#: lengthens the transfer; the steps of the search for it, and why it stopped: ``knee`` (found), ``none`` (there is
-#: none) or ``cap`` (too many steps).
+#: availability, 100 (1 - overhead / nominal) percent, not below 0 (SAND2005-5199, section 5); the work that
+#: just lengthens the transfer; the steps of the search for it, and why it stopped: ``knee`` (found), ``none``
+#: (there is none) or ``cap`` (too many steps).
 COLUMNS = {
     "nominal_us": POSITIVE,
     "overhead_us": POSITIVE,
@@ -26,8 +27,8 @@ COLUMNS = {
     "steps": Column(int, low=1),
     "stop": Column(str, words=("knee", "none", "cap")),
 }
-#: And that of a collective, by the definition of the OSU micro-benchmarks: 100 (1 - (time with work - time of the work
-#: alone) / time without work), for work as long as the latter.
+#: And that of a collective, by the definition of the OSU micro-benchmarks: 100 (1 - (time with work - time of
+#: the work alone) / time without work), for work as long as the latter.
 OSU = {"osu_overlap_percent": PERCENT}
 
 

@@ -30,8 +30,8 @@ class RankPlace:
     :param rank: its rank in MPI_COMM_WORLD.
     :param host: MPI_Get_processor_name.
     :param node: the scheduler's name of the node, or ``host`` where the scheduler gives none.
-    :param cpus: the CPUs it was allowed to use, as a Linux CPU list such as ``0-3,8``; ``-`` where the kernel does
-        not show them.
+    :param cpus: the CPUs it was allowed to use, as a Linux CPU list such as ``0-3,8``; ``-`` where the kernel
+        does not show them.
     :param cores: the physical cores of those CPUs, as ``package:core``; empty where they are unknown.
     :param online: all CPUs of its node that are in service, as a CPU list; ``-`` where they are unknown.
     """
@@ -56,8 +56,8 @@ class PlacementOutput:
 def parse(text: str) -> PlacementOutput:
     """Read the output of the placement probe.
 
-    :raises OutputError: if the output is not whole, or is that of several worlds of one rank each, as with the launcher
-        of another MPI.
+    :raises OutputError: if the output is not whole, or is that of several worlds of one rank each, as with
+        the launcher of another MPI.
     """
     output = fabric.read(text, TABLE)
     for key in ("mpi", "compiler"):

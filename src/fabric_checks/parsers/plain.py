@@ -8,7 +8,8 @@ import re
 from fabric_checks.core.errors import OutputError, quoted
 
 _BYTE_ORDER_MARK = re.compile("^\ufeff", re.MULTILINE)
-#: Colours of words, and the erase-to-end-of-line that comes with them; launchers use no other control sequences.
+#: Colours of words, and the erase-to-end-of-line that comes with them; launchers use no other control
+#: sequences.
 _COLOUR = re.compile(r"(?<!\S)(?:\x1b\[(?:[0-9;:]*m|K))+|(?:\x1b\[(?:[0-9;:]*m|K))+(?!\S)")
 #: Line ends for Python, but not for C programs.
 _NO_LINE_END = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -17,8 +18,8 @@ _TAG = re.compile(r"^\[[\w.@-]*?[0-9]+,[0-9]+\]<std(?:out|err)>:", re.MULTILINE)
 #: The rank before each line with ``srun --label`` and MPICH's ``mpiexec -prepend-rank``.
 _RANK = re.compile(r"^(?: *[0-9]+:|\[[0-9]+\])(?: |$)", re.MULTILINE)
 _LAST_BLANKS = re.compile(r"(?m)(?<![ \t])[ \t]+$")
-#: What UCX, libfabric, PMIx, srun and Open MPI print, and the handlers of signals of Open MPI and UCX, also behind the
-#: beginning of a line.
+#: What UCX, libfabric, PMIx, srun and Open MPI print, and the handlers of signals of Open MPI and UCX, also
+#: behind the beginning of a line.
 _LOG = re.compile(
     r"(?:\[\d{9,}\.\d+\] \[\S+:\d+ *:\d+\] +\S+:\d+ +UC\w+ |libfabric:\d+:\d*:?\w*:\w+:"
     r"|\[[\w.-]+:\d+(?::\d+:\d+)?\] (?:\*\*\* Process received|Signal|Failing at|Caught signal|\[ ?\d+\] |\*\*\* End"
@@ -30,8 +31,8 @@ _REFUSED = re.compile(r"UCX +ERROR +((?:invalid|unsupported) atomic operation[^\
 
 
 def cleaned(text: str) -> str:
-    """Return an output without byte-order marks, colours, tags of all lines, what network libraries log, and blanks at
-    the ends of lines.
+    """Return an output without byte-order marks, colours, tags of all lines, what network libraries log, and
+    blanks at the ends of lines.
 
     Each line is ended by a line feed. The lines keep their numbers, but those of the log are not counted.
 
@@ -58,8 +59,9 @@ def cleaned(text: str) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Remove tags; the blank after them too, if it follows each of them; after one with a job's name the line may be
-    empty. That blank is the program's where all of its lines begin with one: parsers of such programs do without it.
+    """Remove tags; the blank after them too, if it follows each of them; after one with a job's name the line
+    may be empty. That blank is the program's where all of its lines begin with one: parsers of such programs
+    do without it.
     """
     tags = list(_TAG.finditer(text))
     allowed = {" ", "\n", ""} if all("@" in tag[0] for tag in tags) else {" "}

@@ -65,18 +65,20 @@ class RotateOutput:
     :param pairs: the number of pairs in a round.
     :param suspect_share: the loss from which a pair is measured again.
     :param confirmed: whether suspects were measured again.
-    :param transfers_s: the time of the transfers alone: the sum over all tests of the slowest pair, in seconds.
+    :param transfers_s: the time of the transfers alone: the sum over all tests of the slowest pair, in
+        seconds.
     :param elapsed_s: the time of the whole run, in seconds.
     :param phases: the measurements by phase (:data:`PHASES`); all but ``scan`` may be empty.
     :param groups: the group of each rank in phase ``leaf``, -1 for none; empty without groups.
-    :param program: that measured it; of another than ``rotate`` the numbers of pairs in a round and of seconds are
-        unknown, and every pair is in ``control`` or ``alone``, as often as it was measured.
-    :param nodes: the host of each rank if ``hosts`` has the names of single GPUs or adapters; empty otherwise.
+    :param program: that measured it; of another than ``rotate`` the numbers of pairs in a round and of
+        seconds are unknown, and every pair is in ``control`` or ``alone``, as often as it was measured.
+    :param nodes: the host of each rank if ``hosts`` has the names of single GPUs or adapters; empty
+        otherwise.
     :param both_ways: whether a rate is that of both directions together, and stands for each.
     :param at_once: whether other pairs ran during ``control`` and ``alone``, too.
-    :param memory: of the buffers: ``host``, ``cuda`` or ``rocm``. :param rails: the number of ranks of a node, each of
-        which was paired with those of its number only; 1 if a rank is a node. :param share: of these the number that
-        share an adapter, which took turns.
+    :param memory: of the buffers: ``host``, ``cuda`` or ``rocm``. :param rails: the number of ranks of a
+        node, each of which was paired with those of its number only; 1 if a rank is a node. :param share: of
+        these the number that share an adapter, which took turns.
     """
 
     header: Mapping[str, str]

@@ -22,21 +22,25 @@ def pairs_of_round(pattern: str, ranks: int) -> int:
 
 
 def turns(ranks: int) -> int:
-    """Return the number of rounds of ``round-robin`` after which every two ranks have met, in one direction."""
+    """Return the number of rounds of ``round-robin`` after which every two ranks have met, in one
+    direction."""
     return ranks - 1 + ranks % 2
 
 
 def nightly_rounds(ranks: int) -> int:
-    """Return the number of rounds of ``round-robin`` in a night: that of the pattern ``rotate``, N/2, rounded up.
+    """Return the number of rounds of ``round-robin`` in a night: that of the pattern ``rotate``, N/2, rounded
+    up.
 
-    Every rank then sends and receives at least twice, and all groups of four or more consecutive ranks reach each other
-    in both directions. Few ranks need up to six rounds for the former, and for one to be seen that becomes slow.
+    Every rank then sends and receives at least twice, and all groups of four or more consecutive ranks reach
+    each other in both directions. Few ranks need up to six rounds for the former, and for one to be seen that
+    becomes slow.
     """
     return max((ranks + 1) // 2, min(2 * turns(ranks), 6))
 
 
 def round_robin_rounds(ranks: int, shifts: int) -> list[int]:
-    """Return the numbers of the rounds that ``round-robin --shifts`` measures; 0 and more than there are stand for all.
+    """Return the numbers of the rounds that ``round-robin --shifts`` measures; 0 and more than there are
+    stand for all.
 
     No two ranks meet twice before all have met once.
     """
@@ -53,19 +57,21 @@ def from_end_to_end(wanted: int, count: int) -> list[int]:
     return [index * (count - 1) // max(wanted - 1, 1) for index in range(wanted)]
 
 
-#: In the phase ``leaf`` the nodes of a turn, the fewest and the most turns, and the most partners of a rank at once.
+#: In the phase ``leaf`` the nodes of a turn, the fewest and the most turns, and the most partners of a rank
+#: at once.
 LEAF_NODES, LEAF_TURNS, LEAF_WIDTH = 8, (3, 8), 8
 
 
 def leaf_flows(groups: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return round, sender and receiver of each flow of the phase ``leaf``, those of a round by sender.
 
-    Of the groups, which stand in a circle, one half sends to the next half, and in the next round these to them; then
-    it is the turn of the groups that begin one further, N/8 times, three times at least and eight times at most. In
-    every third turn the even groups stand before the odd ones: so four are divided in all three ways, and more of the
-    flows that a hash may send by one cable run at once. Of an odd number of groups one is left out. The ranks of a half
-    are the first of each group, then the second of each, and so on; those that have no counterpart in the other half
-    are left out. Each has as many partners as there are, at most eight.
+    Of the groups, which stand in a circle, one half sends to the next half, and in the next round these to
+    them; then it is the turn of the groups that begin one further, N/8 times, three times at least and eight
+    times at most. In every third turn the even groups stand before the odd ones: so four are divided in all
+    three ways, and more of the flows that a hash may send by one cable run at once. Of an odd number of
+    groups one is left out. The ranks of a half are the first of each group, then the second of each, and so
+    on; those that have no counterpart in the other half are left out. Each has as many partners as there are,
+    at most eight.
 
     :param groups: the group of each rank, numbered by their lowest ranks, -1 for none.
     """

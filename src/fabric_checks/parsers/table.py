@@ -39,7 +39,8 @@ class Row:
 
 
 def number(text: str, line: int | None) -> float:
-    """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything else."""
+    """Return the finite number that ``text`` is; raise :class:`OutputError` for NaN, infinity and anything
+    else."""
     if not _NUMBER.fullmatch(text):
         raise OutputError(f"{quoted(text)} is not a number", line)
     value = float(text)
@@ -49,7 +50,8 @@ def number(text: str, line: int | None) -> float:
 
 
 def two_decimals(text: str, line: int) -> float:
-    """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything else.
+    """Return the finite number with two decimals that ``text`` is; raise :class:`OutputError` for anything
+    else.
 
     A value that lost a digit, its point or the blank next to it is thus not mistaken for another one.
     """
@@ -62,7 +64,8 @@ def two_decimals(text: str, line: int) -> float:
 
 
 def half_digit(text: str, digits: int = 0) -> float:
-    """Return half a unit of the last digit of a printed number, which is what rounding changes; 0 for a bare ``0``.
+    """Return half a unit of the last digit of a printed number, which is what rounding changes; 0 for a bare
+    ``0``.
 
     :param digits: the significant digits of which C's ``%g`` leaves out zeros at the end.
     """
@@ -77,7 +80,8 @@ def half_digit(text: str, digits: int = 0) -> float:
 def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int | None) -> None:
     """Raise :class:`OutputError` unless printed numbers can be the least, the mean and the most of so many.
 
-    One of those is the least, one the most, and the others are between. Each is rounded to its last printed digit.
+    One of those is the least, one the most, and the others are between. Each is rounded to its last printed
+    digit.
     """
     low, middle, high = map(float, texts)
     least_error, mean_error, most_error = map(half_digit, texts)
@@ -92,7 +96,8 @@ def require_mean(texts: tuple[str, str, str], count: int, what: str, line: int |
 
 
 def require_sum(total: str, parts: Sequence[str], what: str, line: int | None) -> None:
-    """Raise :class:`OutputError` unless numbers add up to another one, each rounded to its last printed digit.
+    """Raise :class:`OutputError` unless numbers add up to another one, each rounded to its last printed
+    digit.
 
     :param what: the parts and the total in words, as in ``KinEng and PotEng make TotEng``.
     """
@@ -102,7 +107,8 @@ def require_sum(total: str, parts: Sequence[str], what: str, line: int | None) -
 
 
 def whole(text: str, line: int | None, what: str) -> int:
-    """Return the whole number that ``text`` is; raise :class:`OutputError`, which names ``what``, for anything else."""
+    """Return the whole number that ``text`` is; raise :class:`OutputError`, which names ``what``, for
+    anything else."""
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
         raise OutputError(f"{what} was expected, found {quoted(text)}", line)
     return int(text)
@@ -117,7 +123,8 @@ def cells_of(line: str, columns: Sequence[str], line_number: int) -> dict[str, s
 
 
 def positive(text: str, what: str, line: int | None) -> float:
-    """Return the number above zero that ``text`` is; raise :class:`OutputError`, which names ``what``, otherwise."""
+    """Return the number above zero that ``text`` is; raise :class:`OutputError`, which names ``what``,
+    otherwise."""
     value = number(text, line)
     if value <= 0:
         raise OutputError(f"{what} is {value:g}; it must be positive", line)
@@ -152,7 +159,8 @@ def require_positive(rows: Sequence[Row], column: str, *, from_size_B: int = 0) 
 
 
 def require_order(rows: Sequence[Row], *columns: str) -> None:
-    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it, in every row."""
+    """Raise :class:`OutputError` unless each of the columns is at least as large as the one before it, in
+    every row."""
     for row in rows:
         found = [row.values[column] for column in columns]
         if found != sorted(found):
@@ -163,7 +171,8 @@ def require_order(rows: Sequence[Row], *columns: str) -> None:
 
 
 def require_rate(row: Row, message_B: float, rounding: float) -> None:
-    """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their size.
+    """Raise :class:`OutputError` unless a bandwidth with two decimals is the rate of messages times their
+    size.
 
     :param rounding: the largest error of the printed message rate.
     """
@@ -179,10 +188,11 @@ def require_rate(row: Row, message_B: float, rounding: float) -> None:
 def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: float) -> None:
     """Raise :class:`OutputError` unless the overlap of a row is a percentage that fits its times.
 
-    It is 100 (1 - (overall - hidden) / longer), from 0 to 100. Each time may be half a digit more or less than printed,
-    which at small ones is much of the overlap.
+    It is 100 (1 - (overall - hidden) / longer), from 0 to 100. Each time may be half a digit more or less
+    than printed, which at small ones is much of the overlap.
 
-    :param overall_us: communication and work at once; :param hidden_us: the one, and :param longer_us: the other alone.
+    :param overall_us: communication and work at once; :param hidden_us: the one, and :param longer_us: the
+        other alone.
     """
     overlap = row.values["overlap_percent"]
     if not 0 <= overlap <= 100:
@@ -204,7 +214,8 @@ def require_overlap(row: Row, overall_us: float, hidden_us: float, longer_us: fl
 
 
 def require_sizes(rows: Sequence[Row], sizes_B: Sequence[int]) -> None:
-    """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that order."""
+    """Raise :class:`OutputError` unless the rows have exactly the sizes that were asked for, in that
+    order."""
     require_keys([(row.line, (row.size_B,)) for row in rows], [(size,) for size in sizes_B], ("size_B",))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Growth of the counters of a node during a case; nothing is guessed of a counter that was reset or is new."""
+"""Growth of the counters of a node during a case; nothing is guessed of a counter that was reset or is
+new."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from dataclasses import dataclass, field
 
 from fabric_checks.ports.snapshots import Host, NodeFile, Port, Snapshot
 
-#: The largest count of data on hardware with counters of 32 bits, where it stops: 4-byte words (InfiniBand Architecture
-#: Specification, volume 1, 16.1.3.5).
+#: The largest count of data on hardware with counters of 32 bits, where it stops: 4-byte words (InfiniBand
+#: Architecture Specification, volume 1, 16.1.3.5).
 FULL_DATA_B = 4 * (2**32 - 1)
 
 

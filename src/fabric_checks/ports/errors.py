@@ -48,10 +48,11 @@ LIMITS = {
     "rx_drop": _AS_DISCARDS,
     "tx_drop": _AS_DISCARDS,
 }
-#: Growth above a limit is reported if chance explains it in no more than this share of counters: a case is short, and
-#: one symbol error in ten seconds is not 360 an hour.
+#: Growth above a limit is reported if chance explains it in no more than this share of counters: a case is
+#: short, and one symbol error in ten seconds is not 360 an hour.
 CHANCE = 1e-6
-#: Error counters without a published limit: their names, and by how much one has to exceed those of the other nodes.
+#: Error counters without a published limit: their names, and by how much one has to exceed those of the other
+#: nodes.
 ERRORS = re.compile(
     r"err|crc|discard|drop|timeout|nack|nak|replay|uncorrected|retr|out_of_(sequence|buffer)|xmit_wait"
 )
@@ -59,7 +60,8 @@ TIMES_OTHERS, AT_LEAST, FEWEST_OTHERS = 10, 100, 3
 
 
 def port_errors(nodes: Sequence[NodeChange]) -> list[Finding]:
-    """Return a finding for each counter of a port that grew above its limit, or far more than on the other nodes."""
+    """Return a finding for each counter of a port that grew above its limit, or far more than on the other
+    nodes."""
     found: list[Finding] = []
     for node in nodes:
         for name, change in sorted(node.ports.items()):

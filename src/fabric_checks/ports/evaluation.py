@@ -84,12 +84,13 @@ def record_of(
     shares: Mapping[str, Mapping[str, float]],
     near: pcie.Nearest,
 ) -> dict[str, Any]:
-    """Return the part of a record: plain data, for each node the ports that moved something or counted an error.
+    """Return the part of a record: plain data, for each node the ports that moved something or counted an
+    error.
 
-    ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps`` and ``errors`` by node and port; ``carried_B`` the bytes
-    that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the patterns; ``rails`` the
-    shares of a node's rails, and ``slowest_ms`` the longest snapshot. Where nodes have GPUs, ``gpus`` has the adapters
-    nearest to each, by node and number.
+    ``nodes`` has ``sent_B``, ``received_B``, ``rate_MBps`` and ``errors`` by node and port; ``carried_B`` the
+    bytes that all nodes sent, by port; ``moved_B`` those of which the program knows; ``fabric`` the patterns;
+    ``rails`` the shares of a node's rails, and ``slowest_ms`` the longest snapshot. Where nodes have GPUs,
+    ``gpus`` has the adapters nearest to each, by node and number.
     """
     record = {
         "nodes": {node.node: _ports_of(node) for node in nodes},

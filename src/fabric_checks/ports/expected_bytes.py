@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fabric_checks.core.errors import OutputError
 
-#: OSU's bandwidth programs, and mpi4py's ports of them, send windows of messages: their iterations and warm-up up to a
-#: size, and above it (osu_util.h: BW_LOOP_SMALL, BW_LOOP_LARGE, BW_SKIP_SMALL, BW_SKIP_LARGE, LARGE_MESSAGE_SIZE,
-#: WINDOW_SIZE_LARGE; osu_bw.py has the same). Options of theirs hold for all sizes.
+#: OSU's bandwidth programs, and mpi4py's ports of them, send windows of messages: their iterations and
+#: warm-up up to a size, and above it (osu_util.h: BW_LOOP_SMALL, BW_LOOP_LARGE, BW_SKIP_SMALL, BW_SKIP_LARGE,
+#: LARGE_MESSAGE_SIZE, WINDOW_SIZE_LARGE; osu_bw.py has the same). Options of theirs hold for all sizes.
 OSU_LARGE_B, OSU_WINDOW = 8192, 64
 OSU_SMALL, OSU_LARGE = (100, 10), (20, 2)
 
@@ -49,11 +49,12 @@ def osu_bandwidth_B(
 
 
 def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_ways: bool) -> int:
-    """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at least.
+    """Return what the nodes of IMB's Sendrecv (to the right) and Exchange (both ways) send to each other at
+    least.
 
-    On top of the repetitions that it prints, IMB does one more, a tenth as warm-up, and before that up to as many as it
-    prints, to find out how many there is time for (src_c/IMB_warm_up.c, IMB_init_buffers_iter). The last ones are not
-    printed and not counted here. Releases after 2021.11 warm up with 10 at least.
+    On top of the repetitions that it prints, IMB does one more, a tenth as warm-up, and before that up to as
+    many as it prints, to find out how many there is time for (src_c/IMB_warm_up.c, IMB_init_buffers_iter).
+    The last ones are not printed and not counted here. Releases after 2021.11 warm up with 10 at least.
 
     :param repetitions: as the output has them, by message size in bytes.
     :param nodes: the node of each rank, in their order in the ring.
@@ -64,7 +65,8 @@ def imb_ring_B(repetitions: Mapping[int, float], nodes: Sequence[str], *, both_w
 
 
 def rotate_B(options: str, hosts: Sequence[str], pairs: Iterable[tuple[int, int]]) -> int:
-    """Return what the pairs of our program ``rotate`` send between nodes: each row is several tests of messages.
+    """Return what the pairs of our program ``rotate`` send between nodes: each row is several tests of
+    messages.
 
     :param options: the line of the output's header. :param hosts: the host of each rank.
     :param pairs: the ranks of each row; those on one host send nothing between nodes.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ways of GPUs to other nodes, as NCCL logs them: another network, shared adapters, and hosts unlike the others."""
+"""The ways of GPUs to other nodes, as NCCL logs them: another network, shared adapters, and hosts unlike the
+others."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def _unlike(
     verb: str,
     of_what: str,
 ) -> list[Finding]:
-    """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same number."""
+    """Return a finding for each host some of whose GPUs differ from the GPUs of most hosts with the same
+    number."""
     values = {
         host: {device: value for device, way in of.items() if (value := value_of(way))}
         for host, of in hosts.items()

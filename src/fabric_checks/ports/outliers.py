@@ -28,7 +28,8 @@ def finding(
 ) -> Finding:
     """Return a finding about hosts.
 
-    :param kind: ``port``, ``rail``, ``host``, ``gpu`` or ``wire``. :param hosts: those that are to blame, or involved.
+    :param kind: ``port``, ``rail``, ``host``, ``gpu`` or ``wire``. :param hosts: those that are to blame, or
+        involved.
     :param about: what distinguishes it from others of its kind there, such as a port and its counter.
     """
     key = " ".join(filter(None, (kind, *sorted(hosts), about)))
@@ -54,7 +55,8 @@ def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
 
 
 def usual(values: Mapping[str, Value]) -> Value | None:
-    """Return the value of more than half of the nodes; None if there is none, or fewer than three have values."""
+    """Return the value of more than half of the nodes; None if there is none, or fewer than three have
+    values."""
     if len(values) < 3:
         return None
     value, count = Counter(values.values()).most_common(1)[0]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """GPUs, adapters and ranks by PCIe and NUMA nodes: which are near each other, and hosts unlike the others.
 
-The path of a device in ``/sys`` names the bridges above it. An adapter is the nearer to a GPU the more of them they
-share; where they share none, it is near if it is at the same NUMA node. ``lstopo`` shows the same tree, and the classes
-of ``nvidia-smi topo -m`` (PIX, PXB, PHB, NODE, SYS) follow from it.
+The path of a device in ``/sys`` names the bridges above it. An adapter is the nearer to a GPU the more of
+them they share; where they share none, it is near if it is at the same NUMA node. ``lstopo`` shows the same
+tree, and the classes of ``nvidia-smi topo -m`` (PIX, PXB, PHB, NODE, SYS) follow from it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fabric_checks.ports.outliers import MOST_SHOWN, finding, grouped, nodes_tex
 from fabric_checks.ports.snapshots import Gpu, Host, Port
 from fabric_checks.ports.transport import IDLE_PART, is_of
 
-#: A rail is uneven if it carried less than this part of the median of the others, for each GPU: a limit of our own.
-#: Where a node sends half in a ring, its neighbours carry 0.75.
+#: A rail is uneven if it carried less than this part of the median of the others, for each GPU: a limit of
+#: our own. Where a node sends half in a ring, its neighbours carry 0.75.
 UNEVEN_PART = 0.7
 #: Rails carried the same if none carried more than so many times what another did.
 SAME_TIMES = 1.2
@@ -37,8 +37,8 @@ Nearest = Mapping[str, Mapping[int, tuple[str, ...]]]
 def numbered(nodes: Sequence[NodeChange]) -> Gpus:
     """Return the GPUs of each node by number, which is that of their addresses in order.
 
-    Where some are missing, the others keep the numbers that they have on most nodes. A node is left out if it has more
-    or fewer than most and it is unknown which.
+    Where some are missing, the others keep the numbers that they have on most nodes. A node is left out if it
+    has more or fewer than most and it is unknown which.
     """
     addresses = {node.node: tuple(node.host.gpus) for node in nodes}
     most, count = usual(addresses) or (), usual({name: len(of) for name, of in addresses.items()})
@@ -94,7 +94,8 @@ def _served(near: Mapping[int, Sequence[str]]) -> dict[str, dict[int, float]]:
 
 
 def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
-    """Return what stands out: devices that are missing or have fewer lanes, and GPUs that are at other adapters.
+    """Return what stands out: devices that are missing or have fewer lanes, and GPUs that are at other
+    adapters.
 
     :param nodes: of the job. :param fabric: patterns of the ports that the system's file names.
     """
@@ -114,7 +115,8 @@ def findings(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding
 def _missing(
     nodes: Sequence[NodeChange], parts: Mapping[str, Mapping[str, Sequence[str]]], gpus: Gpus
 ) -> list[Finding]:
-    """Return a finding for each node that has lost devices during the case, and for each that has fewer than most."""
+    """Return a finding for each node that has lost devices during the case, and for each that has fewer than
+    most."""
     on_most = _on_most(parts)
     count = usual({node.node: len(node.host.gpus) for node in nodes}) or 0
     found = []
@@ -153,7 +155,8 @@ def _fewer_lanes(
 ) -> list[Finding]:
     """Return a finding for each link of PCIe with fewer lanes than on most nodes, with the devices behind it.
 
-    Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its port.
+    Its speed is no matter: an idle GPU lowers it. An adapter's own link is compared with the states of its
+    port.
     """
     narrowest = {host: _narrowest(of, hosts[host].lanes) for host, of in parts.items()}
     most = {part: _usual_lanes(part, narrowest) for of in narrowest.values() for part in of}
@@ -178,7 +181,8 @@ def _usual_lanes(part: str, narrowest: Mapping[str, Mapping[str, tuple[int, str]
 
 
 def _narrowest(parts: Mapping[str, Sequence[str]], lanes: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """Return the fewest lanes above each part, and the address of that link: of its two ends the lower one."""
+    """Return the fewest lanes above each part, and the address of that link: of its two ends the lower
+    one."""
     links = {
         part: [(lanes[each], each) for each in reversed(path) if each in lanes]
         for part, path in parts.items()
@@ -217,10 +221,11 @@ def _gpus_text(numbers: Sequence[int]) -> str:
 
 
 def uneven_rails(shares: Mapping[str, Mapping[str, float]], near: Nearest) -> list[Finding]:
-    """Return a finding for each rail of a GPU that carried much less than those of the other GPUs of its node.
+    """Return a finding for each rail of a GPU that carried much less than those of the other GPUs of its
+    node.
 
-    Collectives between all GPUs use their rails alike. It is a finding if the rails of most nodes carried the same,
-    else an observation where all other rails of the node did. Rails that idle are another finding.
+    Collectives between all GPUs use their rails alike. It is a finding if the rails of most nodes carried the
+    same, else an observation where all other rails of the node did. Rails that idle are another finding.
 
     :param shares: of the rails of a node, see :func:`.transport.rails`. :param near: see :func:`nearest`.
     """
@@ -258,7 +263,8 @@ def _others_even(parts: Mapping[str, float], names: Sequence[str]) -> bool:
 
 
 def _parts(shares: Mapping[str, float], served: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
-    """Return what each rail carried for a GPU, relative to the median of the other rails; nothing without others."""
+    """Return what each rail carried for a GPU, relative to the median of the other rails; nothing without
+    others."""
     load = {name: shares[name] / sum(of.values()) for name, of in served.items() if name in shares}
     rest = {name: median([load[other] for other in load if other != name]) for name in load if len(load) > 1}
     return {name: load[name] / value for name, value in rest.items() if value > 0}
@@ -272,8 +278,8 @@ def far_ranks(
 ) -> list[Finding]:
     """Return a finding for each host with ranks at other NUMA nodes than their GPU, or than every adapter.
 
-    It is one if the ranks of the same number on most hosts are near; that all hosts have ranks far from their GPUs is
-    an observation.
+    It is one if the ranks of the same number on most hosts are near; that all hosts have ranks far from their
+    GPUs is an observation.
 
     :param ranks: with the CPUs that they may use. :param gpus: the address of the GPU of each rank, if known.
     """

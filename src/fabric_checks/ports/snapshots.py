@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of our program ``ports``: the state of a node and of its ports before and after a program.
 
-A file has ``# fabric-checks ports 1``, the node, and two snapshots: lines ``path<TAB>value`` as they are in ``/sys``
-and ``/proc``, or where a link of a device leads, and a line that counts them. A value that the driver does not have is
-missing; one that could not be read has ``!`` and the name of the error. They become ports and a host with units;
-nothing that is missing is guessed.
+A file has ``# fabric-checks ports 1``, the node, and two snapshots: lines ``path<TAB>value`` as they are in
+``/sys`` and ``/proc``, or where a link of a device leads, and a line that counts them. A value that the
+driver does not have is missing; one that could not be read has ``!`` and the name of the error. They become
+ports and a host with units; nothing that is missing is guessed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from fabric_checks.core.errors import OutputError, quoted
 
 #: The largest file of the program: two snapshots of 1 MiB, and their heads.
 MOST_BYTES = 3 * 1024 * 1024
-#: The unit of ``port_xmit_data`` and ``port_rcv_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband).
+#: The unit of ``port_xmit_data`` and ``port_rcv_data`` (Linux,
+#: Documentation/ABI/stable/sysfs-class-infiniband).
 VERBS_UNIT_B = 4
 #: The link type of IP over InfiniBand: ARPHRD_INFINIBAND of the kernel's if_arp.h.
 IP_OVER_INFINIBAND = "32"
 
-#: Paths by what they describe: the groups are its name, of a port that of the device and its number, and the file.
+#: Paths by what they describe: the groups are its name, of a port that of the device and its number, and the
+#: file.
 _PATHS = {
     "port": re.compile(r"/sys/class/infiniband/([\w.-]{1,64})/ports/(\d+)/(.+)"),
     "device": re.compile(r"/sys/class/infiniband/([\w.-]{1,64})/(?!ports/)(.+)"),
@@ -32,7 +34,8 @@ _PATHS = {
     "ioctl": re.compile(r"ioctl/([^/]+)/(.+)"),
     "module": re.compile(r"/sys/module/([\w-]+)/(version)"),
 }
-#: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux, net/core/net-procfs.c).
+#: ``eth0: 1 2 ...``: eight counters of what was received, eight of what was sent (Linux,
+#: net/core/net-procfs.c).
 _INTERFACE = re.compile(r"\s*([!-~]{1,15}?):\s*((?:\d{1,20}\s+){15}\d{1,20})\s*")
 _IN_DEV = ("packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
 _OUT_DEV = ("packets", "errs", "drop", "fifo", "colls", "carrier", "compressed")
@@ -58,8 +61,8 @@ class Port:
     :param up: the link state.
     :param rate_MBps: of one direction, in 10^6 bytes a second; :param width: the lanes, as in ``4X``.
     :param pcie: the current speed and width of its slot, as in ``8.0 GT/s x8``.
-    :param path: the root of PCIe, the bridges above it, and its own address, as in ``("pci0000:17", "0000:17:01.0",
-        "0000:18:00.0")``; empty if unknown.
+    :param path: the root of PCIe, the bridges above it, and its own address, as in ``("pci0000:17",
+        "0000:17:01.0", "0000:18:00.0")``; empty if unknown.
     :param sent_B: bytes on the wire since its counters began; :param received_B: likewise.
     :param counters: its other counters, by name.
     :param aliases: names of the interfaces that are the same port.
@@ -236,7 +239,8 @@ def _ports(rows: Iterable[tuple[str, str]]) -> dict[str, Port]:
 
 
 def _place(path: str) -> tuple[str, str, str]:
-    """Return the kind of thing that a file is of, the names of it, and what the file says; nothing of another file."""
+    """Return the kind of thing that a file is of, the names of it, and what the file says; nothing of another
+    file."""
     for kind, pattern in _PATHS.items():
         if found := pattern.fullmatch(path):
             *names, key = found.groups()
@@ -252,7 +256,8 @@ def _add_counter(port: Port, name: str, text: str) -> None:
 
 
 def _path(target: str) -> tuple[str, ...]:
-    """Return the parts of PCIe of the path that a device's link leads to; none for a device of another bus."""
+    """Return the parts of PCIe of the path that a device's link leads to; none for a device of another
+    bus."""
     parts = tuple(part for part in target.split("/") if _PCIE.fullmatch(part))
     return parts if parts and not parts[-1].startswith("pci") else ()
 
@@ -329,8 +334,8 @@ def _interface(
 ) -> Port:
     """Return an interface of the process's own network namespace.
 
-    ``/proc/self/net/dev`` and ioctl are always of that one; ``/sys`` is of the namespace that it was mounted in, and
-    may have another interface of the same name: it is used where index and address are the same.
+    ``/proc/self/net/dev`` and ioctl are always of that one; ``/sys`` is of the namespace that it was mounted
+    in, and may have another interface of the same name: it is used where index and address are the same.
     """
     port = Port(name, "interface", received_B=counts[0], sent_B=counts[8])
     counters = (*(f"rx_{what}" for what in _IN_DEV), *(f"tx_{what}" for what in _OUT_DEV))
@@ -368,10 +373,12 @@ def _add_statistics(port: Port, files: Mapping[str, str]) -> None:
 
 
 def _note_stacked(ports: list[Port], interfaces: list[Port]) -> None:
-    """Mark the interfaces whose bytes other ports count as well: a bond, a bridge, a VLAN, IP over InfiniBand, hsn0.
+    """Mark the interfaces whose bytes other ports count as well: a bond, a bridge, a VLAN, IP over
+    InfiniBand, hsn0.
 
-    Where no interface is known to be hardware, as in a container, all count. What RDMA moves over Ethernet is not among
-    the bytes of the interface (mlx5 counts ``transmitted_ib`` for the port), so these two are not the same.
+    Where no interface is known to be hardware, as in a container, all count. What RDMA moves over Ethernet is
+    not among the bytes of the interface (mlx5 counts ``transmitted_ib`` for the port), so these two are not
+    the same.
     """
     of_cxi = {
         alias for port in ports if port.kind == "cxi" and port.sent_B is not None for alias in port.aliases
@@ -409,7 +416,8 @@ def _host(rows: Iterable[tuple[str, str]]) -> Host:
 
 
 def _pcie(rows: Iterable[tuple[str, str]]) -> tuple[dict[str, Gpu], dict[str, int], dict[int, str]]:
-    """Return the GPUs by address, the lanes of devices and bridges by address, and the CPUs of the NUMA nodes."""
+    """Return the GPUs by address, the lanes of devices and bridges by address, and the CPUs of the NUMA
+    nodes."""
     paths: dict[str, tuple[str, ...]] = {}
     numa: dict[str, int | None] = {}
     lanes: dict[str, int] = {}

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TCP segments that were lost or arrived broken, and at which host.
 
-The host that retransmits a segment is not necessarily the one that lost it: what is lost on the way into a host is
-retransmitted by all its partners. But the host that misses a segment queues those that follow (``TCPOFOQueue``) or
-counts the broken one (``InCsumErrors``). So a host with a bad link has most of the retransmitted segments, or most of
-the missed ones, or half of both: the two shares add up to about 1 for it, and are small for other hosts. Between two
-hosts alone no counter shows whose link it is; then both are named. Where there are more, what is lost between two of
-them alone rather overflowed a queue, for a link has other partners too: nobody is blamed.
+The host that retransmits a segment is not necessarily the one that lost it: what is lost on the way into a
+host is retransmitted by all its partners. But the host that misses a segment queues those that follow
+(``TCPOFOQueue``) or counts the broken one (``InCsumErrors``). So a host with a bad link has most of the
+retransmitted segments, or most of the missed ones, or half of both: the two shares add up to about 1 for it,
+and are small for other hosts. Between two hosts alone no counter shows whose link it is; then both are named.
+Where there are more, what is lost between two of them alone rather overflowed a queue, for a link has other
+partners too: nobody is blamed.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from fabric_checks.core.finding import Finding, Severity
 from fabric_checks.ports.counter_growth import NodeChange
 from fabric_checks.ports.outliers import finding, nodes_text
 
-#: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the test cluster
-#: had up to 4 in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
+#: The largest share of a host's segments that may be retransmitted. Our own: hosts of healthy runs on the
+#: test cluster had up to 4 in 10,000, and one packet of 100 that is lost makes 3 to 14 in 1,000.
 LOST_SHARE = 1e-3
 #: More is not chance if so few healthy hosts have it; fewer segments than AT_LEAST are not reported.
 CHANCE, AT_LEAST = 1e-6, 10
@@ -27,13 +28,15 @@ CHANCE, AT_LEAST = 1e-6, 10
 RECOVERIES = ("TCPSackRecovery", "TCPRenoRecovery", "TCPTimeouts", "TCPLossProbes")
 #: So many broken segments are reported: a link's own check sums let none through.
 BROKEN_AT_LEAST = 3
-#: A host is named alone if its two shares make so much, and so many times that of the next: of three hosts, a bad link
-#: has twice that of the next, of more three times. Two are named if the second has so many times that of the third.
+#: A host is named alone if its two shares make so much, and so many times that of the next: of three hosts, a
+#: bad link has twice that of the next, of more three times. Two are named if the second has so many times
+#: that of the third.
 SCORE, TIMES_NEXT, TIMES_THIRD = 0.7, 1.8, 1.4
 
 
 def lost_segments(nodes: Sequence[NodeChange]) -> list[Finding]:
-    """Return the finding that segments of TCP were lost, and where; none if they were not, or are not counted."""
+    """Return the finding that segments of TCP were lost, and where; none if they were not, or are not
+    counted."""
     again = {node.node: _sent_again(node) for node in nodes if "RetransSegs" in node.tcp}
     broken = _counts(nodes, "InCsumErrors")
     is_broken = sum(broken.values()) >= BROKEN_AT_LEAST
@@ -99,8 +102,8 @@ def _where(hosts: Sequence[str], again: Mapping[str, int], missed: Mapping[str, 
 def _sent_again(node: NodeChange) -> int:
     """Return how many segments were sent again because they were lost, not because they were late (RFC 2883).
 
-    Receivers report duplicates. A busy machine reorders packets of up to 64 KiB: tens of segments are sent again at
-    once, and one answer takes them back. Old kernels count such answers only.
+    Receivers report duplicates. A busy machine reorders packets of up to 64 KiB: tens of segments are sent
+    again at once, and one answer takes them back. Old kernels count such answers only.
     """
     late = node.tcp.get("TCPDSACKRecvSegs")
     if late is None:
@@ -115,7 +118,8 @@ def _together(node: NodeChange) -> float:
 
 
 def _is_above(node: NodeChange, again: int) -> bool:
-    """Return whether more was lost than may be, not by chance: of what is lost together, each time counts once."""
+    """Return whether more was lost than may be, not by chance: of what is lost together, each time counts
+    once."""
     if again < AT_LEAST:
         return False
     from scipy.special import pdtrc  # noqa: PLC0415  (slow to import, and seldom needed)
@@ -127,7 +131,8 @@ def _is_above(node: NodeChange, again: int) -> bool:
 def culprits(again: Mapping[str, int], missed: Mapping[str, int]) -> list[str]:
     """Return whose link it is: one host, the two ends of a path, or none.
 
-    :param again: segments that were sent again, by host; :param missed: segments that did not come as they should.
+    :param again: segments that were sent again, by host; :param missed: segments that did not come as they
+        should.
     """
     sent, lost = max(1, sum(again.values())), max(1, sum(missed.values()))
     score = {host: again.get(host, 0) / sent + missed[host] / lost for host in missed}

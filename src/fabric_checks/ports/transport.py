@@ -15,21 +15,23 @@ from fabric_checks.ports.snapshots import Port
 
 #: The named network has to carry this share of the expected bytes; docs/ports.md has measurements.
 PROVEN_SHARE = 0.9
-#: Without expected bytes, the share of all that crossed the ports, of at least so many bytes: traffic of a batch system
-#: and of a file system is included.
+#: Without expected bytes, the share of all that crossed the ports, of at least so many bytes: traffic of a
+#: batch system and of a file system is included.
 CARRIED_SHARE, ENOUGH_B = 0.5, 10_000_000
 #: A port idles if it carried less than this part of its even share.
 IDLE_PART = 0.1
 
 
 def is_of(port: Port, patterns: Sequence[str]) -> bool:
-    """Tell whether a port is one that patterns such as ``mlx5_*``, ``hsn*`` or ``eth0`` name, by any of its names."""
+    """Tell whether a port is one that patterns such as ``mlx5_*``, ``hsn*`` or ``eth0`` name, by any of its
+    names."""
     names = {port.name, port.name.partition(":")[0], *port.aliases}
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
-    """Return how many bytes all nodes sent through the ports of a name; those that count for another are left out."""
+    """Return how many bytes all nodes sent through the ports of a name; those that count for another are left
+    out."""
     sent: dict[str, int] = {}
     for node in nodes:
         for name, change in node.ports.items():
@@ -41,9 +43,11 @@ def sent_by_port(nodes: Sequence[NodeChange]) -> dict[str, int]:
 def disproof(
     nodes: Sequence[NodeChange], fabric: Sequence[str], moved_B: int | None, measured: str = ""
 ) -> str | None:
-    """Return why the named network did not carry what was measured, in a line; None if it did, or it is unknown.
+    """Return why the named network did not carry what was measured, in a line; None if it did, or it is
+    unknown.
 
-    :param fabric: patterns of ports. :param moved_B: bytes that the nodes sent to each other, by the program's output.
+    :param fabric: patterns of ports. :param moved_B: bytes that the nodes sent to each other, by the
+        program's output.
     :param measured: the value that it is about, as in ``bandwidth 118 MB/s``.
     """
     if not nodes or not fabric or moved_B == 0:
@@ -106,7 +110,8 @@ def _likely(nodes: Sequence[NodeChange], others: Mapping[str, int], moved_B: int
 
 
 def uncounted(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> list[Finding]:
-    """Return the finding that ports of the named network do not count their bytes, so that nothing is proven."""
+    """Return the finding that ports of the named network do not count their bytes, so that nothing is
+    proven."""
     hosts_of = grouped(
         (f"{name}: {change.why_uncounted}", node.node)
         for node in nodes
@@ -125,10 +130,11 @@ def _moves(change: PortChange) -> int:
 
 
 def rails(nodes: Sequence[NodeChange], fabric: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return the share of each rail of a node in what its rails moved; nothing for nodes with one rail, or none named.
+    """Return the share of each rail of a node in what its rails moved; nothing for nodes with one rail, or
+    none named.
 
-    :param fabric: patterns of the ports that are rails. A port that only other nodes of the job have is a rail that
-        carries nothing.
+    :param fabric: patterns of the ports that are rails. A port that only other nodes of the job have is a
+        rail that carries nothing.
     """
     names = sorted(
         {name for node in nodes for name, change in node.ports.items() if is_of(change.port, fabric)}
@@ -153,7 +159,8 @@ OF_RAILS = (
 
 
 def rail_values(shares: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the values of :data:`OF_RAILS`: what the least used rail of all nodes carried, of an equal share.
+    """Return the values of :data:`OF_RAILS`: what the least used rail of all nodes carried, of an equal
+    share.
 
     :param shares: what :func:`rails` returns. :returns: nothing without rails.
     """
@@ -166,7 +173,8 @@ def idle_rails(
 ) -> list[Finding]:
     """Return a finding for each rail that carried next to nothing while another did.
 
-    :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node and rail.
+    :param shares: what :func:`rails` returns. :param gpus: those that a rail is nearest to, in words, by node
+        and rail.
     """
     idle = grouped(
         (name, node)

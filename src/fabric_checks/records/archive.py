@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read archives: Parquet files ``system=SYSTEM/month=YYYY-MM/records-N.parquet``, one for each month (UTC) of a system.
+"""Read archives: Parquet files ``system=SYSTEM/month=YYYY-MM/records-N.parquet``, one for each month (UTC) of
+a system.
 
-An addition to a month writes a new file with the next number N, and then deletes the files that it replaces. Until
-these are gone, the file with the greatest number counts; so no reader sees half a month, whatever ends a writer. A file
-has the columns :data:`fabric_checks.records.table.COLUMNS`, which any program that reads Parquet can use.
+An addition to a month writes a new file with the next number N, and then deletes the files that it replaces.
+Until these are gone, the file with the greatest number counts; so no reader sees half a month, whatever ends
+a writer. A file has the columns :data:`fabric_checks.records.table.COLUMNS`, which any program that reads
+Parquet can use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write archives.
 
-The file of a month is written under a temporary name and renamed when it is complete, and the files that it replaces do
-not count from then on: whatever interrupts a writer, an archive has each record once. Records that it has already are
-not added again, so the same command completes what was cut short.
+The file of a month is written under a temporary name and renamed when it is complete, and the files that it
+replaces do not count from then on: whatever interrupts a writer, an archive has each record once. Records
+that it has already are not added again, so the same command completes what was cut short.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _ROWS_A_GROUP = 200_000
 class Added:
     """The outcome of :func:`add`.
 
-    :param added: records that the archive did not have; :param known: records that it had, or that came twice.
+    :param added: records that the archive did not have; :param known: records that it had, or that came
+        twice.
     :param files: the files that were written.
     :param faults: as those of :class:`fabric_checks.records.reader.Loaded`.
     """
@@ -90,7 +91,8 @@ def add(results: Path, folder: Path, *, wait_s: float = 0) -> Added:
 
 
 def _delete_unfinished(folder: Path) -> None:
-    """Delete the temporary files of writers that were killed; the lock guarantees that no other is at work."""
+    """Delete the temporary files of writers that were killed; the lock guarantees that no other is at
+    work."""
     for path in folder.glob("system=*/month=*/.records-*"):
         if not (path.parent.is_symlink() or path.parent.parent.is_symlink()):
             path.unlink()
@@ -120,7 +122,8 @@ def write(frame: pl.DataFrame, folder: Path, written: set[Path]) -> int:
 
 
 def _replace(folder: Path, there: list[Path], more: pl.DataFrame) -> Path:
-    """Write a new file to the folder of a month, with the rows of the files in it and some more, and delete these.
+    """Write a new file to the folder of a month, with the rows of the files in it and some more, and delete
+    these.
 
     :raises RecordError: if it cannot be written; then nothing is changed.
     """

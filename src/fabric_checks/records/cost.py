@@ -66,7 +66,8 @@ def read_plan(path: Path) -> Plan:
 def durations(frame: pl.DataFrame) -> dict[str, float]:
     """Return the duration of each case on its nodes in seconds, by name: the median of its latest runs.
 
-    :param frame: records with :data:`COLUMNS`. A case that failed before it had values ended early and does not count.
+    :param frame: records with :data:`COLUMNS`. A case that failed before it had values ended early and does
+        not count.
     """
     case = ("system", "partition", "environ", "test")
     measured = frame.filter(pl.col("metric").is_not_null() & pl.col("elapsed_s").is_not_null())
@@ -84,9 +85,9 @@ class Estimate:
     """The estimated cost of a run: jobs one after the other, without waiting in the queue.
 
     :param nodes: the most that a job has.
-    :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times. Both are of the
-        ``timed_jobs``, of cases with recorded durations, and of the ``similar_jobs``, of cases that ran only in other
-        layouts.
+    :param node_minutes: allocated nodes times minutes; :param job_minutes: the sum of all jobs' times. Both
+        are of the ``timed_jobs``, of cases with recorded durations, and of the ``similar_jobs``, of cases
+        that ran only in other layouts.
     """
 
     system: str
@@ -105,7 +106,8 @@ class Estimate:
 
 
 def estimate(plan: Plan, past: Mapping[str, float]) -> Estimate:
-    """Estimate the cost of a run: of each case its duration, or else the longest that it had in another layout.
+    """Estimate the cost of a run: of each case its duration, or else the longest that it had in another
+    layout.
 
     :param past: how long cases took in seconds, see :func:`durations`.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read blocks of a perflog into tables of cases and of values, and join these.
 
-Polars parses the lines of values of a block at once, or refuses them; refused ones are read one by one, which finds the
-lines to blame. The lines of cases are few, and are read one by one.
+Polars parses the lines of values of a block at once, or refuses them; refused ones are read one by one, which
+finds the lines to blame. The lines of cases are few, and are read one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from fabric_checks.records.jsonlines import Block
 from fabric_checks.records.record import MEASUREMENT, OF_CASE, OF_METRIC, OF_VALUE
 from fabric_checks.records.table import COLUMNS, NESTED, REPEATED
 
-#: Polars' parser calls itself for each level of nesting, and ends the process at some 3000. A shorter line has less.
+#: Polars' parser calls itself for each level of nesting, and ends the process at some 3000. A shorter line
+#: has less.
 _HARMLESS_B = 4000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
@@ -220,8 +221,8 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
 class Perflog:
     """The cases and the values of files, each once.
 
-    A case that failed before it had values, whose line declares no metrics, has a row in ``values`` whose metric and
-    value are null.
+    A case that failed before it had values, whose line declares no metrics, has a row in ``values`` whose
+    metric and value are null.
 
     :param values: also ``file``, the number of the file, and ``line``; :param cases: as :class:`Part`.
     """
@@ -250,7 +251,8 @@ class Perflog:
         return Perflog(values, cases, self.declarations)
 
     def slices(self, columns: Sequence[str], most: int | None = None) -> Iterator[pl.DataFrame]:
-        """Yield records with some columns, some rows at a time, in their order; also ``file`` and ``line``."""
+        """Yield records with some columns, some rows at a time, in their order; also ``file`` and
+        ``line``."""
         cases = self.cases.drop("file", "line")
         facts = self.declarations.frame(columns)
         for part in self.values.iter_slices(most or max(self.values.height, 1)):
@@ -262,7 +264,8 @@ class Perflog:
     def aggregated(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return one row for records that differ in time and value only; see :func:`series.aggregated`.
 
-        Values are grouped by numbers that stand for all that their cases have: of millions, little more is held.
+        Values are grouped by numbers that stand for all that their cases have: of millions, little more is
+        held.
         """
         shared = [name for name in OF_CASE if name in columns and name != "time"]
         own = [name for name in OF_VALUE if name in columns and name not in ("case", "value")]
@@ -288,7 +291,8 @@ def joined(
 
     :param parts: each with the number of its file; the numbers of its lines are those of the file.
     :param columns: the fields that were read.
-    :param report: gets number of a file and line, and a cause: of values without a case, and of what is there twice.
+    :param report: gets number of a file and line, and a cause: of values without a case, and of what is there
+        twice.
     """
     parts = parts or [(0, part_of(Block(b""), columns, declarations))]
     values, cases = (

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn records into lines of a perflog, and lines into records.
 
-A file has two kinds of lines. The first line of a case has all that its values share: the facts of its run and, for
-each group of metrics that agree in them, the facts that the check declares. Then comes a short line for each value::
+A file has two kinds of lines. The first line of a case has all that its values share: the facts of its run
+and, for each group of metrics that agree in them, the facts that the check declares. Then comes a short line
+for each value::
 
     {"format":3,"case":"0f3a9c21ab7d","session":...,"metrics":[{"curves":{"latency":[1,2,4,8]},"better":"smaller"}]}
     {"case":"0f3a9c21ab7d","time":...,"environ":...,"test":...,"metric":"latency_8B","value":1.3,"unit":"us"}
 
-A case is named by a checksum of its facts. What is null is left out, and so is the result of a value that passed for
-want of a reference. Time, environment and test in the line of a value are for those who read it by itself. Names of
-nodes are folded, and so are the CPUs of ranks: ``["n[1-8]", ["0", "1"]]`` are two ranks on each of eight nodes, and
-``["n[1-8]", "0-63", 64]`` are 64 ranks on each, which may all use the same CPUs.
+A case is named by a checksum of its facts. What is null is left out, and so is the result of a value that
+passed for want of a reference. Time, environment and test in the line of a value are for those who read it by
+itself. Names of nodes are folded, and so are the CPUs of ranks: ``["n[1-8]", ["0", "1"]]`` are two ranks on
+each of eight nodes, and ``["n[1-8]", "0-63", 64]`` are 64 ranks on each, which may all use the same CPUs.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ class Value(msgspec.Struct):
 class _Group(msgspec.Struct):
     """What metrics have in common, and these metrics.
 
-    ``curves`` has the message sizes of each quantity: its metrics have the names that :func:`point` gives. ``metrics``
-    are their own quantities, without a size, and ``others`` has quantity and size of each metric that is neither.
+    ``curves`` has the message sizes of each quantity: its metrics have the names that :func:`point` gives.
+    ``metrics`` are their own quantities, without a size, and ``others`` has quantity and size of each metric
+    that is neither.
     """
 
     curves: dict[Name, list[Count]] = {}
@@ -177,8 +179,8 @@ def is_value(record: Mapping[str, Any]) -> bool:
 def records_of(path: Path, report: Report, about: str = "") -> Iterator[dict[str, Any]]:
     """Read the records of a file.
 
-    :param report: gets number and cause of each line that is none; :param about: the session that is wanted; lines
-        without its name are passed over unread.
+    :param report: gets number and cause of each line that is none; :param about: the session that is wanted;
+        lines without its name are passed over unread.
     :raises OSError: if the file cannot be read.
     """
     found = _Found()
@@ -200,7 +202,8 @@ def records_of(path: Path, report: Report, about: str = "") -> Iterator[dict[str
 
 @dataclass
 class _Found:
-    """The cases of a file by name, their values by metric and value, and the numbers of the first lines of these.
+    """The cases of a file by name, their values by metric and value, and the numbers of the first lines of
+    these.
 
     :param others: the names of cases of other sessions.
     """

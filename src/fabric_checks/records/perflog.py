@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the perflog: one file for each check class, a line for each case and for each of its values.
 
-All lines of a case go out in one write under a lock, so that several writers do not mix; if not all of them can be
-written, none stays.
+All lines of a case go out in one write under a lock, so that several writers do not mix; if not all of them
+can be written, none stays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from fabric_checks.core.locks import WRITER_WAIT_S, LockedError, exclusive
 from fabric_checks.records.record import FIELDS, FORMAT, Case, Judgement
 from fabric_checks.records.writing import case_of, lines_of
 
-#: The lock file of a folder's writers. The perflog itself would not do: a reader could hold its lock for ever.
+#: The lock file of a folder's writers. The perflog itself would not do: a reader could hold its lock for
+#: ever.
 LOCK = ".lock"
 
 

@@ -34,7 +34,8 @@ from fabric_checks.records.sources import (
 )
 from fabric_checks.records.table import COLUMNS, REPEATED
 
-#: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several cores.
+#: One reads while the others are parsed; more would not be faster, as Polars itself parses a block on several
+#: cores.
 _THREADS = min(4, (os.cpu_count() or 1) + 1)
 
 #: How many records a part has at most.
@@ -45,11 +46,11 @@ _ROWS = 100_000
 class Loaded:
     """The records of sets of results.
 
-    :param frame: the valid records: a column ``side``, the label of the source, and the columns asked for, of the types
-        of :data:`fabric_checks.records.table.COLUMNS`. A case that failed before it had values has a record whose
-        ``metric`` and ``value`` are null. In the order of ``time`` within a side.
-    :param faults: a line for each record that was left out and each file that could not be read, with file, line,
-        cause and remedy. A command prints them and exits with a status other than 0.
+    :param frame: the valid records: a column ``side``, the label of the source, and the columns asked for, of
+        the types of :data:`fabric_checks.records.table.COLUMNS`. A case that failed before it had values has
+        a record whose ``metric`` and ``value`` are null. In the order of ``time`` within a side.
+    :param faults: a line for each record that was left out and each file that could not be read, with file,
+        line, cause and remedy. A command prints them and exits with a status other than 0.
     """
 
     frame: pl.DataFrame
@@ -59,12 +60,12 @@ class Loaded:
 def load(sources: Sequence[Source], columns: Collection[str] = FIELDS, *, compact: bool = False) -> Loaded:
     """Read sets of results.
 
-    A record that occurs twice is used once. A column that is not asked for is not checked, except for those that make
-    a record: :data:`fabric_checks.records.validation.ALWAYS`.
+    A record that occurs twice is used once. A column that is not asked for is not checked, except for those
+    that make a record: :data:`fabric_checks.records.validation.ALWAYS`.
 
     :param columns: the fields that are wanted; few are read faster.
-    :param compact: whether :data:`fabric_checks.records.table.REPEATED` are ``pl.Categorical``, for millions of
-        records. They compare, group and join as text does; text functions need a cast to ``pl.String``.
+    :param compact: whether :data:`fabric_checks.records.table.REPEATED` are ``pl.Categorical``, for millions
+        of records. They compare, group and join as text does; text functions need a cast to ``pl.String``.
     :raises RecordError: if a source does not exist or has no record at all.
     """
     wanted = _in_order(columns)
@@ -85,8 +86,9 @@ def load_aggregated(
 
     :param columns: the fields that are wanted: ``time``, ``value``, and at least one more.
     :param faults: gets lines as those of :class:`Loaded`.
-    :returns: label and records of one part after the other, as :func:`fabric_checks.records.series.aggregated` returns
-        them. The parts of a set of results need not be in the order of time.
+    :returns: label and records of one part after the other, as
+        :func:`fabric_checks.records.series.aggregated` returns them. The parts of a set of results need not
+            be in the order of time.
     :raises RecordError: as :func:`load`.
     """
     wanted = _in_order(columns)
@@ -120,8 +122,8 @@ def of_session(results: Path, session: str, earliest_s: float, faults: Faults) -
     """Read the records of one session from the perflogs in a folder of results, with all their fields.
 
     :param earliest_s: files that were not written to since then, in seconds since the epoch, are skipped.
-    :param faults: gets the lines and files that are left out. A line that is no record may be of another session;
-        valid lines of other sessions are not parsed, for speed.
+    :param faults: gets the lines and files that are left out. A line that is no record may be of another
+        session; valid lines of other sessions are not parsed, for speed.
     """
     found: list[dict[str, Any]] = []
     if not (results / "perflogs").is_dir():
@@ -270,7 +272,8 @@ def _part(path: Path, span: tuple[int, int], columns: Sequence[str], declaration
 
 
 def _months(files: Sequence[Path], source: Source) -> list[list[Path]]:
-    """Return the files of an archive that may have records of a source, by their folders; a list for each month."""
+    """Return the files of an archive that may have records of a source, by their folders; a list for each
+    month."""
     months: dict[str, list[Path]] = {}
     for path in files:
         if _may_have(path, source):

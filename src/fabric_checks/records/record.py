@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Define the record: its fields, the parts of a check that fill them, and helpers that every reader needs.
 
-A record is the whole of one value: :data:`FIELDS` are its keys, ``format``, ``case``, and the members of the four
-classes here except ``metrics``. A perflog has the facts of a case once and its values apart, and readers join them
-(:mod:`fabric_checks.records.lines`); a case that failed before it had values is a record whose :class:`MetricFacts` and
-:class:`Judgement` are null. The annotations are the types that are validated, and those of the columns of tables
+A record is the whole of one value: :data:`FIELDS` are its keys, ``format``, ``case``, and the members of the
+four classes here except ``metrics``. A perflog has the facts of a case once and its values apart, and readers
+join them (:mod:`fabric_checks.records.lines`); a case that failed before it had values is a record whose
+:class:`MetricFacts` and
+:class:`Judgement` are null. The annotations are the types that are validated, and those of the columns of
+    tables
 (:mod:`fabric_checks.records.table`).
 """
 
@@ -85,8 +87,8 @@ class MetricFacts:
     can_be_zero: bool | None = (
         None  # whether 0 or less is valid, so that two values are compared by their difference
     )
-    # Of a ratio or difference: metric, quantity, unit and values by layout that it was computed from. PpnRatioMixin and
-    # LammpsPpnSeries.
+    # Of a ratio or difference: metric, quantity, unit and values by layout that it was computed from.
+    # PpnRatioMixin and LammpsPpnSeries.
     compared: dict[str, Any] | None = None
     # Its reference: ReferencesMixin.
     no_reference: Text | None = None  # why it has none
@@ -100,7 +102,8 @@ class MetricFacts:
 
 @dataclass(slots=True)
 class Facts:
-    """Collect the facts of a run of a check. The mixins that are named fill them; ReFrame logs them as plain data."""
+    """Collect the facts of a run of a check. The mixins that are named fill them; ReFrame logs them as plain
+    data."""
 
     # RecordMixin, when the case is set up.
     session: Name  # the run of ReFrame
@@ -118,18 +121,19 @@ class Facts:
     not_offered: dict[str, str] | None = (
         None  # suites that were asked for and that the environment lacks, and why
     )
-    # Where the case's files are, relative to the folder of results: output/SESSION/..., or stage/SESSION/... of a case
-    # that failed. Null in a dry run, and where a site keeps them elsewhere.
+    # Where the case's files are, relative to the folder of results: output/SESSION/..., or stage/SESSION/...
+    # of a case that failed. Null in a dry run, and where a site keeps them elsewhere.
     output: Text | None = None
     metrics: dict[str, MetricFacts] = field(default_factory=dict)  # by metric
-    # RecordMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of the log.
+    # RecordMixin, when the job has ended: ISO 8601 with time zone; of a case that failed before, the time of
+    # the log.
     time: Text | None = None
     job_state: Text | None = None  # in the words of the scheduler
     job_began: Text | None = None  # ISO 8601 with time zone; null if it never began, or if that is unknown
     node_faults: dict[str, str] | None = None  # why nodes that it had, or waited for, are out of service
     elapsed_s: Amount | None = None  # how long the job ran on its nodes, without the queue
-    # The first node when the job's script began and ended: load average of the last minute, and runnable processes, of
-    # which one reads them. Null for a simulation, whose values do not depend on it.
+    # The first node when the job's script began and ended: load average of the last minute, and runnable
+    # processes, of which one reads them. Null for a simulation, whose values do not depend on it.
     host_cores: Count | None = None
     load_1min_before: Amount | None = None
     load_1min_after: Amount | None = None
@@ -156,10 +160,12 @@ class Facts:
     binding: Text | None = None  # of ranks to CPUs: none, core, unknown, or CPUs by local rank as in 0-3|4-7
     # The traffic and errors of the ports; see `fabric_checks.ports.evaluation.record_of`. Null on one node.
     ports: dict[str, Any] | None = None
-    # The checks themselves and PortsMixin: what an analysis found, as `core.finding.Finding.as_dict` gives it.
+    # The checks themselves and PortsMixin: what an analysis found, as `core.finding.Finding.as_dict` gives
+    # it.
     findings: list[dict[str, Any]] | None = None
-    # The checks themselves: the smallest faults that the run would have named, by part: of a `node`, `pair`, `cable`
-    # or `leaf` the share of the bandwidth that is lost, with `_us` the latency; null where none would have been.
+    # The checks themselves: the smallest faults that the run would have named, by part: of a `node`, `pair`,
+    # `cable` or `leaf` the share of the bandwidth that is lost, with `_us` the latency; null where none would
+    # have been.
     limits: dict[str, float | None] | None = None
 
     def as_data(self) -> dict[str, Any]:
@@ -178,14 +184,16 @@ def is_success(result: str | None) -> bool:
 
 
 def other_processes(record: Record) -> int:
-    """Return how many other processes were ready to run on the first node when a case began and when it ended."""
+    """Return how many other processes were ready to run on the first node when a case began and when it
+    ended."""
     counts = [record[f"runnable_processes_{moment}"] for moment in ("before", "after")]
     # One of them is the process that reads the number.
     return max(0, min((count for count in counts if count is not None), default=1) - 1)
 
 
 def was_disturbed(record: Record) -> bool:
-    """Tell whether other processes and the ranks of a case had too few cores, when it began and when it ended."""
+    """Tell whether other processes and the ranks of a case had too few cores, when it began and when it
+    ended."""
     others = other_processes(record)
     return bool(others and record["host_cores"] and others + (record["ppn"] or 1) > record["host_cores"])
 
@@ -214,7 +222,8 @@ def limit(reference: float, share: float | None) -> float | None:
 
 
 def bounds(record: Record) -> tuple[float | None, float | None]:
-    """Return the least and the greatest value that pass, in the record's unit; None where there is no limit."""
+    """Return the least and the greatest value that pass, in the record's unit; None where there is no
+    limit."""
     reference = record["reference"]
     if reference is None:
         return None, None

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read runs: sessions from ReFrame's run report, its log and the records, and judge whether they were a success.
+"""Read runs: sessions from ReFrame's run report, its log and the records, and judge whether they were a
+success.
 
-A run report is one JSON object, so of a truncated one nothing is left; a malformed case in it costs that case only. An
-archive has records alone: there the cases of a session are known by their records.
+A run report is one JSON object, so of a truncated one nothing is left; a malformed case in it costs that case
+only. An archive has records alone: there the cases of a session are known by their records.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _CLOCKS_DIFFER_S = 86400
 class RunReport:
     """A run report of ReFrame.
 
-    :param runs: the well-formed cases of each pass, as ReFrame writes them, with ``metrics``, the names of those that
-        have a value.
+    :param runs: the well-formed cases of each pass, as ReFrame writes them, with ``metrics``, the names of
+        those that have a value.
     :param faults: a line for each malformed case: file, position and cause.
     :param elapsed_s: how long the session took, None if the report does not say.
     """
@@ -59,8 +60,8 @@ class Case:
     :param name: see :func:`fabric_checks.records.record.case_name`; :param system: where it ran.
     :param result: ``pass``, ``fail``, ``xfail``, ``xpass``, ``skip``, ``abort``, or ``fail_deps`` if what it
         depends on failed.
-    :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it, or why it was
-        skipped.
+    :param phase: the phase in which it failed, if it did; :param reason: why, as ReFrame printed it, or why
+        it was skipped.
     :param fixture: whether it only prepares others, such as a build.
     :param metrics: the names of its performance variables that have a value.
     :param failed_before: whether it failed in an earlier run of the same session, as with retries.
@@ -107,8 +108,8 @@ class Run:
     """A line of the list of runs.
 
     :param started: from its name, or else the time of its first record; None if neither is known.
-    :param cases: how many ran, without fixtures; :param passed: how many of them passed; None if unknown, as when
-        ReFrame was killed or ran none.
+    :param cases: how many ran, without fixtures; :param passed: how many of them passed; None if unknown, as
+        when ReFrame was killed or ran none.
     """
 
     session: str
@@ -182,7 +183,8 @@ def _fault(case: Any) -> str | None:
 def _with_failed_dependencies(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Change the result of a case that ReFrame skipped because of a failed dependency to ``fail_deps``.
 
-    Of a chain ReFrame has ``fail_deps`` for the case whose dependency failed, and ``skip`` for those that depend on it.
+    Of a chain ReFrame has ``fail_deps`` for the case whose dependency failed, and ``skip`` for those that
+    depend on it.
     """
     failed = {_key(case) for case in cases if case["result"] in ("fail", "fail_deps")}
     while True:
@@ -217,8 +219,8 @@ def name_of(case: Mapping[str, Any]) -> str:
 def cases_of(report: RunReport) -> tuple[Case, ...]:
     """Return the result of each case; a report may have several of a case.
 
-    Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several times
-    (``--reruns``), each counts, so it is the first that is no success.
+    Of a case that failed and was tried again (``--max-retries``) it is the last. Where all cases run several
+    times (``--reruns``), each counts, so it is the first that is no success.
     """
     tried: dict[str, list[Mapping[str, Any]]] = {}
     for run in report.runs:
@@ -265,7 +267,8 @@ def reports_of(results: Path, faults: list[str] | None = None) -> dict[str, Path
 
 
 def _sessions_of(path: Path, within: Path) -> list[str]:
-    """Return the sessions that a report is of: its log files have their names, or with a site's own logs the report.
+    """Return the sessions that a report is of: its log files have their names, or with a site's own logs the
+    report.
 
     :raises RecordError: if it does not say.
     """
@@ -325,7 +328,8 @@ def load_session(results: Path, name: str | None = None) -> Session:
 
 
 def ended_early(results: Path, name: str) -> str:
-    """Return how a run ended before all of its cases had run; empty if it did not, or if nothing but records is left.
+    """Return how a run ended before all of its cases had run; empty if it did not, or if nothing but records
+    is left.
 
     :param results: a folder of results, or of records alone; :param name: of the run.
     """
@@ -357,7 +361,8 @@ def _logged(log: Path, results: Path, text: str) -> bool:
 
 
 def _passed_over(log: Path, results: Path) -> tuple[str, ...]:
-    """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on without."""
+    """Return the warnings of a session's log about what ReFrame could not load or evaluate: it goes on
+    without."""
     if not log.exists():
         return ()
     with (

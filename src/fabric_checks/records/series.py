@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Group records into series: the same metric, measured again and again.
 
-This is the one grouping: comparisons, changes, histories, proposals of references, nights and reports ask for it here.
+This is the one grouping: comparisons, changes, histories, proposals of references, nights and reports ask for
+it here.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def series(
 ) -> pl.DataFrame:
     """Return a row for each series, in the order of the first record of each.
 
-    :param frame: records, with at least the columns ``by``, ``time`` and ``value``. Those without a value, of failed
-        cases, are in no series.
+    :param frame: records, with at least the columns ``by``, ``time`` and ``value``. Those without a value, of
+        failed cases, are in no series.
     :param by: records that agree in these are of one series; null equals null.
     :param each: columns of which all are kept, as lists in the order of time.
     :param latest: columns of which that of the latest record is kept, as far as the frame has them.
@@ -107,16 +108,17 @@ def aggregated(frame: pl.DataFrame) -> pl.DataFrame:
     """Return one row for records that differ in ``time`` and ``value`` only.
 
     :param frame: records in the order of time.
-    :returns: in the order of the first of each: the columns except ``time`` and ``value``; ``values``, the list of
-        them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the number of the last record's
-        row, from 0. Categories become text.
+    :returns: in the order of the first of each: the columns except ``time`` and ``value``; ``values``, the
+        list of them; ``n``, how many records; ``first_time`` and ``last_time``; and ``last``, the number of
+        the last record's row, from 0. Categories become text.
     """
     kind = [name for name in frame.columns if name not in ("time", "value")]
     return folded(frame, kind).with_columns(cs.categorical().cast(pl.String))
 
 
 def folded(frame: pl.DataFrame, kind: Sequence[str]) -> pl.DataFrame:
-    """Return one row for records that agree in some columns: these and :data:`FOLDED`; see :func:`aggregated`."""
+    """Return one row for records that agree in some columns: these and :data:`FOLDED`; see
+    :func:`aggregated`."""
     return (
         frame.with_row_index("_row")
         .group_by(kind, maintain_order=True)
@@ -134,11 +136,13 @@ def folded(frame: pl.DataFrame, kind: Sequence[str]) -> pl.DataFrame:
 class Gathered:
     """The series of several sets of results, to be compared.
 
-    :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`, :data:`METRIC`,
-        :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better, program,
+    :param series: a row a side and series, in the order of the first of each: :data:`MACHINE`,
+        :data:`METRIC`,
+        :data:`OF_LATEST`; ``values``, a list, ``n``, how many they are, and ``least``; and of unit, better,
+            program,
         program_version, evidence and image_digest the sorted list of all that it has.
-    :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters`` and
-        ``fail_reason`` of the last one.
+    :param failed: a row a side and case without values: how many of its runs ``failed``, and ``parameters``
+        and ``fail_reason`` of the last one.
     :param machines: the values of :data:`MACHINE` that each side has.
     """
 
@@ -203,7 +207,8 @@ def by_time(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return records in the order of time within each side; sorting millions that are in order would cost seconds."""
+    """Return records in the order of time within each side; sorting millions that are in order would cost
+    seconds."""
     back = pl.col("time") < pl.col("time").shift()
     if "side" in frame.columns:
         back &= pl.col("side") == pl.col("side").shift()

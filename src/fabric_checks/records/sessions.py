@@ -31,7 +31,8 @@ def started(name: str) -> datetime | None:
 
 @lru_cache(maxsize=1)
 def session_id() -> str:
-    """Return the name of this session: FABRIC_SESSION if it is set, else a new one, the same for the whole process.
+    """Return the name of this session: FABRIC_SESSION if it is set, else a new one, the same for the whole
+    process.
 
     :raises FabricError: if it cannot be a name of files.
     """
@@ -40,9 +41,11 @@ def session_id() -> str:
 
 @lru_cache(maxsize=1)
 def collection_version() -> str:
-    """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was changed.
+    """Return version and commit of the collection, as in ``0.1.0+g1a2b3c4d``; ``.dirty`` if the clone was
+    changed.
 
-    New files count only where programs, checks or their set-up are: a site's own system and results change nothing.
+    New files count only where programs, checks or their set-up are: a site's own system and results change
+    nothing.
     """
     # Git refuses the clone of another user unless it is declared safe; these commands run nothing of it.
     git = ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false"]

@@ -37,11 +37,11 @@ class Source:
     """A set of results.
 
     :param label: its name in tables.
-    :param path: a folder of results or of perflogs, a file of JSON lines, or an archive. A bundle is unpacked, and
-        this is its folder.
+    :param path: a folder of results or of perflogs, a file of JSON lines, or an archive. A bundle is
+        unpacked, and this is its folder.
     :param since: the first moment, with time zone; :param until: the moment behind the last; None: no limit.
-    :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is a list or
-        an object must have the value as one of its items.
+    :param where: values that fields of the records must have, such as ``{"system": "cbc"}``. A field that is
+        a list or an object must have the value as one of its items.
     """
 
     label: str
@@ -60,9 +60,9 @@ def default() -> Source:
 def parse(text: str) -> Source:
     """Parse a set of results as a user names it.
 
-    An empty PATH is the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if they have
-    no offset, and either may be left out; a day as TO is part of the range, a moment is not. A path with ``@`` or ``,``
-    in it goes without label and limits.
+    An empty PATH is the results of this clone. FROM and TO are dates or date-times of ISO 8601, in UTC if
+    they have no offset, and either may be left out; a day as TO is part of the range, a moment is not. A path
+    with ``@`` or ``,`` in it goes without label and limits.
 
     :raises RequestError: if it is not of the form above, or a field does not exist.
     :raises RecordError: if the path does not exist.
@@ -77,13 +77,15 @@ def parse(text: str) -> Source:
 
 
 def _folder_of(path: Path) -> Path:
-    """Return the folder of records that a file holds, if a plugin knows it; anything else is read as it is."""
+    """Return the folder of records that a file holds, if a plugin knows it; anything else is read as it
+    is."""
     readers = () if path.is_dir() else plugins.record_sources()
     return next((folder for reader in readers if (folder := reader.folder_of(path))), path)
 
 
 def _sound(text: str) -> str:
-    """Return text that can be compared with that of records: bytes of an argument that are no text are ``?``."""
+    """Return text that can be compared with that of records: bytes of an argument that are no text are
+    ``?``."""
     return text.encode(errors="replace").decode()
 
 
@@ -226,7 +228,8 @@ class Files:
 def files_of(path: Path, faults: Faults) -> Files:
     """Find the files of a set of results; their kind is that of their content, whatever their name.
 
-    Links are followed within the folder only: results of somebody else must not disclose files of their reader.
+    Links are followed within the folder only: results of somebody else must not disclose files of their
+    reader.
 
     :param path: a folder of results, of perflogs, or an archive; or one file.
     :param faults: gets the files and folders that cannot be read.

@@ -28,8 +28,8 @@ COLUMNS: dict[str, pl.DataType] = {name: _KINDS.get(kind, pl.String()) for name,
     "time": pl.Datetime("us", "UTC")
 }
 
-#: Text that a table repeats in many rows. In a ``compact`` table these columns are categories: each text is kept once,
-#: and a row has a number of four bytes.
+#: Text that a table repeats in many rows. In a ``compact`` table these columns are categories: each text is
+#: kept once, and a row has a number of four bytes.
 REPEATED = (
     *(
         "case",
@@ -71,7 +71,8 @@ REPEATED = (
 
 
 def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of a row; its fields are in the order of :data:`fabric_checks.records.record.FIELDS`."""
+    """Return the record of a row; its fields are in the order of
+    :data:`fabric_checks.records.record.FIELDS`."""
     return {name: _value_of(name, row.get(name)) for name in FIELDS}
 
 

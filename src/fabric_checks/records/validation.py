@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Validate records: the types of their fields, those of lists and objects in them, and the columns of tables."""
+"""Validate records: the types of their fields, those of lists and objects in them, and the columns of
+tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Turn records into the lines of a perflog; :mod:`fabric_checks.records.lines` describes and reads them.
 
-Needs what ReFrame brings and no more: a site's own ReFrame writes records, in a Python without msgspec and Polars.
+Needs what ReFrame brings and no more: a site's own ReFrame writes records, in a Python without msgspec and
+Polars.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find the faults of a reference file: orphans, gaps, wrong units, missing bounds, and bounds beyond the line rate.
+"""Find the faults of a reference file: orphans, gaps, wrong units, missing bounds, and bounds beyond the line
+rate.
 
 Every fault is one line with file, line, cause and remedy.
 """

@@ -4,8 +4,9 @@
 The bound on the worse side is the largest of three shares of the median:
 
 - ``minimum``: a floor (2 % by default), because a few equal values do not make the next one equal;
-- ``spread``: three robust standard deviations, 1.4826 times the median absolute deviation from the median (Rousseeuw
-  and Croux, *Alternatives to the Median Absolute Deviation*, JASA 88, 1993), which one bad run in a few does not widen;
+- ``spread``: three robust standard deviations, 1.4826 times the median absolute deviation from the median
+  (Rousseeuw and Croux, *Alternatives to the Median Absolute Deviation*, JASA 88, 1993), which one bad run in
+  a few does not widen;
 - ``extreme``: the distance to the worst observation, because a value that was measured once will come again.
 
 It is rounded outward, so that every observation meets it.
@@ -36,8 +37,8 @@ STEP = 0.001
 class Derived:
     """Hold a reference that was derived from observations.
 
-    :param value: their median, to four digits; :param lower: and :param upper: shares of its size as in ReFrame, lower
-        zero or negative; None: no bound.
+    :param value: their median, to four digits; :param lower: and :param upper: shares of its size as in
+        ReFrame, lower zero or negative; None: no bound.
     :param sigma_share: the robust standard deviation, as a share of the value.
     :param decided_by: which of the three made the bound: minimum, spread or extreme.
     """
@@ -53,8 +54,8 @@ def derive(values: Sequence[float], better: Better) -> Derived:
     """Return the reference for the values of one series.
 
     :param values: one a run, finite; at least one.
-    :raises ReferenceError: if there is no meaningful reference: the median is 0, or the bound would be so far away that
-        no value can miss it.
+    :raises ReferenceError: if there is no meaningful reference: the median is 0, or the bound would be so far
+        away that no value can miss it.
     """
     array = np.asarray(values, dtype=float)
     if not array.size or not np.isfinite(array).all():
@@ -67,7 +68,8 @@ def derive(values: Sequence[float], better: Better) -> Derived:
     sigma_share = MAD_TO_SIGMA * float(np.median(np.abs(array - np.median(array)))) / abs(value)
     sign = 1 if better == "smaller" else -1
     share, decided_by = _share(sign * value, float((sign * array).max()), sigma_share)
-    # A positive value cannot fall below 0, and ReFrame accepts no lower bound below it (negative ones: no upper above).
+    # A positive value cannot fall below 0, and ReFrame accepts no lower bound below it (negative ones: no
+    # upper above).
     if share >= 1 and sign * value < 0:
         raise ReferenceError(
             "the values scatter by as much as their own size, so no bound would mean anything; give a reason under "
@@ -78,7 +80,8 @@ def derive(values: Sequence[float], better: Better) -> Derived:
 
 
 def _share(value: float, extreme: float, sigma_share: float) -> tuple[float, str]:
-    """Return the share of an upper bound that ``extreme`` meets, rounded outward, and which rule decided it."""
+    """Return the share of an upper bound that ``extreme`` meets, rounded outward, and which rule decided
+    it."""
     size = abs(value)
     candidates = {"minimum": LEAST_SHARE, "spread": SIGMAS * sigma_share, "extreme": (extreme - value) / size}
     decided = max(candidates, key=lambda name: candidates[name])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The three lists of a reference file: reasons for no reference, shares of the line rate, origins of simulated values.
+"""The three lists of a reference file: reasons for no reference, shares of the line rate, origins of
+simulated values.
 
 Each item selects metrics by optional regular expressions, which match in full.
 """
@@ -31,7 +32,8 @@ class Item:
         return {name: found for name in named if (found := getattr(self, name))}
 
     def covers(self, **case: str) -> bool:
-        """Return whether a metric is selected; ``case`` has its check, partition, environ, layout and name."""
+        """Return whether a metric is selected; ``case`` has its check, partition, environ, layout and
+        name."""
         return all(re.fullmatch(pattern, case[name]) for name, pattern in self.patterns.items())
 
 
@@ -60,7 +62,8 @@ class Evidence(Item):
 
 @dataclass(frozen=True, kw_only=True)
 class Rule(Item):
-    """A share of the line rate that metrics are held to, between nodes only: within a node no link is used."""
+    """A share of the line rate that metrics are held to, between nodes only: within a node no link is
+    used."""
 
     metric: Pattern = option("names of metrics", ...)
     share_of_line_rate: Annotated[float, rules(exclusiveMinimum=0, maximum=2)] = option(

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Derive references from the line rate of a partition, for systems without history.
 
-A reference file lists them under ``derived``, each with the check, partition, environment, layout and metric that it is
-for (regular expressions; the metric has to be given), the share of the line rate, and at least one bound:
+A reference file lists them under ``derived``, each with the check, partition, environment, layout and metric
+that it is for (regular expressions; the metric has to be given), the share of the line rate, and at least one
+bound:
 
     derived:
     - {check: OsuBandwidth, metric: bandwidth_4194304B, share_of_line_rate: 0.9, lower: -0.05}
 
-The line rate of a node is ``nics`` (by default 1) times ``link_MBps`` of the partition's extras. Traffic within a node
-uses no link, so the rules apply to layouts of two or more nodes only. An entry of the file for the same metric has
-precedence over a rule, which is for many.
+The line rate of a node is ``nics`` (by default 1) times ``link_MBps`` of the partition's extras. Traffic
+within a node uses no link, so the rules apply to layouts of two or more nodes only. An entry of the file for
+the same metric has precedence over a rule, which is for many.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def why_unreachable(value: float, lower: float | None, unit: str, layout: str, e
 
     The bound is all links of all nodes, with one process on each; within a node no link is used.
 
-    :param lower: the share by which a result may be below the value; :param extras: as for :func:`references`.
+    :param lower: the share by which a result may be below the value; :param extras: as for
+        :func:`references`.
     """
     shape = Layout.of(layout)
     if unit != UNIT or shape.nodes == 1 or shape.ppn > 1 or not extras.link_MBps:

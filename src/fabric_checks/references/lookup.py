@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keys of a reference file: those of a series, by ReFrame's own rules, and orphans, which no case looks up.
+"""The keys of a reference file: those of a series, by ReFrame's own rules, and orphans, which no case looks
+up.
 
 A run knows the attributes that its system determines, and its own case; the audit knows all cases.
 """
@@ -28,8 +29,8 @@ _NUMBERS = {"num_tasks": "tasks", "num_tasks_per_node": "ppn"}
 class Slot:
     """Locate an existing or new reference.
 
-    :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the type in the
-        file; :param metric: the last key.
+    :param check: the entry; :param index: its ``$index``; :param keys: a key for each item of it, of the type
+        in the file; :param metric: the last key.
     :param reference: the list in the file, or None.
     """
 
@@ -64,15 +65,16 @@ def attribute(item: str, record: Mapping[str, Any]) -> str | int:
 
 
 def new_index(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ``$index`` of an entry for the check of a record: partition, environment, its parameters, layout."""
+    """Return the ``$index`` of an entry for the check of a record: partition, environment, its parameters,
+    layout."""
     return ("$partition", "$environ", *_parameters(record), "layout")
 
 
 def slot(entries: Mapping[str, Mapping[Any, Any]], record: Mapping[str, Any]) -> Slot:
     """Return the slot of the reference for the metric of a record, existing or new.
 
-    Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a regular
-    expression.
+    Existing keys are found as ReFrame finds them: one that is equal, or else the first that matches as a
+    regular expression.
 
     :param entries: the entries of a file by check.
     :raises ReferenceError: if the ``$index`` of the entry names what no record has.
@@ -125,7 +127,8 @@ def _new_key(value: str | int) -> str | int:
 
 
 def references(check: str, entry: Mapping[Any, Any]) -> Iterator[tuple[Keys, Any]]:
-    """Yield the references of a check's entry by their keys: the check, one for each item of $index, the metric."""
+    """Yield the references of a check's entry by their keys: the check, one for each item of $index, the
+    metric."""
 
     def walk(level: Mapping[Any, Any], depth: int, before: Keys) -> Iterator[tuple[Keys, Any]]:
         for key, value in level.items():
@@ -142,7 +145,8 @@ def paths(check: str, entry: Mapping[Any, Any]) -> list[Keys]:
 
 
 def why_no_check(check: str, checks: Collection[str]) -> str | None:
-    """Return a fault if an entry is not of one of ``checks``, the names of all check classes; None otherwise."""
+    """Return a fault if an entry is not of one of ``checks``, the names of all check classes; None
+    otherwise."""
     return (
         None
         if check in checks

@@ -62,7 +62,8 @@ def _short(name: str, last: str) -> str:
 
 
 def report(proposals: Iterable[Proposal]) -> list[str]:
-    """Return the lines of the report: looser references, then refusals with their reasons, then the counts."""
+    """Return the lines of the report: looser references, then refusals with their reasons, then the
+    counts."""
     proposals = list(proposals)
     counts = Counter(each.action for each in proposals)
     order = ("new", "changed", "loosened", "unchanged", "kept", "refused")

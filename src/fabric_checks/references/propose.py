@@ -78,10 +78,11 @@ class Proposal:
 
     :param slot: its position in the file, None if that is unknown.
     :param series: the values of ``SERIES`` by field.
-    :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse), ``unchanged``,
-        ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the last two.
-    :param derived: the reference by the history, if it is long enough; :param reference: the list for the file, of the
-        first three actions.
+    :param action: ``new``, ``changed``, ``loosened`` (a bound further out, or a value that is worse),
+        ``unchanged``, ``kept`` (it would be stricter, on too few runs) or ``refused``; :param why: of the
+        last two.
+    :param derived: the reference by the history, if it is long enough; :param reference: the list for the
+        file, of the first three actions.
     """
 
     series: Mapping[str, Any]
@@ -122,8 +123,8 @@ def within_line_rate(
 ) -> list[Proposal]:
     """Refuse references that ask for more than the links carry, as `references check` does.
 
-    :param extras_of: returns the extras of each partition by its full name, at the cost of loading the checks: it is
-        called only where one adapter a node, which is all that records know, is not enough.
+    :param extras_of: returns the extras of each partition by its full name, at the cost of loading the
+        checks: it is called only where one adapter a node, which is all that records know, is not enough.
     """
 
     def why(each: Proposal, extras: Extras) -> str:
@@ -236,7 +237,8 @@ def _changed(proposal: Proposal, old: Sequence[Any], derived: Derived) -> Propos
 
 
 def _outward(old: Sequence[Any], new: Sequence[Any], *, smaller: bool) -> float:
-    """Return by how much the bound on the worse side moves outward; infinitely much inward if there was none."""
+    """Return by how much the bound on the worse side moves outward; infinitely much inward if there was
+    none."""
     before, after = (limit(each[0], each[2 if smaller else 1]) for each in (old, new))
     if before is None or after is None:
         return float("-inf")

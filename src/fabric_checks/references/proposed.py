@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write a file of proposed references: a copy of the system's file, to look at and to move over it.
 
-Entries of checks without a proposal, the lists, and all comments outside of changed entries are copied as they are. A
-changed entry is written anew, a line for each reference with the comment that its line had; the comment of a proposed
-one says what it is from.
+Entries of checks without a proposal, the lists, and all comments outside of changed entries are copied as
+they are. A changed entry is written anew, a line for each reference with the comment that its line had; the
+comment of a proposed one says what it is from.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def path_of(path: Path) -> Path:
 
 
 def write(path: Path, proposals: Sequence[Proposal]) -> str:
-    """Write the file of the proposals, and return how it differs from the system's; nothing, if nothing is proposed.
+    """Write the file of the proposals, and return how it differs from the system's; nothing, if nothing is
+    proposed.
 
     :param path: of the system's file.
     :raises ReferenceError: if it would not load.

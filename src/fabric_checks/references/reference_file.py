@@ -2,11 +2,11 @@
 """Reference files: a reference for each metric of a system, or the reason for none.
 
 A file belongs to one system. Its top level has an entry for each check class, in the form of ReFrame's
-``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share and unit;
-or ``[$xfail, message, list]``), and three lists of ours, whose items select check, partition, environment, layout and
-metric by optional regular expressions (:mod:`fabric_checks.references.items`): ``no_reference``, the reason for none;
-``derived``, a share of the line rate, where there is no entry; and ``evidence``, where values of simulated systems come
-from.
+``$ref`` (an ``$index`` and nested keys down to metrics, each with a list of value, lower share, upper share
+and unit; or ``[$xfail, message, list]``), and three lists of ours, whose items select check, partition,
+environment, layout and metric by optional regular expressions (:mod:`fabric_checks.references.items`):
+``no_reference``, the reason for none; ``derived``, a share of the line rate, where there is no entry; and
+``evidence``, where values of simulated systems come from.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def _require_entry(path: Path, name: Any, entry: Any) -> None:
 
 
 def _require_references(context: str, level: Any, depth: int) -> None:
-    """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references below them."""
+    """Raise :class:`ReferenceError` unless there are ``depth`` levels of keys and well-formed references
+    below them."""
     if not isinstance(level, dict):
         raise ReferenceError(f"{context}: {quoted(str(level))} where $index requires another level")
     for key, value in level.items():

@@ -21,7 +21,8 @@ from fabric_checks.reframe_ext.internals import check_of
 def create_jsonlines_handler(site_config, config_prefix):
     """Return the handler that writes the perflog: to --perflogdir, like ReFrame's own, or below the prefix.
 
-    Without a prefix of the system, for which ReFrame takes the working folder, that is the folder of all results.
+    Without a prefix of the system, for which ReFrame takes the working folder, that is the folder of all
+    results.
     """
     basedir = site_config.get("logging/handlers_perflog/filelog_basedir", "perflogs")
     prefix = site_config.get("systems/0/prefix")
@@ -31,7 +32,8 @@ def create_jsonlines_handler(site_config, config_prefix):
 
 
 class PerflogHandler(JsonLinesHandler):
-    """The perflog's handler for ReFrame, which ends the session on an error that is not a ``LoggingError``."""
+    """The perflog's handler for ReFrame, which ends the session on an error that is not a
+    ``LoggingError``."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the records of one case; report a failure to ReFrame and to the case.
@@ -56,7 +58,8 @@ def create_session_log(site_config, config_prefix):
 
 
 class SessionLog(logging.FileHandler):
-    """Append to a file. If that fails, as on a full disk, print one line, not a traceback for each line of the log."""
+    """Append to a file. If that fails, as on a full disk, print one line, not a traceback for each line of
+    the log."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, mode="a")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one door to ReFrame's inside: what it calls private, or does not document, is touched here and nowhere else.
+"""The one door to ReFrame's inside: what it calls private, or does not document, is touched here and nowhere
+else.
 
-Every docstring explains why the public way does not do, and ``tests/reframe_ext/test_internals.py`` has a test of each
-that fails when ReFrame changes that.
+Every docstring explains why the public way does not do, and ``tests/reframe_ext/test_internals.py`` has a
+test of each that fails when ReFrame changes that.
 """
 
 from __future__ import annotations
@@ -69,11 +70,12 @@ _NEVER_CHANGED = (str, int, float, bool, type(None), type(Undefined))
 
 
 def without_deprecated_alias(cls: T) -> T:
-    """Take ReFrame's deprecated variable ``variables`` out of a check class, and so out of all that inherit from it.
+    """Take ReFrame's deprecated variable ``variables`` out of a check class, and so out of all that inherit
+    from it.
 
-    Why: for every instance ReFrame 4.10 walks the whole call stack twice to find whom to warn of this alias of
-    ``env_vars``, and then warns nobody, because nobody used it. That is two fifths of the time that loading our checks
-    takes (`python -m lab.benchmark startup`).
+    Why: for every instance ReFrame 4.10 walks the whole call stack twice to find whom to warn of this alias
+    of ``env_vars``, and then warns nobody, because nobody used it. That is two fifths of the time that
+    loading our checks takes (`python -m lab.benchmark startup`).
     """
     cls._rfm_var_space.vars.pop("variables", None)
     return cls
@@ -82,8 +84,8 @@ def without_deprecated_alias(cls: T) -> T:
 def share_validators() -> None:
     """Let the variables of classes share what validates them, and copy their values only.
 
-    Why: for every class of checks ReFrame copies each variable of each of its bases as a whole, with the validator and
-    the aliases, which nothing changes. That is a fifth of the time that a listing takes.
+    Why: for every class of checks ReFrame copies each variable of each of its bases as a whole, with the
+    validator and the aliases, which nothing changes. That is a fifth of the time that a listing takes.
     """
 
     slots = [getattr(TestVar, name) for name in TestVar.__slots__]
@@ -122,8 +124,9 @@ def check_of(record: logging.LogRecord) -> Any:
 def log_results_by(make: Callable[[], logging.Handler], kind: type[logging.Handler]) -> None:
     """Let a handler of our records get each finished case once, whatever the configuration logs.
 
-    Why: ReFrame makes its handlers from the configuration, before it loads a check. That of a site has none of ours, or
-    ``perflog_multiline``, with which a handler gets a case for each of its values, and a case without any never.
+    Why: ReFrame makes its handlers from the configuration, before it loads a check. That of a site has none
+    of ours, or ``perflog_multiline``, with which a handler gets a case for each of its values, and a case
+    without any never.
 
     :param make: makes it, unless the configuration has one of its kind.
     """
@@ -177,7 +180,8 @@ def note(job: Job, **learnt: Any) -> None:
 def end_pbs_job(job: Job) -> None:
     """Let a job of PBS have ended.
 
-    Why: ``completed`` of such a job can be read only, and waits for files that a job which never began does not write.
+    Why: ``completed`` of such a job can be read only, and waits for files that a job which never began does
+    not write.
     """
     job._completed = True
 
@@ -211,7 +215,8 @@ class SlurmScheduler(SlurmJobScheduler):
     def _cancel_if_blocked(self, jobs: Iterable[Job], reasons: object = None) -> None:
         """Leave that to the subclass too, which has the reasons from the controller.
 
-        Why: ReFrame leaves an exception in the job, which it would raise where no record of the case is written yet.
+        Why: ReFrame leaves an exception in the job, which it would raise where no record of the case is
+        written yet.
         """
 
     @property
@@ -225,7 +230,8 @@ class SlurmScheduler(SlurmJobScheduler):
 
 # The whole of ReFrame
 
-#: The oldest ReFrame that the checks run on, and the first that they were not tried on; pyproject.toml has the same.
+#: The oldest ReFrame that the checks run on, and the first that they were not tried on; pyproject.toml has
+#: the same.
 OLDEST, UNTRIED = "4.10.3", "4.11"
 #: Set to any value, this variable lets a newer one run.
 ANY = "FABRIC_ANY_REFRAME"
@@ -234,8 +240,9 @@ ANY = "FABRIC_ANY_REFRAME"
 def require_reframe() -> None:
     """Refuse a ReFrame that is too old, or newer than what was tried.
 
-    Why: none of them warns itself. 4.10.0 to 4.10.2 name another metric than the one that misses its reference, 4.9
-    has a list of reasons to cancel with some that pass by themselves; a newer one may have other private names.
+    Why: none of them warns itself. 4.10.0 to 4.10.2 name another metric than the one that misses its
+    reference, 4.9 has a list of reasons to cancel with some that pass by themselves; a newer one may have
+    other private names.
 
     :raises ConfigError: with its version, if it is one of these.
     """
@@ -263,11 +270,13 @@ _KINDS = {"systems": "system", "partitions": "partition", "environments": "envir
 def take_system(files: list[str], name: str | None, folder: Path | None = None) -> None:
     """Let this process be on a system of configuration files, as ``reframe -C FILE --system NAME`` would be.
 
-    Why: ReFrame has one system a process, and keeps the first. Cases of one that was taken before must not be run. And
-    it makes a stage and an output folder for each case that it sets up, also where none is run: 23,000 for `twins`.
+    Why: ReFrame has one system a process, and keeps the first. Cases of one that was taken before must not be
+    run. And it makes a stage and an output folder for each case that it sets up, also where none is run:
+    23,000 for `twins`.
 
     :param name: None for the system that matches this host.
-    :param folder: is there, and is the stage and the output folder of all cases, which are looked at and not run.
+    :param folder: is there, and is the stage and the output folder of all cases, which are looked at and not
+        run.
     :raises ConfigError: if the files cannot be loaded.
     """
     try:
@@ -303,7 +312,8 @@ def take_system(files: list[str], name: str | None, folder: Path | None = None) 
 
 
 def _setting(settings: Any, keys: Iterable[str | int]) -> str:
-    """Return where a setting is: by the names of the systems, partitions and environments around it, else by number."""
+    """Return where a setting is: by the names of the systems, partitions and environments around it, else by
+    number."""
     words: list[str] = []
     for key in keys:
         settings = settings[key]
@@ -338,7 +348,8 @@ def require_system(name: str, systems: Iterable[Mapping[str, Any]]) -> None:
 def drop_first_log() -> None:
     """Delete the log that ReFrame keeps until it has read its configuration.
 
-    Why: ReFrame leaves it in the folder for temporary files, one for each time it is started, also where it succeeds.
+    Why: ReFrame leaves it in the folder for temporary files, one for each time it is started, also where it
+    succeeds.
     """
     logger = rfm_logging.getlogger().logger
     for handler in list(logger.handlers if logger else ()):
@@ -361,7 +372,8 @@ def take_own_system(name: str, folder: Path | None = None) -> None:
 def load_cases(
     folder: Path, variables: Mapping[str, str] | None = None
 ) -> tuple[list[TestCase], list[TestCase]]:
-    """Return the cases of the checks in a folder, what others depend on first; and those that lack what they depend on.
+    """Return the cases of the checks in a folder, what others depend on first; and those that lack what they
+    depend on.
 
     Why: the command line can list cases or run them, and does not hand them out.
 
@@ -399,10 +411,11 @@ def look_in(check: RegressionTest, folder: Path) -> None:
 
 
 def follow_links_to_stage(check: RegressionTest) -> None:
-    """Let the cleanup of a check find its stage folder without links, as where `.fabric` is a link to a large disk.
+    """Let the cleanup of a check find its stage folder without links, as where `.fabric` is a link to a large
+    disk.
 
-    Why: ReFrame takes the path of a folder that it keeps relative to the stage folder from the working directory, which
-    has no links: it copies the folder to somewhere above the output folder, or into itself.
+    Why: ReFrame takes the path of a folder that it keeps relative to the stage folder from the working
+    directory, which has no links: it copies the folder to somewhere above the output folder, or into itself.
     """
     check._stagedir = os.path.realpath(check.stagedir)
 
@@ -410,8 +423,9 @@ def follow_links_to_stage(check: RegressionTest) -> None:
 def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:
     """Return the lines of the job script of a check that was set up: the scheduler's, and the commands.
 
-    Why: ReFrame writes it to a file just before it submits the job, and there expands the variables of the environment,
-    which runs what they have in ``$(...)``. Those may be of another site: they, and its commands, are left out.
+    Why: ReFrame writes it to a file just before it submits the job, and there expands the variables of the
+    environment, which runs what they have in ``$(...)``. Those may be of another site: they, and its
+    commands, are left out.
     """
     found: list[tuple[list[str], list[str]]] = []
 
@@ -428,8 +442,8 @@ def job_script(check: RegressionTest) -> tuple[list[str], list[str]]:
 def select_only(take: Callable[[list[TestCase], int], None]) -> None:
     """Be ReFrame's command line, except that the cases that it would run are handed over, and none is run.
 
-    Why: so the selection is that of all its options. A listing does not say how often cases run, and a dry run sets up
-    each of them, with a folder and a job script: for thousands of cases that takes minutes.
+    Why: so the selection is that of all its options. A listing does not say how often cases run, and a dry
+    run sets up each of them, with a folder and a job script: for thousands of cases that takes minutes.
 
     :param take: gets the cases, and how often they would run.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run by a site's own settings of ReFrame: keep the records, and say what the run goes without before it measures."""
+"""Run by a site's own settings of ReFrame: keep the records, and say what the run goes without before it
+measures."""
 
 from __future__ import annotations
 
@@ -134,7 +135,8 @@ def _require_environments() -> None:
 
 
 def _require_subfolders() -> None:
-    """Refuse to load the files of the folder ``checks`` without those of its folders, among which the checks are."""
+    """Refuse to load the files of the folder ``checks`` without those of its folders, among which the checks
+    are."""
     option = runtime().get_option
     folder = str(ROOT / "checks")
     paths = [str(Path(path).resolve()) for path in option("general/0/check_search_path")]
@@ -174,8 +176,9 @@ def examined(files: list[str], name: str | None, folder: Path) -> dict[str, Any]
 
     :param name: the system; None for the one that matches this host.
     :param folder: for ReFrame's files.
-    :returns: the ``system`` and the ``files``, the number of ``cases`` by partition with environment and by folder of
-        checks, the names of those ``left_out`` by the reason, and ``notes`` of what a run goes without.
+    :returns: the ``system`` and the ``files``, the number of ``cases`` by partition with environment and by
+        folder of checks, the names of those ``left_out`` by the reason, and ``notes`` of what a run goes
+        without.
     :raises ConfigError: if no check could run.
     """
     internals.take_system(files, name, folder)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decide whether a run asks for what an environment does not offer, of which ReFrame has no case to select."""
+"""Decide whether a run asks for what an environment does not offer, of which ReFrame has no case to
+select."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def _names(words: tuple[str, ...]) -> list[str]:
 
 
 def is_asked_for(feature: str) -> bool:
-    """Return whether the command line of this process may select checks that need a feature, by the names that it has.
+    """Return whether the command line of this process may select checks that need a feature, by the names
+    that it has.
 
     The names of a suite's checks begin as those of its features: ``OsuGather`` needs ``osu_c``.
     """

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ReFrame configuration, collected from a folder with a file for each system and for each set of environments.
+"""The ReFrame configuration, collected from a folder with a file for each system and for each set of
+environments.
 
-A file ``systems/NAME.py`` defines a list ``systems``, a file ``environments/NAME.py`` a list ``environments``. A file
-of a system may define environments too, so that a site needs one file, and ReFrame's ``handlers_perflog`` and
-``storage``, the destinations of its results in addition to the JSON lines. These apply to the file's systems.
+A file ``systems/NAME.py`` defines a list ``systems``, a file ``environments/NAME.py`` a list
+``environments``. A file of a system may define environments too, so that a site needs one file, and ReFrame's
+``handlers_perflog`` and ``storage``, the destinations of its results in addition to the JSON lines. These
+apply to the file's systems.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
     try:
         found = _collected(folder)
         prefix, session = _prefix(), session_id()
-        # ReFrame selects the first system whose host name patterns match, so one that matches any machine is the last.
+        # ReFrame selects the first system whose host name patterns match, so one that matches any machine is
+        # the last.
         systems = sorted(found["systems"], key=_matches_any_machine)
         is_first, has_others = _named(folder / "settings.py")
         if not is_first:  # the environments of the other files are theirs, also those that have names of ours
@@ -67,7 +70,8 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
                 partition["environs"] = environments_for(
                     system["name"], partition["environs"], found["environments"]
                 )
-            # A session has its own folders: ReFrame empties a case's folder before it runs, whoever else is using it.
+            # A session has its own folders: ReFrame empties a case's folder before it runs, whoever else is
+            # using it.
             system.setdefault("prefix", str(prefix))
             system.setdefault("stagedir", str(prefix / "stage" / session))
             system.setdefault("outputdir", str(prefix / "output" / session))
@@ -95,8 +99,8 @@ def configuration(folder: Path, ask_for_nodes: Callable[[Data], None]) -> Data:
         "systems": systems,
         "environments": found["environments"],
         "modes": modes(),
-        # Ten times a second at all times. By default ReFrame polls less and less often, in the end every few seconds,
-        # as is right for a batch system; polling a process of this host costs nothing.
+        # Ten times a second at all times. By default ReFrame polls less and less often, in the end every few
+        # seconds, as is right for a batch system; polling a process of this host costs nothing.
         "general": [general, {"target_systems": local, "poll_rate_decay": 0}],
         "logging": [_logging(prefix, session), *found["perflogs"]],
         "storage": found["storage"],
@@ -134,11 +138,13 @@ def _matches_any_machine(system: Data) -> bool:
 
 
 def is_system_named() -> bool:
-    """Return whether ReFrame's command line is given a system, or this is another program, which may want any.
+    """Return whether ReFrame's command line is given a system, or this is another program, which may want
+    any.
 
     Without, ReFrame looks for the system by host name: those that no host matches need not be described.
     """
-    # While a file runs by runpy, sys.argv[0] is that file. A program that sets sys.argv itself may have made it longer.
+    # While a file runs by runpy, sys.argv[0] is that file. A program that sets sys.argv itself may have made
+    # it longer.
     program = sys.orig_argv[-len(sys.argv) :][0]
     return bool(_system()) or Path(program).name != "reframe"
 
@@ -149,7 +155,8 @@ def _system() -> str | None:
 
 
 def _option(*names: str, **how: Any) -> Any:
-    """Return the value of an option of ReFrame's command line; None if it lacks one, which ReFrame itself reports."""
+    """Return the value of an option of ReFrame's command line; None if it lacks one, which ReFrame itself
+    reports."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument(*names, dest="value", **how)
     try:
@@ -237,7 +244,8 @@ def _why_not(folder: Path) -> str | None:
 
 
 def _name_user() -> None:
-    """Name the user of this process, where neither a variable nor the password file does, as in some containers.
+    """Name the user of this process, where neither a variable nor the password file does, as in some
+    containers.
 
     ReFrame joins the name to other texts.
     """

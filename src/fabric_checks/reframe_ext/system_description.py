@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Describe a system as data, as far as values and job scripts depend on it, to make them again on another machine.
+"""Describe a system as data, as far as values and job scripts depend on it, to make them again on another
+machine.
 
     python -m fabric_checks.reframe_ext.system_description SYSTEM FILE
 
-writes it as JSON, in a process of its own because ReFrame has one system per process. :func:`configuration` turns it
-into a configuration of ReFrame, with which nothing can be run.
+writes it as JSON, in a process of its own because ReFrame has one system per process. :func:`configuration`
+turns it into a configuration of ReFrame, with which nothing can be run.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from fabric_checks.software import containers
 EXTRAS = tuple(
     name for name in extras.names(Extras) if name not in ("max_pending_time", "host_lock", "others")
 )
-#: What else of a partition decides the lines of its job scripts, as ReFrame's configuration has it; of these the first
-#: are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
+#: What else of a partition decides the lines of its job scripts, as ReFrame's configuration has it; of these
+#: the first are for ReFrame. The others it would expand, which runs what they have in ``$(...)``.
 _FOR_REFRAME = ("descr", "access", "resources", "sched_options", "processor")
 _LINES = ("prepare_cmds", "modules", "env_vars")
 #: Braces in the command of a program, other than its placeholders.
@@ -96,7 +97,8 @@ def of_case(data: Any, *names: str) -> list[Any]:
 
 
 def site_lines(*described: Any) -> list[str]:
-    """Return the lines that a system's file adds to job scripts, as :func:`reframe.core.runtime.loadenv` writes them.
+    """Return the lines that a system's file adds to job scripts, as :func:`reframe.core.runtime.loadenv`
+    writes them.
 
     :param described: a partition and an environment of a description, from any site.
     """

@@ -77,8 +77,10 @@ class Picture:
     """A figure.
 
     :param description: what it shows, in words, for readers who do not see it.
-    :param svgs: its panels, drawn by :mod:`fabric_checks.report.svg_panels`; none where there is only a sentence.
-    :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the lines.
+    :param svgs: its panels, drawn by :mod:`fabric_checks.report.svg_panels`; none where there is only a
+        sentence.
+    :param legend: (name, classes of the page's style) of each line. :param data: tables besides those of the
+        lines.
     :param absent: the sentence shown if there is no drawing.
     """
 
@@ -109,7 +111,8 @@ class Lines:
 class Section:
     """A part of the page.
 
-    :param intro: sentences before its blocks. :param verdict: of all results, a word and a sentence, before everything.
+    :param intro: sentences before its blocks. :param verdict: of all results, a word and a sentence, before
+        everything.
     :param facts: labels and texts, below the verdict.
     """
 
@@ -122,7 +125,8 @@ class Section:
 
 
 def grouped(lines: Iterable[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return (subject, line) pairs as the groups of :class:`Lines`, each line once, in the order of the subjects."""
+    """Return (subject, line) pairs as the groups of :class:`Lines`, each line once, in the order of the
+    subjects."""
     groups: dict[str, dict[str, None]] = {}
     for subject, line in lines:
         groups.setdefault(subject, {})[line] = None

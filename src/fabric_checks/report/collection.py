@@ -29,9 +29,9 @@ _KEY = ("machine", "check", "test", "layout", "environ", "metric", "unit")
 def names_of_machines(keys: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str, str], str]:
     """Return the name of the machine of each record.
 
-    A system with one partition goes by its name, others by ``system:partition``, and where each partition is a machine
-    by the partition's; the environment is added where there are several, and the label of the source where several
-    have the machine.
+    A system with one partition goes by its name, others by ``system:partition``, and where each partition is
+    a machine by the partition's; the environment is added where there are several, and the label of the
+    source where several have the machine.
 
     :param keys: (side, system, partition, environ) of the records.
     """
@@ -149,7 +149,8 @@ def _not_offered(frame: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 
 def _intervals(lists: Sequence[Sequence[float]]) -> list[tuple[float | None, float | None]]:
-    """Return the interval of each series' median at 95 %, as `compare` has it; of too few runs there is none."""
+    """Return the interval of each series' median at 95 %, as `compare` has it; of too few runs there is
+    none."""
     found: list[tuple[float | None, float | None]] = [(None, None)] * len(lists)
     by_length: dict[int, list[int]] = {}
     for number, values in enumerate(lists):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison of sets of results as tables of text, and these on a terminal, as JSON, CSV, Markdown and HTML."""
+"""A comparison of sets of results as tables of text, and these on a terminal, as JSON, CSV, Markdown and
+HTML."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def page(
 ) -> Page:
     """Return a comparison as texts.
 
-    :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of all.
+    :param chosen: its rows to show, see :func:`fabric_checks.comparison.compare.select`. The counts are of
+        all.
     :param every_point: a row a value, instead of one for all values that agree.
     :param folded: whether tests that one side never ran are counted in one line, and have no rows.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of a report: small panels next to each other, with one legend. The page's script makes tables of the data."""
+"""Figures of a report: small panels next to each other, with one legend. The page's script makes tables of
+the data."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def case_text(record: Record) -> str:
 
 
 def problems(session: Session) -> list[Problem]:
-    """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and warnings."""
+    """Return the problems of a run: errors, faults, failed cases, missed references, suspects, and
+    warnings."""
     again = [case.name for case in session.cases if case.failed_before and is_success(case.result)]
     return [
         *_first("error", runs.other_faults(session), most=4),
@@ -101,7 +102,8 @@ def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def would_have_found(records: Sequence[Record]) -> str:
-    """Return the smallest faults that a run would have found, by its best case for each part; empty if unknown."""
+    """Return the smallest faults that a run would have found, by its best case for each part; empty if
+    unknown."""
     between = [record for record in records if (record["nodes"] or 0) > 1]
     best: dict[str, float | None] = {}
     for limits in sight.limits(by_case(between)).values():
@@ -183,7 +185,8 @@ def _missed(of: Sequence[Record]) -> list[Problem]:
 
 
 def _distance(record: Record) -> float:
-    """Return the factor by which a value is beyond the bound that it misses; infinite if either is not positive."""
+    """Return the factor by which a value is beyond the bound that it misses; infinite if either is not
+    positive."""
     value, between = record["value"], [bound for bound in bounds(record) if bound is not None]
     if value is None or not between:
         return 0.0

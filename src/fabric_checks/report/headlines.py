@@ -48,7 +48,8 @@ class Cell:
 class Row:
     """One program's value in one layout: a cell for each machine that has it.
 
-    :param section: the heading above the row. :param short: the heading of its column where each machine has a row.
+    :param section: the heading above the row. :param short: the heading of its column where each machine has
+        a row.
     """
 
     title: str
@@ -111,7 +112,8 @@ class Values:
         self.machines = tuple(machines)
 
     def rows(self) -> list[Row]:
-        """Return the rows in their order: of each one program in one layout, the one that most machines have."""
+        """Return the rows in their order: of each one program in one layout, the one that most machines
+        have."""
         best: dict[tuple[str, str], _Candidate] = {}
         for candidate in self._candidates():
             row = (candidate.section, candidate.headline.title)
@@ -180,8 +182,9 @@ def headline_of(record: Record) -> Headline | None:
 def cell(points: Points, point: str) -> Cell:
     """Return how a value is shown.
 
-    :param point: ``value`` or ``first``: that of the smallest size; ``last``: of the largest; ``peak``: the best;
-        ``ends``: those of 8 B and 1 MiB, or of the sizes next to them; ``both``: of the smallest and the largest size.
+    :param point: ``value`` or ``first``: that of the smallest size; ``last``: of the largest; ``peak``: the
+        best; ``ends``: those of 8 B and 1 MiB, or of the sizes next to them; ``both``: of the smallest and
+        the largest size.
     """
     sizes = sorted(points)
     values = [float(points[size]["value"]) for size in sizes]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The nodes that runs have used: as a section of the page, as a table for the terminal, and one with its history."""
+"""The nodes that runs have used: as a section of the page, as a table for the terminal, and one with its
+history."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ def _title(results: Results) -> str:
 def render(title: str, sections: Sequence[Section], provenance: Provenance, when: datetime) -> str:
     """Return sections as the page.
 
-    The template escapes all text; only drawings of :mod:`fabric_checks.report.svg_panels` and the page's own style and
-    script are not escaped. By its policy the page loads nothing and runs no script but its own.
+    The template escapes all text; only drawings of :mod:`fabric_checks.report.svg_panels` and the page's own
+    style and script are not escaped. By its policy the page loads nothing and runs no script but its own.
 
     :param provenance: that of the sections' values. :param when: the time of writing, in UTC.
     """

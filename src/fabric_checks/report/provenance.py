@@ -78,9 +78,9 @@ class Provenance:
     def data(self) -> dict[str, list[Any]]:
         """Return everything for the page's script, as lists of numbers of texts, which are there once.
 
-        A case, and the facts that values share, are labels and texts in turn. A value has the number of its case, that
-        of its facts, and label and text of its own. A series has its name, quantity, unit, axis across, positions,
-        values, and the numbers of their provenance.
+        A case, and the facts that values share, are labels and texts in turn. A value has the number of its
+        case, that of its facts, and label and text of its own. A series has its name, quantity, unit, axis
+        across, positions, values, and the numbers of their provenance.
         """
         cases = [
             self._texts_of((("case", f"{number}"), *facts)) for number, facts in enumerate(self._cases, 1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the cases of a run would have found, by their own limits; a run that would have named no slow node is blind."""
+"""What the cases of a run would have found, by their own limits; a run that would have named no slow node is
+blind."""
 
 from __future__ import annotations
 
@@ -8,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from fabric_checks.records.findings import findings_of
 from fabric_checks.records.record import Record
 
-#: The limits of a case: by quantity the smallest loss that it would have named, None where it would have named none.
-#: ``node``, ``pair``, ``cable`` and ``leaf``, the ways of a switch to all others, are shares of the bandwidth; with
-#: ``_us`` they are microseconds of latency.
+#: The limits of a case: by quantity the smallest loss that it would have named, None where it would have
+#: named none. ``node``, ``pair``, ``cable`` and ``leaf``, the ways of a switch to all others, are shares of
+#: the bandwidth; with ``_us`` they are microseconds of latency.
 Limits = Mapping[str, "float | None"]
 
 #: Of fewer nodes than these none can be named as slow: there is too little to compare it with.
 FEWEST_NODES = 4
-#: A case is blind if it would not have named a node that loses a quarter of its bandwidth, as by a link that is trained
-#: at three of four lanes; one that would not have named a loss of a tenth is noted.
+#: A case is blind if it would not have named a node that loses a quarter of its bandwidth, as by a link that
+#: is trained at three of four lanes; one that would not have named a loss of a tenth is noted.
 BLIND_FROM, NOTED_FROM = 0.25, 0.10
 _REMEDY = "run it while nobody else does, as in a reservation"
 
@@ -30,8 +31,8 @@ def limits(by_case: Mapping[str, Sequence[Record]]) -> Mapping[str, Limits]:
 def blind(by_case: Mapping[str, Sequence[Record]]) -> tuple[list[str], list[str]]:
     """Return why a run is blind, a line for each partition, and notes on single cases that are.
 
-    A partition is blind if none of its cases of enough nodes would have named a node slower by a quarter. Cases are in
-    the order of their names, so that a note is the same on the next night.
+    A partition is blind if none of its cases of enough nodes would have named a node slower by a quarter.
+    Cases are in the order of their names, so that a note is the same on the next night.
     """
     few: list[str] = []
     dim: list[str] = []
@@ -71,7 +72,8 @@ def _notes(few: Sequence[str], dim: Sequence[str]) -> list[str]:
 
 
 def _too_much(partition: str, what: str, cases: Sequence[tuple[str, float | None]]) -> str:
-    """Return that values vary too much on a partition; :param cases: with the losses that each would have named."""
+    """Return that values vary too much on a partition; :param cases: with the losses that each would have
+    named."""
     losses = [loss for _, loss in cases if loss is not None]
     smallest = f" that loses less than {100 * min(losses):.0f} %" if losses else ""
     names = _cases([name for name, _ in cases])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draw small SVG panels, for the page and for files of their own.
 
-A line is one element, however many points it has; the page's script shows the origin of a point by the number of its
-series (:mod:`.provenance`). Text goes through :func:`fabric_checks.report.values.clean` and is escaped. The same
-values give the same drawing.
+A line is one element, however many points it has; the page's script shows the origin of a point by the number
+of its series (:mod:`.provenance`). Text goes through :func:`fabric_checks.report.values.clean` and is
+escaped. The same values give the same drawing.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ class Line:
 class Panel:
     """One pair of axes.
 
-    :param y_label: quantity and unit. :param x: the axis across: ``size`` (bytes), ``count`` (nodes or processes,
-        powers of two), ``number`` (of a run or a rank), ``time`` (days). :param marks: positions across to mark.
+    :param y_label: quantity and unit. :param x: the axis across: ``size`` (bytes), ``count`` (nodes or
+        processes, powers of two), ``number`` (of a run or a rank), ``time`` (days). :param marks: positions
+        across to mark.
     """
 
     title: str
@@ -145,7 +146,8 @@ def _text(x: float, y: float, text: str, kind: str = "tick") -> str:
 
 
 def _across(kind: str, values: Sequence[float]) -> _Axis:
-    """Return the axis of message sizes, counts, numbers or days; a message of no bytes stands before the first byte."""
+    """Return the axis of message sizes, counts, numbers or days; a message of no bytes stands before the
+    first byte."""
 
     def transformed(value: float) -> float:
         if kind in ("time", "number"):
@@ -203,7 +205,8 @@ def _scale(low: float, high: float, at_low: float, at_high: float) -> Callable[[
 
 
 def heat_map(values: NDArray[np.float64], senders: Sequence[str], receivers: Sequence[str]) -> str:
-    """Draw a value of every pair, senders down and receivers across, from 0; pairs that were not measured are left out.
+    """Draw a value of every pair, senders down and receivers across, from 0; pairs that were not measured are
+    left out.
 
     :param values: senders x receivers, NaN where there is none.
     """
@@ -254,7 +257,8 @@ def _png(levels: NDArray[np.uint8]) -> str:
 def histogram(counts: Sequence[int], edges: Sequence[float], levels: Sequence[tuple[str, float]]) -> str:
     """Draw how many pairs have which bandwidth.
 
-    :param edges: of the bins in MB/s, one more than ``counts``. :param levels: rates to mark, with their names.
+    :param edges: of the bins in MB/s, one more than ``counts``. :param levels: rates to mark, with their
+        names.
     """
     across = _scale(0, edges[-1] * 1.03, _LEFT, _RIGHT)
     up = _scale(0, max([*counts, 1]) * 1.2, _BOTTOM, _TOP)
@@ -315,7 +319,8 @@ def document(title: str, drawings: Sequence[tuple[str, str]], legend: Mapping[st
 def save(path: Path, text: str) -> str:
     """Write an SVG file and return its name.
 
-    :raises FabricError: if the name has the ending of another format. :raises OSError: if it cannot be written.
+    :raises FabricError: if the name has the ending of another format. :raises OSError: if it cannot be
+        written.
     """
     if path.suffix.lower() not in ("", ".svg"):
         raise FabricError(f"{path}: no picture can be written as {quoted(path.suffix)}; end the name in .svg")

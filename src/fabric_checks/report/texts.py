@@ -28,7 +28,8 @@ def mpi_text(text: str) -> str:
 
 
 def load_text(of: Iterable[Record]) -> tuple[str, bool]:
-    """Return the load of the hosts in a run, empty if unknown, and whether its values say little because of it.
+    """Return the load of the hosts in a run, empty if unknown, and whether its values say little because of
+    it.
 
     They do if a tenth of the cases, or more, had to share their cores with other processes.
     """

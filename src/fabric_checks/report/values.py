@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model of a report: every series of records as one value, with its runs, spread, reference and origin."""
+"""The model of a report: every series of records as one value, with its runs, spread, reference and
+origin."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Value:
     :param record: the latest record; text in it is as it was written, not yet :func:`clean`.
     :param parameters: the parameters of its test but the layout, by name.
     :param median: of the runs, in ``unit``.
-    :param low, high: the ends of its confidence interval at 95 % (bootstrap), None where there are too few runs.
+    :param low, high: the ends of its confidence interval at 95 % (bootstrap), None where there are too few
+        runs.
     :param runs: the value of each run in the order of time, as (time, session, value).
     :param derived: how it was computed from measured values; empty for a value of a record.
     """
@@ -79,7 +81,8 @@ class Value:
 
     @property
     def verdict(self) -> str:
-        """The comparison with its reference: met, missed, expected miss, unexpectedly met, or empty without one."""
+        """The comparison with its reference: met, missed, expected miss, unexpectedly met, or empty without
+        one."""
         if self.derived or self.record["reference"] is None or self.record["no_reference"]:
             return ""
         words = {"pass": "met", "fail": "missed", "xfail": "expected miss", "xpass": "unexpectedly met"}
@@ -90,7 +93,8 @@ class Value:
 class Failure:
     """A case that failed, with or without values.
 
-    :param case: machine, test and layout in words; :param why: ReFrame's reason; :param when: of its last run.
+    :param case: machine, test and layout in words; :param why: ReFrame's reason; :param when: of its last
+        run.
     """
 
     machine: str

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launchers that ReFrame 4.10 does not have. They ask for nodes and tasks by number, from the job's layout."""
+"""Launchers that ReFrame 4.10 does not have. They ask for nodes and tasks by number, from the job's
+layout."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ def _nodes(job: Job) -> int:
 
 @register_launcher("flux-run")
 class FluxRunLauncher(JobLauncher):
-    """``flux run``, which spreads tasks evenly over nodes; Flux's own PMI-1, as MPICH and Intel MPI speak it."""
+    """``flux run``, which spreads tasks evenly over nodes; Flux's own PMI-1, as MPICH and Intel MPI speak
+    it."""
 
     def command(self, job: Job) -> list[str]:
         """Return the words of the command."""
@@ -32,7 +34,8 @@ class FluxRunPmixLauncher(FluxRunLauncher):
 
 @register_launcher("jsrun")
 class JsrunLauncher(JobLauncher):
-    """``jsrun`` of IBM's Job Step Manager: one resource set a node with all its cores, each task bound to one core."""
+    """``jsrun`` of IBM's Job Step Manager: one resource set a node with all its cores, each task bound to one
+    core."""
 
     def command(self, job: Job) -> list[str]:
         """Return the words of the command."""

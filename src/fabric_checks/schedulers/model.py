@@ -23,14 +23,16 @@ class Queue:
     """Nodes that jobs are submitted to together: Slurm's partition, a queue of PBS, LSF or Flux.
 
     :param name: what jobs ask for; empty where there is only one and it has no name.
-    :param nodes: how many it has that take jobs; :param out_of_service: how many it has that are down or drained.
+    :param nodes: how many it has that take jobs; :param out_of_service: how many it has that are down or
+        drained.
     :param most_nodes: how many nodes one job may have, if that is less.
     :param cores: physical cores of a node, the fewest if they differ; None if unknown.
     :param differ: whether its nodes have different numbers of cores.
     :param is_default: whether jobs that name none go there; :param takes_jobs: whether it is open.
     :param gpus: as the tool writes them, such as ``gpu:a100:4``; empty if there are none.
     :param doubt: why the number of cores may be wrong; empty if nothing suggests it.
-    :param features: the sets of features that its nodes have; :param qos: those that it allows, empty for all.
+    :param features: the sets of features that its nodes have; :param qos: those that it allows, empty for
+        all.
     """
 
     name: str
@@ -62,8 +64,10 @@ class Queue:
 class Node:
     """A node as its scheduler knows it.
 
-    :param fault: what keeps it from taking jobs, as in ``n2 is drained (broken cable)``; None if nothing does.
-    :param is_lost: whether the scheduler itself has lost it, as when it does not respond; nobody has taken it away.
+    :param fault: what keeps it from taking jobs, as in ``n2 is drained (broken cable)``; None if nothing
+        does.
+    :param is_lost: whether the scheduler itself has lost it, as when it does not respond; nobody has taken it
+        away.
     :param is_busy: whether other jobs have it; :param partitions: of Slurm, those that it belongs to.
     """
 
@@ -81,7 +85,8 @@ class Job:
     :param state: in the words that records have, such as ``PENDING`` or ``COMPLETED``.
     :param waits: whether it has not begun; :param has_ended: whether its state is final.
     :param exit_status: of the batch script, or a number of the scheduler's own; None before its end.
-    :param nodes: the names of its nodes, empty before it has any; :param least_nodes: how many it needs, 0 if unknown.
+    :param nodes: the names of its nodes, empty before it has any; :param least_nodes: how many it needs, 0 if
+        unknown.
     :param began: when it began, ISO 8601 with time zone; None if it has not.
     :param reason: why it waits, in words; empty if the scheduler gives no reason.
     """
@@ -100,7 +105,8 @@ class Job:
 class ExitReason:
     """Why a job did not end as it should.
 
-    :param text: in a line; :param node_faults: what keeps its nodes, or those that it waited for, from taking jobs.
+    :param text: in a line; :param node_faults: what keeps its nodes, or those that it waited for, from taking
+        jobs.
     """
 
     text: str
@@ -127,8 +133,8 @@ def terminated(
 ) -> ExitReason:
     """Return the exit reason of a job that was ended.
 
-    :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the scheduler's
-        own words for it; :param node_faults: of its nodes.
+    :param names: its nodes, if it had any; :param cause: such as :data:`OVER_LIMIT`; :param detail: the
+        scheduler's own words for it; :param node_faults: of its nodes.
     """
     history = f"ran on {', '.join(names)}" if names else "had not started"
     blame = f": {listed(node_faults)}" if node_faults else ""
@@ -146,7 +152,8 @@ def timed_out(
 ) -> ExitReason:
     """Return the exit reason of a job that was cancelled because it waited for too long.
 
-    :param seconds: how long it was in the queue; :param scheduler: its name; :param reason: the one that it gives.
+    :param seconds: how long it was in the queue; :param scheduler: its name; :param reason: the one that it
+        gives.
     :param nodes: those that the job could have had.
     :param unschedulable: whether it could not have started, because too few nodes are in service.
     """

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reservations of Slurm that jobs run in, as during maintenance, and the nodes to which a vet confines its jobs.
+"""Reservations of Slurm that jobs run in, as during maintenance, and the nodes to which a vet confines its
+jobs.
 
-FABRIC_RESERVATION, which `ci/run --reservation` and `ci/nightly --reservation` set, names one for all partitions; a
-system's file names its own among the options in `access`. Other schedulers take theirs by options of their own: write
-PBS's queue of a reservation (``-q``) or LSF's ``-U`` in `access`.
+FABRIC_RESERVATION, which `ci/run --reservation` and `ci/nightly --reservation` set, names one for all
+partitions; a system's file names its own among the options in `access`. Other schedulers take theirs by
+options of their own: write PBS's queue of a reservation (``-q``) or LSF's ``-U`` in `access`.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def asked_for() -> str | None:
 def apply(partition: dict[str, Any]) -> None:
     """Change a partition of ReFrame's configuration as the environment asks for a reservation and for nodes.
 
-    With nodes, its largest layout is on these; a partition whose scheduler cannot be given their names gets no
-    environment, and thus no case. :func:`require` refuses a reservation without Slurm.
+    With nodes, its largest layout is on these; a partition whose scheduler cannot be given their names gets
+    no environment, and thus no case. :func:`require` refuses a reservation without Slurm.
 
     :raises FabricError: if the reservation is no name.
     """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """End jobs whose scheduler is silent, forgets them or cannot start them: the common part of all schedulers.
 
-:class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that list jobs by one command.
+:class:`Watching` keeps why each job failed; :class:`PollingScheduler` is for schedulers that list jobs by one
+    command.
 Slurm has two sources, accounting and controller, and rules of its own for these.
 """
 
@@ -40,8 +41,9 @@ FAILURES = (SpawnedProcessError, OSError, OutputError)
 class Watch:
     """The state of a job that ReFrame does not keep.
 
-    ``since`` has the conditions that hold, such as ``silent``, with their beginning in seconds of the monotonic clock.
-    The last two are Slurm's: the job as the controller last showed it, and whether it is over for this session.
+    ``since`` has the conditions that hold, such as ``silent``, with their beginning in seconds of the
+    monotonic clock. The last two are Slurm's: the job as the controller last showed it, and whether it is
+    over for this session.
     """
 
     failure: ExitReason | None = None
@@ -72,7 +74,8 @@ def run(command: str, timeout_s: float = COMMAND_S) -> str:
 
 
 def last_line(error: Exception) -> str:
-    """Return the last line of a command's standard error, without its own prefix, or why it could not be started."""
+    """Return the last line of a command's standard error, without its own prefix, or why it could not be
+    started."""
     lines = (error.stderr or "").splitlines() if isinstance(error, SpawnedProcessError) else []
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     if not last and isinstance(error, SpawnedProcessError):
@@ -83,8 +86,8 @@ def last_line(error: Exception) -> str:
 class Watching:
     """The part of a scheduler that keeps why jobs failed and when they began.
 
-    A subclass has ``name``, the scheduler's, and ``_ask_nodes``, which returns the nodes that a job can have, and
-    raises one of :data:`FAILURES`.
+    A subclass has ``name``, the scheduler's, and ``_ask_nodes``, which returns the nodes that a job can have,
+    and raises one of :data:`FAILURES`.
     """
 
     name: str
@@ -139,11 +142,12 @@ class Watching:
 
 
 class PollingScheduler(Watching):
-    """The part of a scheduler that polls jobs by one command; it comes before ReFrame's class among the bases.
+    """The part of a scheduler that polls jobs by one command; it comes before ReFrame's class among the
+    bases.
 
-    A subclass has ``command``, which lists jobs; ``forgotten``, why it may not know a job; ``exit_reason`` of its
-    tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a job is over; and
-    ``_ask``, which returns the jobs that are known, by id, and raises one of :data:`FAILURES`.
+    A subclass has ``command``, which lists jobs; ``forgotten``, why it may not know a job; ``exit_reason`` of
+    its tools' output, of a job's id, the job and the nodes; ``_end``, which lets ReFrame see that a job is
+    over; and ``_ask``, which returns the jobs that are known, by id, and raises one of :data:`FAILURES`.
     """
 
     command: str
@@ -159,8 +163,8 @@ class PollingScheduler(Watching):
     def poll(self, *jobs: Job) -> None:
         """Bring jobs up to date, and cancel those that have waited for too long; no exception leaves here.
 
-        Why: ReFrame's raises where the command fails, which ends the session with its jobs left in the queue, or takes
-        the jobs for cancelled; and none notes why a job ended.
+        Why: ReFrame's raises where the command fails, which ends the session with its jobs left in the queue,
+        or takes the jobs for cancelled; and none notes why a job ended.
         """
         running = [job for job in jobs if job is not None and not job.completed]
         try:

@@ -17,10 +17,11 @@ from fabric_checks.software.spack import lock
 
 #: The key of the extras of partitions and environments.
 KEY = "container"
-#: Container runtimes whose command starts a program inside an image. Docker's daemon would start it outside of the job.
+#: Container runtimes whose command starts a program inside an image. Docker's daemon would start it outside
+#: of the job.
 BY_COMMAND = ("Apptainer", "Singularity", "Podman", "Sarus")
-#: Plugins of Slurm for which an option of ``srun`` does: NVIDIA's Pyxis, and CSCS's Container Engine, whose environment
-#: definition file (EDF) names the image.
+#: Plugins of Slurm for which an option of ``srun`` does: NVIDIA's Pyxis, and CSCS's Container Engine, whose
+#: environment definition file (EDF) names the image.
 BY_LAUNCHER = ("Pyxis", "EDF")
 
 
@@ -50,7 +51,8 @@ class Container:
 
 
 def of(partition: Any, environ: Any) -> Container | None:
-    """Return the container of an environment in a partition of ReFrame's: what the environment says comes first.
+    """Return the container of an environment in a partition of ReFrame's: what the environment says comes
+    first.
 
     :returns: None if neither names an image.
     :raises FabricError: if the description is malformed, or names no platform.

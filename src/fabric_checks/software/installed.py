@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts that ``ci/setup.py`` installs into a home, and their folders.
 
-A part is a folder ``parts/NAME-FINGERPRINT`` in the home, with a fingerprint of its pins and its Python. It never
-changes once it is complete: clones with the same pins share it. A site's own ReFrame may run on another Python than
-that of the set-up: it uses the parts of the latter (:func:`found`). Needs the standard library only, because it is
-imported before anything is installed.
+A part is a folder ``parts/NAME-FINGERPRINT`` in the home, with a fingerprint of its pins and its Python. It
+never changes once it is complete: clones with the same pins share it. A site's own ReFrame may run on another
+Python than that of the set-up: it uses the parts of the latter (:func:`found`). Needs the standard library
+only, because it is imported before anything is installed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Release:
     commit: str
 
 
-#: The release of Spack that is installed if there is none, and that of its package repository, which Spack clones.
+#: The release of Spack that is installed if there is none, and that of its package repository, which Spack
+#: clones.
 SPACK = Release("https://github.com/spack/spack.git", "v1.1.0", "2e907202bcc8209a6a62243aab50c179b524cc3b")
 PACKAGES = Release(
     "https://github.com/spack/spack-packages.git", "v2026.06.0", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81"
@@ -112,7 +113,8 @@ def interpreter() -> Path:
 
 
 def set_up_by() -> tuple[str, str]:
-    """Return version and prefix of the Python that has set up this home with this clone's pins; this one if none."""
+    """Return version and prefix of the Python that has set up this home with this clone's pins; this one if
+    none."""
     return _set_up_by(home())
 
 
@@ -134,7 +136,8 @@ def _set_up_by(home: Path) -> tuple[str, str]:
 
 
 def of_others() -> list[Path]:
-    """Return the folders of parts that this clone on this Python never uses, whichever stack and MPIs are chosen."""
+    """Return the folders of parts that this clone on this Python never uses, whichever stack and MPIs are
+    chosen."""
     own = set(map(folder, PINS))
     # A link leads to a part of another home.
     return sorted(

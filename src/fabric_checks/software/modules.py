@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read ``module -t avail`` for MPIs and suites, and ``module show`` and ``module spider`` for what one needs."""
+"""Read ``module -t avail`` for MPIs and suites, and ``module show`` and ``module spider`` for what one
+needs."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-#: The names of MPIs as modules, by Spack's name of each; those of machines' and adapters' vendors are the first.
+#: The names of MPIs as modules, by Spack's name of each; those of machines' and adapters' vendors are the
+#: first.
 FAMILIES = {
     "cray-mpich": r"cray-mpich",
     "spectrum-mpi": r"spectrum-mpi",
@@ -42,9 +44,9 @@ _NEUTRAL = (
     r"(mpis?|parallel|toolkits?|tools?|lib(s|raries)?|apps?|devel|system|core|soft(ware)?|modules?|x86_64|aarch64"
     rf"|intel-oneapi|{_COMPILER}([-_.]?v?\d[\w.]*)?|v?\d[\w.]*)"
 )
-#: What a name has before that of its software, and the name: a suite may stand behind any part, and Intel calls its MPI
-#: `mpi` where its own name or a year is there, too (mpi/2021.11, oneapi/mpi/latest, intel/mpi-2021.2.0). The modules of
-#: spack-stack begin with `stack-`.
+#: What a name has before that of its software, and the name: a suite may stand behind any part, and Intel
+#: calls its MPI `mpi` where its own name or a year is there, too (mpi/2021.11, oneapi/mpi/latest,
+#: intel/mpi-2021.2.0). The modules of spack-stack begin with `stack-`.
 _FORMS = [
     *((suite, r"([^/]+/)*", pattern) for suite, pattern in SUITES.items()),
     *((family, rf"({_NEUTRAL}/)*(stack-)?", pattern) for family, pattern in FAMILIES.items()),
@@ -61,7 +63,8 @@ _VERSION = re.compile(
     r"[-_./]?v?(?P<version>(?P<day>\d{1,2})[_-]?(?P<month>[a-z]{3})[_-]?(?P<year>\d{4})|\d+(\.\d+)*)",
     re.IGNORECASE,
 )
-#: What may follow the name of an MPI or a suite in the same part; anything else is a variant, such as `openmpi-debug`.
+#: What may follow the name of an MPI or a suite in the same part; anything else is a variant, such as
+#: `openmpi-debug`.
 _PLAIN = re.compile(rf"(v?\d|x86_64|aarch64|{_COMPILER}(\W|_|\d|$)).*|", re.IGNORECASE)
 #: Names that look like an MPI's or a suite's, but are none that is known.
 _LIKE = re.compile(
@@ -101,7 +104,8 @@ class Module:
 
     @property
     def is_variant(self) -> bool:
-        """Tell whether its name has more than software, compiler and version: ``openmpi-debug``, ``mpich-abi``."""
+        """Tell whether its name has more than software, compiler and version: ``openmpi-debug``,
+        ``mpich-abi``."""
         _, form = self._found
         return form is not None and not _PLAIN.fullmatch(form["rest"].lstrip("-_."))
 
@@ -170,12 +174,14 @@ def available(text: str) -> tuple[list[Module], list[str]]:
 
 
 def best(modules: Iterable[Module], software: str) -> Module | None:
-    """Return the default module of a family or suite, or else the newest; a variant if there is nothing else."""
+    """Return the default module of a family or suite, or else the newest; a variant if there is nothing
+    else."""
     return max((one for one in modules if one.software == software), key=lambda one: one.rank, default=None)
 
 
 def built_with(module: Module, mpi: Module, *shown: str) -> bool | None:
-    """Return whether a suite was built with an MPI, by its name, its folder, or what it loads; None if nothing shows.
+    """Return whether a suite was built with an MPI, by its name, its folder, or what it loads; None if
+    nothing shows.
 
     :param shown: lists of modules that it loads or needs, each one sufficient, or paths that belong to it.
     """
@@ -220,7 +226,8 @@ def needed_before(text: str) -> list[list[str]]:
 def prefix(text: str, suite: str) -> str | None:
     """Return the prefix of a suite from what ``module show`` adds to PATH; None if that does not show it.
 
-    Lmod writes ``prepend_path("PATH","/apps/imb/bin")``, Environment Modules ``prepend-path PATH /apps/imb/bin``.
+    Lmod writes ``prepend_path("PATH","/apps/imb/bin")``, Environment Modules ``prepend-path PATH
+    /apps/imb/bin``.
     """
     pattern = r"""prepend[-_]path\b[^\n]*?(?<!\w)PATH(?!\w)["}]?[ \t,]+["{]?([^\s"{},)]+)"""
     for path in re.findall(pattern, text):

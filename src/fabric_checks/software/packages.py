@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Require the Python packages that some checks need beyond ReFrame's own, at the time of use.
 
-`ci/run` installs them all. With another ReFrame the missing ones may be installed into a folder of this home, without
-changes to the installation of that ReFrame or to variables.
+`ci/run` installs them all. With another ReFrame the missing ones may be installed into a folder of this home,
+without changes to the installation of that ReFrame or to variables.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class MissingPackageError(FabricError):
 
 
 def folder() -> Path:
-    """Return the folder for packages of this Python: in the home, or else, if that is read-only, in ~/.cache."""
+    """Return the folder for packages of this Python: in the home, or else, if that is read-only, in
+    ~/.cache."""
     return _folders()[-1]
 
 

@@ -35,8 +35,8 @@ def environment(
     Its ``extras`` have, in addition to those given:
 
     ``programs``
-        for each suite the name of its program in results (``program``), ``version``, ``stack``, ``command`` and the
-        suite's own keys.
+        for each suite the name of its program in results (``program``), ``version``, ``stack``, ``command``
+        and the suite's own keys.
     ``without``
         for each suite that it does not offer, and each feature that its program of a suite lacks, the reason.
 

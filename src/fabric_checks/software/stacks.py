@@ -40,10 +40,12 @@ def no_wheel(name: str) -> str | None:
 
 
 def parse_mpis(text: str, origin: str) -> list[str]:
-    """Return the MPIs that a text names: several with commas, ``all`` that this machine can have, or ``none``.
+    """Return the MPIs that a text names: several with commas, ``all`` that this machine can have, or
+    ``none``.
 
     :param origin: the variable or option with that text, for the message.
-    :raises FabricError: for a name that is not one of :data:`WHEEL_MPIS`, or that has no wheel for this machine.
+    :raises FabricError: for a name that is not one of :data:`WHEEL_MPIS`, or that has no wheel for this
+        machine.
     """
     every = [name for name in WHEEL_MPIS if no_wheel(name) is None]
     names = {"all": every, "none": []}.get(text, text.split(","))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Suites of benchmarks, their programs, and their packages in Spack; declared in :mod:`~fabric_checks.software.suites`.
+"""Suites of benchmarks, their programs, and their packages in Spack; declared in
+:mod:`~fabric_checks.software.suites`.
 
 Prefixes and commands go into job scripts as they are, so they may hold shell variables that a module sets
 (``$OSU_ROOT``).
@@ -18,7 +19,8 @@ from fabric_checks.core.paths import ROOT
 #: The origins of programs.
 STACKS = ("wheels", "spack", "modules", "simgrid")
 
-#: The placeholder for the view of the environment that Spack builds, which is known after a check has been set up.
+#: The placeholder for the view of the environment that Spack builds, which is known after a check has been
+#: set up.
 VIEW = "{view}"
 
 #: The folder of the environments that Spack builds; each package has a folder in it.
@@ -72,7 +74,8 @@ class Suite:
     :param keys: the facts that its checks need in addition to ``command`` and ``version``, with the meaning.
     :param called: the names of its programs in results.
     :param package: its package in Spack, if it has one.
-    :param only_of_sites: whether only a site can have it, as with a commercial code; its absence is not reported.
+    :param only_of_sites: whether only a site can have it, as with a commercial code; its absence is not
+        reported.
     """
 
     name: str

@@ -30,7 +30,8 @@ class Judged:
     """A clause, judged.
 
     :param plan: its test; :param state: where that stands.
-    :param estimate: the median of the units used that have a value; :param low, high: its interval, where there is one.
+    :param estimate: the median of the units used that have a value; :param low, high: its interval, where
+        there is one.
     :param spread: of the units as measured, in the unit of the values; None for shares and drifts.
     :param notes: why it is still open, or what the verdict had to allow for.
     """
@@ -98,7 +99,8 @@ def judge_clause(clause: Clause, observed: Observed) -> Judged:
 def _by_spread(
     clause: Clause, spread: float, values: Sequence[float | None]
 ) -> tuple[Design, State, list[str]]:
-    """Judge a clause by a spread that is larger than agreed; return its test, where that stands, and what to say."""
+    """Judge a clause by a spread that is larger than agreed; return its test, where that stands, and what to
+    say."""
     notes = [f"its units scatter by {spread:.3g}, not the agreed {clause.model.spread:.3g}; judged by that"]
     asked = (replace(clause.model, spread=spread), clause.seller, clause.buyer, clause.most, clause.least)
     fitting = sequential.design(*asked)
@@ -128,7 +130,8 @@ def _spread(model: Model, known: Sequence[float]) -> float | None:
 def _interval(
     clause: Clause, known: Sequence[tuple[float, float]]
 ) -> tuple[float | None, float | None, float | None]:
-    """Return estimate and interval of the median of the units; of shares the mean, of drifts the change over length.
+    """Return estimate and interval of the median of the units; of shares the mean, of drifts the change over
+    length.
 
     They do not allow for when the test ended, so they describe the units and decide nothing.
 
@@ -160,7 +163,8 @@ def overall(judged: Sequence[Judged]) -> str:
 def joint_risks(contract: Contract) -> tuple[float, float]:
     """Return bounds of the risks that a good machine fails any clause, and that one bad in one clause passes.
 
-    By Bonferroni's inequality the first is at most the sum over all clauses; the second is that of the clause itself.
+    By Bonferroni's inequality the first is at most the sum over all clauses; the second is that of the clause
+    itself.
     """
     seller = sum(clause.seller for clause in contract.clauses)
     return min(1.0, seller), max((clause.buyer for clause in contract.clauses), default=math.nan)

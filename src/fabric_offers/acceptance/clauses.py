@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read clauses of a contract from YAML, and refuse those that are wrong or cannot be decided.
 
-``config/clauses`` has examples, docs/clauses.md describes every key. Keys of a clause that the top of the file has,
-too, are defaults of all clauses there.
+``config/clauses`` has examples, docs/clauses.md describes every key. Keys of a clause that the top of the
+file has, too, are defaults of all clauses there.
 """
 
 from __future__ import annotations
@@ -295,7 +295,8 @@ class ClauseFile(Shared):
 class Contract:
     """The clauses of a file.
 
-    :param sha256: of the file. :param since, until: the first and the last day, in UTC, of the sessions that count.
+    :param sha256: of the file. :param since, until: the first and the last day, in UTC, of the sessions that
+        count.
     """
 
     path: Path
@@ -312,7 +313,8 @@ class Contract:
 def read(path: Path) -> Contract:
     """Read the clauses of a file.
 
-    :raises ClauseError: with file, clause, cause and remedy, if one is wrong or cannot be decided by its own terms.
+    :raises ClauseError: with file, clause, cause and remedy, if one is wrong or cannot be decided by its own
+        terms.
     """
     try:
         top = yaml_file.load(path)

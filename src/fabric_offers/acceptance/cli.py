@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-checks offers accept``: plan an acceptance, see where it stands, judge it, sign it, and check it."""
+"""``fabric-checks offers accept``: plan an acceptance, see where it stands, judge it, sign it, and check
+it."""
 
 from __future__ import annotations
 
@@ -83,10 +84,11 @@ def command() -> None:
 )
 @json_option
 def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> None:
-    """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is found.
+    """Print what CLAUSES take: units, at most and on average, node-hours, and the smallest violation that is
+    found.
 
-    It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took; without them
-    node-hours are those of the time limits of the system's jobs.
+    It refuses clauses that cannot be decided or that nobody measures. RESULTS say how long the cases took;
+    without them node-hours are those of the time limits of the system's jobs.
     """
     read = clauses.read(contract)
     measured = run_plan.measured_by(read, system) if system else {}
@@ -104,7 +106,8 @@ def plan(contract: Path, *, source: str, system: str | None, as_json: bool) -> N
 
 
 def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Contract, Evidence, Ledger]:
-    """Return clauses, results and ledger; sessions that the ledger does not have are counted, but not yet written."""
+    """Return clauses, results and ledger; sessions that the ledger does not have are counted, but not yet
+    written."""
     read = clauses.read(contract)
     found = session_records.load(source or str(paths.results()))
     ledger = session_records.ledger(ledger_path or session_records.ledger_of(found.folder, contract))
@@ -120,7 +123,8 @@ def _counted(contract: Path, source: str, ledger_path: Path | None) -> tuple[Con
 def status(contract: Path, *, source: str, ledger_path: Path | None, as_json: bool) -> None:
     """Count the sessions that ended, and print where each clause stands: met, violated or open.
 
-    RESULTS are those of this clone, unless named. Give the other side the last line of the ledger after each session.
+    RESULTS are those of this clone, unless named. Give the other side the last line of the ledger after each
+    session.
     """
     read, found, ledger = _counted(contract, source, ledger_path)
     ledger.write()

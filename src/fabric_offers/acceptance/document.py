@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the verdict on a contract for signing: two pages of HTML, on the model and the renderer of the report."""
+"""Write the verdict on a contract for signing: two pages of HTML, on the model and the renderer of the
+report."""
 
 from __future__ import annotations
 

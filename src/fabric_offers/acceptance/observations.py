@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turn the records of a contract's sessions into one number for each unit, and name what does not count, and why.
+"""Turn the records of a contract's sessions into one number for each unit, and name what does not count, and
+why.
 
-All sessions of the period are counted, so that nobody chooses among them: of a unit the first ones count, in the order
-in which they began. A unit that is missing counts as the worst that one can be, unless the clause says otherwise.
+All sessions of the period are counted, so that nobody chooses among them: of a unit the first ones count, in
+the order in which they began. A unit that is missing counts as the worst that one can be, unless the clause
+says otherwise.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class Observed:
 
 
 def matches(record: Record, select: Mapping[str, Any], *, metric: bool = True) -> bool:
-    """Tell whether a record is of a selection; one of a failed case, without metric, is of all its metrics."""
+    """Tell whether a record is of a selection; one of a failed case, without metric, is of all its
+    metrics."""
     for name in SELECTING:
         if name not in select or (name == "metric" and (not metric or record["metric"] is None)):
             continue
@@ -137,7 +140,8 @@ class _Observation:
         return Observed(tuple(units), unit, tuple(dict.fromkeys(self.lines)), excluded, tuple(self.used))
 
     def _by_unit(self) -> Mapping[str, Mapping[str, list[list[Record]]]]:
-        """Return the sessions of each unit in the order of time, and the runs of each, a list of records for each."""
+        """Return the sessions of each unit in the order of time, and the runs of each, a list of records for
+        each."""
         in_order = sorted(
             self.chosen, key=lambda each: (str(each["session"]), str(each["time"]), str(each["output"]))
         )
@@ -152,7 +156,8 @@ class _Observation:
         return found
 
     def _expected(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the units that there should be so far: every day of the period until the last one with a session."""
+        """Return the units that there should be so far: every day of the period until the last one with a
+        session."""
         if self.clause.unit != "day" or not names:
             return names
         first, last = self.contract.since or date.fromisoformat(names[0]), date.fromisoformat(names[-1])

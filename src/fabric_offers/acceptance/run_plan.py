@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plan the runs of a contract, and refuse clauses that a system's checks do not measure or its links cannot carry."""
+"""Plan the runs of a contract, and refuse clauses that a system's checks do not measure or its links cannot
+carry."""
 
 from __future__ import annotations
 
@@ -36,10 +37,12 @@ HEADER = (
 def rows(contract: Contract, records: Sequence[Record], measured: Mapping[str, Case]) -> list[dict[str, Any]]:
     """Return what each clause takes: a value for each column of :data:`HEADER`, and a note.
 
-    ``fixed`` are the units of a test of a fixed size, ``most`` those of this one; ``found_from`` is the smallest
-    violation that is found with all but the buyer's risk; ``node_hours`` are None if nothing says how long a run takes.
+    ``fixed`` are the units of a test of a fixed size, ``most`` those of this one; ``found_from`` is the
+    smallest violation that is found with all but the buyer's risk; ``node_hours`` are None if nothing says
+    how long a run takes.
 
-    :param records: of earlier runs, which have the durations. :param measured: the case of each clause, if known.
+    :param records: of earlier runs, which have the durations. :param measured: the case of each clause, if
+        known.
     """
     own = [each for each in records if each["system"] == contract.system]
     return [_row(clause, own, measured.get(clause.name)) for clause in contract.clauses]

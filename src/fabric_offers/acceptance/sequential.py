@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Test a clause sequentially, with the seller's and the buyer's risk computed and not approximated.
 
-After each unit (a day or a session) the logarithm of the likelihood ratio of the *good* machine to the *bad* one grows
-by a step; above an upper limit the clause is met, below a lower one it is violated (Wald, Sequential tests of
-statistical hypotheses, Ann. Math. Stat. 16, 1945; of all tests with the same risks it takes the fewest units on
-average: Wald and Wolfowitz, Ann. Math. Stat. 19, 1948). After the last unit that the clause allows, the sign of what is
-left decides, so that it always ends. Wald's limits hold for a test without an end. Here the distribution of the sum is
-carried on from unit to unit on a lattice (Armitage, McPherson and Rowe, JRSS A 132, 1969; Jennison and Turnbull, Group
-Sequential Methods, 2000, chapter 19), and the limits are the narrowest with both risks as agreed.
+After each unit (a day or a session) the logarithm of the likelihood ratio of the *good* machine to the *bad*
+one grows by a step; above an upper limit the clause is met, below a lower one it is violated (Wald,
+Sequential tests of statistical hypotheses, Ann. Math. Stat. 16, 1945; of all tests with the same risks it
+takes the fewest units on average: Wald and Wolfowitz, Ann. Math. Stat. 19, 1948). After the last unit that
+the clause allows, the sign of what is left decides, so that it always ends. Wald's limits hold for a test
+without an end. Here the distribution of the sum is carried on from unit to unit on a lattice (Armitage,
+McPherson and Rowe, JRSS A 132, 1969; Jennison and Turnbull, Group Sequential Methods, 2000, chapter 19), and
+the limits are the narrowest with both risks as agreed.
 
-Units are not independent: what a day has in common with the one before, by an agreed correlation ``r``, makes ``n`` of
-them worth ``n (1 - r) / (1 + r)`` (the effective size of a first-order autoregression; Kish's design effect, Survey
-Sampling, 1965). Steps are divided by that design effect, and the lattice has as many fewer. Passes of a session,
-sessions of a day and pairs that share a node have become one number before they come here, so no independence of these
-is asked for.
+Units are not independent: what a day has in common with the one before, by an agreed correlation ``r``, makes
+``n`` of them worth ``n (1 - r) / (1 + r)`` (the effective size of a first-order autoregression; Kish's design
+effect, Survey Sampling, 1965). Steps are divided by that design effect, and the lattice has as many fewer.
+Passes of a session, sessions of a day and pairs that share a node have become one number before they come
+here, so no independence of these is asked for.
 
-A step of a value is clipped: one wild day neither saves nor sinks a machine (Huber, A robust version of the probability
-ratio test, Ann. Math. Stat. 36, 1965).
+A step of a value is clipped: one wild day neither saves nor sinks a machine (Huber, A robust version of the
+probability ratio test, Ann. Math. Stat. 36, 1965).
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ Floats = npt.NDArray[np.float64]
 _H = 0.02
 #: Values further than this many spreads from the nearer of good and bad count as if they were there.
 _CLIP = 1.5
-#: Good and bad further apart than so many spreads are distinguished by one unit; the lattice need not be larger.
+#: Good and bad further apart than so many spreads are distinguished by one unit; the lattice need not be
+#: larger.
 FURTHEST = 6.0
 #: The widest factor of Wald's limits that is tried; beyond it a test is a fixed one.
 _WIDEST = 4.0
-#: The part of the agreed risks that limits are computed for. Measured machines are not normal: cut out of measured
-#: series, days made errors that were up to a tenth more frequent (lab/acceptance.py).
+#: The part of the agreed risks that limits are computed for. Measured machines are not normal: cut out of
+#: measured series, days made errors that were up to a tenth more frequent (lab/acceptance.py).
 _KEPT = 0.9
 #: No clause may ask for more units.
 MOST_UNITS = 1000
@@ -52,7 +54,8 @@ class Model:
     """The distribution of the units of a clause.
 
     :param good, bad: the parameter of a good and of a bad machine: a value, a share, or a change.
-    :param spread: the standard deviation of a unit around it; 0 for a share of units, which has none of its own.
+    :param spread: the standard deviation of a unit around it; 0 for a share of units, which has none of its
+        own.
     :param correlation: of successive units.
     :param is_drift: whether the parameter is a change over ``length`` units; :param length: see there.
     """
@@ -71,7 +74,8 @@ class Model:
 
     @property
     def scale(self) -> float:
-        """Units of the clause for each step of the lattice; the information of a drift has the effect in it."""
+        """Units of the clause for each step of the lattice; the information of a drift has the effect in
+        it."""
         return 1.0 if self.is_drift else self.design_effect
 
     @property
@@ -156,7 +160,8 @@ def _split(points: Sequence[tuple[float, float]]) -> tuple[int, Floats]:
 
 
 class Operation(NamedTuple):
-    """The probability that a machine meets a clause, and the mean number of units until there is a verdict."""
+    """The probability that a machine meets a clause, and the mean number of units until there is a
+    verdict."""
 
     met: float
     mean: float
@@ -191,7 +196,8 @@ def operation(
 class Design:
     """A test of a model.
 
-    :param lower: the log-likelihood ratio at which the clause is violated; :param upper: that at which it is met;
+    :param lower: the log-likelihood ratio at which the clause is violated; :param upper: that at which it is
+        met;
     :param cut: that which decides after the last unit.
     :param most: how many steps there are at most; :param least: the first after which it may end;
     :param least_units: the same in units of the clause.
@@ -221,7 +227,8 @@ class Design:
 
 
 def fixed_steps(model: Model, seller: float, buyer: float) -> int:
-    """Return how many steps the best test of a fixed size takes; times ``scale`` these are units of the clause.
+    """Return how many steps the best test of a fixed size takes; times ``scale`` these are units of the
+    clause.
 
     :returns: more than :data:`MOST_UNITS` if those are not enough.
     """
@@ -251,7 +258,8 @@ def design(model: Model, seller: float, buyer: float, most_units: int, least_uni
     :param most_units: how many the clause allows. No more than twice those of a fixed test are used.
     """
     allowed = math.floor(most_units / model.scale + 1e-9)
-    # The lattice is coarser than the formula of a fixed test, and clipping costs a little: a few more are tried.
+    # The lattice is coarser than the formula of a fixed test, and clipping costs a little: a few more are
+    # tried.
     most = min(allowed, 2 * fixed_steps(model, seller, buyer) + 2)
     least = min(max(1, math.floor(least_units / model.scale + 1e-9)), max(most, 1))
     if most < (2 if model.is_drift else 1):
@@ -296,7 +304,8 @@ def _bisect(holds: Callable[[float], bool], fails: float, works: float) -> float
 
 
 def needed(model: Model, seller: float, buyer: float, least_units: int = 1) -> int | None:
-    """Return how many units a clause has to allow for its risks; None if :data:`MOST_UNITS` are not enough."""
+    """Return how many units a clause has to allow for its risks; None if :data:`MOST_UNITS` are not
+    enough."""
     begin = max(1, math.floor(fixed_steps(model, seller, buyer) * model.scale))
     units = range(begin, MOST_UNITS + 1)
     return next((each for each in units if design(model, seller, buyer, each, least_units)), None)
@@ -309,8 +318,8 @@ MET, VIOLATED, OPEN = "met", "violated", "open"
 class State:
     """Where a test stands.
 
-    :param word: met, violated or open. :param path: the log-likelihood ratio after each unit that was used; those
-        behind the end of the test are not.
+    :param word: met, violated or open. :param path: the log-likelihood ratio after each unit that was used;
+        those behind the end of the test are not.
     """
 
     word: str
@@ -349,7 +358,8 @@ def follow(plan: Design, values: Sequence[float | None], times: Sequence[float] 
 
 
 def _drift_ratio(model: Model, seen: Sequence[tuple[float, float]]) -> float:
-    """Return the log-likelihood ratio of a change over ``length``, by the slope of a line through all units."""
+    """Return the log-likelihood ratio of a change over ``length``, by the slope of a line through all
+    units."""
     if len({time for time, _ in seen}) < 2:
         return 0.0
     times, values = zip(*seen, strict=True)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load the records that clauses are judged by, from results or recomputed from a bundle, and count their sessions.
+"""Load the records that clauses are judged by, from results or recomputed from a bundle, and count their
+sessions.
 
-The ledger is a file of JSON lines among the results: one line for each session that ended, with the SHA-256 of its
-records and of the line before (a hash chain: Haber and Stornetta, How to time-stamp a digital document, J. Cryptology
-3, 1991). Whoever has a copy of its last line can tell that a session was removed, changed, or put in later.
+The ledger is a file of JSON lines among the results: one line for each session that ended, with the SHA-256
+of its records and of the line before (a hash chain: Haber and Stornetta, How to time-stamp a digital
+document, J. Cryptology 3, 1991). Whoever has a copy of its last line can tell that a session was removed,
+changed, or put in later.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ _ABOUT_LEVELS = ("left out", "passes", "repeated", "failed", "versions", "placem
 class Evidence:
     """The records that clauses are judged by.
 
-    :param folder: of the results, with the outputs. :param faults: why records were left out, or differ from outputs.
+    :param folder: of the results, with the outputs. :param faults: why records were left out, or differ from
+        outputs.
     :param recomputed: how many values were computed again from their outputs; None where that was not done.
     """
 
@@ -97,7 +100,8 @@ def _following(every: Sequence[runs.Run], again: Sequence[Mapping[str, Any]]) ->
 
 
 def digest(records: Sequence[Record]) -> str:
-    """Return the SHA-256 of what was measured, in any order; the same for records and for those recomputed."""
+    """Return the SHA-256 of what was measured, in any order; the same for records and for those
+    recomputed."""
     fields = ("test", "partition", "environ", "metric", "jobid", "case_result")
     rows = (
         [*map(record.get, fields), f"{record['value']:.9g}" if record["metric"] else ""] for record in records
@@ -109,7 +113,8 @@ def digest(records: Sequence[Record]) -> str:
 class Ledger:
     """The sessions that were counted.
 
-    :param entries: the lines, as JSON has them. :param faults: what is wrong with the chain, or with the records.
+    :param entries: the lines, as JSON has them. :param faults: what is wrong with the chain, or with the
+        records.
     :param is_longer: whether sessions were counted that the file does not have yet.
     """
 
@@ -124,7 +129,8 @@ class Ledger:
         return _sha256(self.entries[-1]) if self.entries else ""
 
     def count(self, evidence: Evidence, system: str) -> list[str]:
-        """Compare it with the records, note what differs, and count and return the sessions that are not in it.
+        """Compare it with the records, note what differs, and count and return the sessions that are not in
+        it.
 
         A session whose run report is not yet there has not ended, and is not counted.
         """

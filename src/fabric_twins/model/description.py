@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read the description of a twin from its YAML file, with the source of each value.
 
-See :mod:`fabric_twins.model.sourced_yaml` for how a value and its source are written. The top level of a file has
+See :mod:`fabric_twins.model.sourced_yaml` for how a value and its source are written. The top level of a file
+has
 
 - ``name``, ``about`` (the cluster that it stands for, in one line), ``nodes``, ``cpus_per_node``;
-- ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``: messages
-  below this size leave at once;
+- ``inter_node``: the costs of a message between nodes, by the names of :class:`Costs`, and ``eager_below_B``:
+  messages below this size leave at once;
 - ``intra_node``, optional: the same within a node, without ``eager_below_B``;
-- ``host_bus``, optional: the limits of the bus between memory and adapter. ``duplex: half``: ``rate_MBps`` for both
-  directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both together, one of them
-  or both;
+- ``host_bus``, optional: the limits of the bus between memory and adapter. ``duplex: half``: ``rate_MBps``
+  for both directions together; ``duplex: full``: ``rate_MBps`` for each, ``aggregate_MBps`` for both
+  together, one of them or both;
 - ``topology``, ``faults``: see :mod:`fabric_twins.model.topology`;
 - ``collectives``, optional: the algorithms that SimGrid takes (``smpi/coll-selector``);
-- ``values``, optional: the values that the documents report of the cluster, a list of cases. A case has ``check``,
-  ``program`` (which of ours measures it on a twin, see :mod:`fabric_twins.measured`), ``layout``, ``parameters`` where
-  the check has more, and ``metrics``: by the name of a metric, with its unit at the end, the value, where it is
-  ``published``, and ``twin``: fitted or predicted, or ``not_reproduced`` and why;
+- ``values``, optional: the values that the documents report of the cluster, a list of cases. A case has
+  ``check``, ``program`` (which of ours measures it on a twin, see :mod:`fabric_twins.measured`), ``layout``,
+  ``parameters`` where the check has more, and ``metrics``: by the name of a metric, with its unit at the end,
+  the value, where it is ``published``, and ``twin``: fitted or predicted, or ``not_reproduced`` and why;
 - ``statements``, optional: those of the documents without a number, each as a bound on a metric of a check.
 
 Costs are numbers or tables by message size in bytes, linear between the points and level outside.
@@ -46,7 +47,8 @@ from fabric_twins.model.topology import (
 #: Value by message size in bytes: linear between the points, level outside.
 Table = tuple[tuple[int, float], ...]
 
-#: The origin of a twin's value: the choice of a parameter for it, or a consequence of choices for other values.
+#: The origin of a twin's value: the choice of a parameter for it, or a consequence of choices for other
+#: values.
 FITTED, PREDICTED = "fitted", "predicted"
 
 
@@ -57,17 +59,18 @@ class Costs:
     :param send_us: time of the sending processor; :param receive_us: of the receiving one.
     :param latency_us: the rest of the time from one to the other, which keeps no processor.
     :param rate_MBps: of a node's link in each direction, or within the node.
-    :param several_MBps: the rate of more than one transfer at once, all together; optional, within a node only.
+    :param several_MBps: the rate of more than one transfer at once, all together; optional, within a node
+        only.
 
     All others are optional, and between nodes only:
 
     :param hop_latency_us: the latency that each cable between switches adds.
-    :param in_turn_below_B: below it messages of one node leave one after another; those of a pair of nodes always do.
-        None: all share the link.
-    :param adapter_us: how long an eager message keeps the adapter of its sender after it has left, from the next one
-        and from incoming ones; LogGP's gap.
-    :param needs_calls: the part of a message that is not eager which moves only within calls of MPI on both sides: one
-        begin (the handshake before it) and whole, or empty for nothing.
+    :param in_turn_below_B: below it messages of one node leave one after another; those of a pair of nodes
+        always do. None: all share the link.
+    :param adapter_us: how long an eager message keeps the adapter of its sender after it has left, from the
+        next one and from incoming ones; LogGP's gap.
+    :param needs_calls: the part of a message that is not eager which moves only within calls of MPI on both
+        sides: one begin (the handshake before it) and whole, or empty for nothing.
     """
 
     send_us: Table
@@ -126,7 +129,8 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A statement of the documents without a number: a direction and a rough factor, as a bound on a metric."""
+    """A statement of the documents without a number: a direction and a rough factor, as a bound on a
+    metric."""
 
     check: Text = option("the check that measures it", ...)
     layout: Text = option("in which layout, such as 8x1", ...)
@@ -201,7 +205,8 @@ class Twin:
     sources: Mapping[str, Source]
 
 
-# -------------------------------------------------------------------------------------------------- as it is written
+# -------------------------------------------------------------------------------------------------- as it is
+# written
 
 _Number = Annotated[float, rules(minimum=0)]
 _Table = _Number | dict[str, _Number]

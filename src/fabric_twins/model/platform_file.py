@@ -30,7 +30,8 @@ class _Links:
 def platform(twin: Twin, flops: float | None = None) -> str:
     """Return the platform file of a twin.
 
-    :param flops: the speed of each processor in flops/s; needed only where something computes in simulated time.
+    :param flops: the speed of each processor in flops/s; needed only where something computes in simulated
+        time.
     :raises TwinError: if its faults or its routing do not fit its topology.
     """
     wiring = with_faults(twin.topology.wiring(), twin.faults)

@@ -3,10 +3,10 @@
 
 Every switch sends on a shortest path. Where there are several, the ``kind`` of routing chooses:
 
-- ``d-mod-k``: by the number of the destination, level by level, which keeps shifts free of congestion on a whole fat
-  tree (Zahavi, Johnson, Kerbyson, Lang 2010);
-- ``destination-table``: at random by switch and destination, from a ``seed``, as the tables of a subnet manager look to
-  a job whose nodes are scattered over the cluster.
+- ``d-mod-k``: by the number of the destination, level by level, which keeps shifts free of congestion on a
+  whole fat tree (Zahavi, Johnson, Kerbyson, Lang 2010);
+- ``destination-table``: at random by switch and destination, from a ``seed``, as the tables of a subnet
+  manager look to a job whose nodes are scattered over the cluster.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Arc:
 class Routes:
     """The routes between all hosts.
 
-    :param arcs: both directions of all cables: 2c and 2c + 1 are those of cable c, from ``a`` to ``b`` and back.
+    :param arcs: both directions of all cables: 2c and 2c + 1 are those of cable c, from ``a`` to ``b`` and
+        back.
     :param next: by switch and host the number of the arc that leads there, or :data:`HERE`.
     """
 
@@ -71,7 +72,8 @@ def routes(wiring: Wiring, routing: Routing) -> Routes:
 
 
 def _table(wiring: Wiring, routing: Routing, arcs: Sequence[Arc]) -> Numbers:
-    """Return by switch and host the arc that begins the chosen shortest way; :data:`HERE` where there is none to take.
+    """Return by switch and host the arc that begins the chosen shortest way; :data:`HERE` where there is none
+    to take.
 
     :raises TwinError: if a host cannot be reached.
     """
@@ -98,7 +100,8 @@ def _table(wiring: Wiring, routing: Routing, arcs: Sequence[Arc]) -> Numbers:
 
 
 def _distances(to: int, starts: Numbers, ends: Numbers, switches: int) -> Numbers:
-    """Return by how many arcs each switch is away from one of them; more than there can be where it is cut off.
+    """Return by how many arcs each switch is away from one of them; more than there can be where it is cut
+    off.
 
     Every cable has both directions, so that distances are the same to and fro.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read YAML in which every value has a source.
 
-A value is written with its source, ``{value: 949, published: SAND Table 4}``, or bare in a section that has one for
-all: ``source: {fitted: SAND Tables 2 to 5}``, which its subsections inherit. A source is one of
+A value is written with its source, ``{value: 949, published: SAND Table 4}``, or bare in a section that has
+one for all: ``source: {fitted: SAND Tables 2 to 5}``, which its subsections inherit. A source is one of
 
 - ``published``: the document, and the table or section of it that has the value,
 - ``fitted``: the published values that this one was chosen to reproduce,
@@ -94,7 +94,8 @@ def convert(
 
 @dataclass
 class Sources:
-    """The sources of a description, by full key such as ``inter_node.rate_MBps``, and the values that have none."""
+    """The sources of a description, by full key such as ``inter_node.rate_MBps``, and the values that have
+    none."""
 
     file: Path
     known: dict[str, Source] = field(default_factory=dict)

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Topologies: the switch of each host, and the cables between switches.
 
-The section ``topology`` of a description has a ``kind`` and a ``routing`` (:mod:`fabric_twins.model.routing`).
+The section ``topology`` of a description has a ``kind`` and a ``routing``
+(:mod:`fabric_twins.model.routing`).
 
 - ``star``: one switch that never limits anything.
-- ``fat_tree``: of ``levels`` levels of switches with ``ports`` ports each; ``oversubscription`` (1 if it is not there)
-  is the number of hosts at a leaf over the number of its cables upwards. Switches of a level between have half of
-  their ports upwards, those of the top level none. ``link_MBps`` is the rate of a cable between switches.
+- ``fat_tree``: of ``levels`` levels of switches with ``ports`` ports each; ``oversubscription`` (1 if it is
+  not there) is the number of hosts at a leaf over the number of its cables upwards. Switches of a level
+  between have half of their ports upwards, those of the top level none. ``link_MBps`` is the rate of a cable
+  between switches.
 - ``dragonfly``: ``groups`` groups of ``routers`` routers with ``hosts`` hosts and ``global_ports`` ports to
   other groups each; within a group all routers are connected with each other.
 
 ``faults`` is a list of the cluster's faults:
 
-- ``{cable: [leaf-0, spine-3], fraction: 0.25}``: a cable between switches at a fraction of its rate; 0 is a broken one;
+- ``{cable: [leaf-0, spine-3], fraction: 0.25}``: a cable between switches at a fraction of its rate; 0 is a
+  broken one;
 - ``{switch: spine-3, fraction: 0}``: all cables of a switch;
 - ``{host: n017, fraction: 0.5}``: a slow host: its link, its bus and its processor;
 - ``{swap: [n001, n017]}``: each of two hosts in the other's port, but routed by its number as before;
 - ``{swap: [[leaf-0, spine-1], [leaf-2, spine-3]]}``: two cables whose second ends are in each other's port.
 
-Hosts are n0, n1, ... with as many digits as the last one needs; the switches of a fat tree leaf-0, ..., spine-0, ...
-and between them level-2-0, ...; those of a dragonfly router-GROUP-NUMBER; that of a star is named switch.
+Hosts are n0, n1, ... with as many digits as the last one needs; the switches of a fat tree leaf-0, ...,
+spine-0, ... and between them level-2-0, ...; those of a dragonfly router-GROUP-NUMBER; that of a star is
+named switch.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ from fabric_checks.core.schema import Count, Positive, Text, option, rules
 from fabric_twins.errors import TwinError
 from fabric_twins.model.sourced_yaml import convert
 
-#: The most hosts, the most switches and cables together, and the most levels of a tree: far more than is simulated.
+#: The most hosts, the most switches and cables together, and the most levels of a tree: far more than is
+#: simulated.
 MOST_NODES = 100_000
 MOST_PARTS = 2_000_000
 MOST_LEVELS = 8
@@ -100,7 +105,8 @@ class FatTree:
 
     @property
     def children(self) -> tuple[int, ...]:
-        """The numbers of ports downwards, by level from the leaves; the top is only as wide as the hosts need."""
+        """The numbers of ports downwards, by level from the leaves; the top is only as wide as the hosts
+        need."""
         if self.levels == 1:
             return (self.ports,)
         below = (self.down, *[self.ports // 2] * (self.levels - 2))
@@ -108,12 +114,14 @@ class FatTree:
 
     @property
     def parents(self) -> tuple[int, ...]:
-        """The numbers of ports upwards that a child has at each level: 1 for a host, ``up`` for a leaf, ..."""
+        """The numbers of ports upwards that a child has at each level: 1 for a host, ``up`` for a leaf,
+        ..."""
         return (1, self.up, *[self.ports // 2] * (self.levels - 2))[: self.levels]
 
     @property
     def parts(self) -> int:
-        """The number of switches and of cables between switches, or a number above the limit if it is exceeded."""
+        """The number of switches and of cables between switches, or a number above the limit if it is
+        exceeded."""
         children, parents, found = self.children, self.parents, 0
         for level in range(1, self.levels + 1):
             switches = prod(children[level:]) * prod(parents[:level])
@@ -125,8 +133,9 @@ class FatTree:
     def wiring(self) -> Wiring:
         """Return the tree: an extended generalised fat tree (Oehring, Ibel, Das, Kumar 1995).
 
-        A switch of level l has a label of which subtree it is in, and which of the equal switches there it is. A
-        cable leads from it to each of the next level whose label differs in the digit of that level only.
+        A switch of level l has a label of which subtree it is in, and which of the equal switches there it
+        is. A cable leads from it to each of the next level whose label differs in the digit of that level
+        only.
         """
         children, parents = self.children, self.parents
         number: dict[tuple[int, int, int], int] = {}
@@ -156,7 +165,8 @@ class FatTree:
 
 @dataclass(frozen=True)
 class Dragonfly:
-    """Groups of routers; all routers of a group are connected, and each group with each (Kim, Dally, Scott 2008)."""
+    """Groups of routers; all routers of a group are connected, and each group with each (Kim, Dally, Scott
+    2008)."""
 
     nodes: int
     groups: int

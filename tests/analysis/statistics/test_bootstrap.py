@@ -38,7 +38,8 @@ def held_to(interval, confidence, low, high):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 9, 100])
 def test_the_places_have_the_distribution_of_order_statistics(n):
-    """The k-th smallest of n drawn ranks is below j if at least k of n draws are: the binomial distribution."""
+    """The k-th smallest of n drawn ranks is below j if at least k of n draws are: the binomial
+    distribution."""
     low, high = bootstrap.middle_places(n, MANY)
     for places, k in ((low, (n + 1) // 2), (high, n // 2 + 1)):
         for j in range(n):

@@ -43,7 +43,8 @@ def breaks():
 
 
 def test_changes_are_where_r_finds_them():
-    """Its package strucchange gives the best positions of a number of breaks, by least squares; we find the number."""
+    """Its package strucchange gives the best positions of a number of breaks, by least squares; we find the
+    number."""
     alike = 0
     for values, starts in breaks():
         ours = split(values).starts

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shipped configuration, whose MPICH is inside the image that INSIDE describes, as JSON, if it describes one."""
+"""The shipped configuration, whose MPICH is inside the image that INSIDE describes, as JSON, if it describes
+one."""
 
 import json
 import os

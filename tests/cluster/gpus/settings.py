@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shipped configuration, whose cluster has nodes of eight GPUs with a rail each: its nccl-tests are a stand-in."""
+"""The shipped configuration, whose cluster has nodes of eight GPUs with a rail each: its nccl-tests are a
+stand-in."""
 
 import os
 import runpy

@@ -28,7 +28,8 @@ def test_a_drift_is_seen_and_noise_is_not():
 
 
 def test_a_node_at_half_its_rate_is_named_though_pairs_slow_each_other(golden):
-    """Beside each other the pairs of this cluster waited for cores; those that were measured alone did not."""
+    """Beside each other the pairs of this cluster waited for cores; those that were measured alone did
+    not."""
     report = evaluation.of_run(evaluation.read(golden("rotate/mpich-5.0.2.busy.txt"), "round-robin"))
     (fault,) = [finding for finding in report.findings if finding.is_fault]
     assert (fault.kind, fault.hosts, fault.data["slow"]) == ("node", ("n1",), 14)

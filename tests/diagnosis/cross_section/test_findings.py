@@ -192,7 +192,8 @@ def test_a_node_at_half_rate_is_found_among_pairs_that_differ(spread, trials):
 
 
 def test_nodes_that_share_cores_have_no_slow_cable(golden):
-    """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at 0.73."""
+    """Eight nodes of one machine with two cores: healthy pairs ran at 0.75 of others, and two suspects at
+    0.73."""
     (noise,) = found(rotate.parse(golden("rotate/mpich-5.0.2.shared-cores.txt")))
     assert noise.kind == "noise" and "healthy pairs by up to" in noise.text and not noise.is_fault
     assert "--confirm-repeats" not in noise.advice, "they would change nothing"

@@ -128,7 +128,8 @@ def test_a_cable_that_comes_and_goes_is_an_observation_where_routes_are_known(se
 
 
 def with_tests(slow_test, **faults):
-    """Return what is found in a run whose slowest tests are below the best by noise, and as a function says."""
+    """Return what is found in a run whose slowest tests are below the best by noise, and as a function
+    says."""
     wiring, of_fabric = wired("fat tree 2", 32, "d-mod-k")
     output, random = run(Fabric(wiring, of_fabric, Noise(0.03), 1, **faults)), np.random.default_rng(1)
     phases = {

@@ -157,7 +157,8 @@ def kinds_of(table, ranks, **how):
 
 
 def scan_of(slow, shared, rate=0.6):
-    """Return a scan of all pairs: those of slow nodes at a rate, of shared ones all but four; others at 0.95."""
+    """Return a scan of all pairs: those of slow nodes at a rate, of shared ones all but four; others at
+    0.95."""
     wobble = np.random.default_rng(1).normal(1, 0.01, (32, 32))
     return {
         (one, other): wobble[one, other]
@@ -210,7 +211,8 @@ def test_nodes_of_which_two_pairs_are_as_fast_as_others_are_no_kind():
 
 
 def test_kinds_that_are_a_tenth_apart_do_not_count_as_noise():
-    """Half of the nodes are slower, and half of the pairs share links: the fastest pairs are of both kinds."""
+    """Half of the nodes are slower, and half of the pairs share links: the fastest pairs are of both
+    kinds."""
     chance = np.random.default_rng(1)
     scan = {
         (one, other): (0.9 if one % 2 or other % 2 else 1.0)
@@ -253,7 +255,8 @@ def test_one_pair_alone_shows_that_a_node_is_of_the_fast_kind():
     ],
 )
 def test_what_is_slow_alone_with_one_node_only_is_no_kind(own, count):
-    """Three nodes are slow in the scan; alone they ran with the one at fault, and at ``own`` with a healthy one."""
+    """Three nodes are slow in the scan; alone they ran with the one at fault, and at ``own`` with a healthy
+    one."""
     scan = rows("scan", scan_of({16, 20, 24, 28}, set(), rate=0.85))
     with_it = {(28, other): 0.8 for other in (*range(8, 28), 30)} | {
         (other, 28): 0.8 for other in (16, 20, 24)

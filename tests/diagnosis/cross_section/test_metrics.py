@@ -17,7 +17,8 @@ def test_a_report_measures_what_is_declared():
 
 
 def test_medians_within_and_between_switches_are_measured_where_these_are_known():
-    """Of 16 nodes every pair that `rotate` measures is between the halves: those are the switches, or are not."""
+    """Of 16 nodes every pair that `rotate` measures is between the halves: those are the switches, or are
+    not."""
     fabric = Fabric(16, 0.01, 1)
     hosts = [f"n{rank}" for rank in range(16)]
     halves = of_switches("a test", {"a": hosts[:8], "b": hosts[8:]})

@@ -54,8 +54,8 @@ def test_without_static_routing_no_cable_is_a_part(routing):
 
 
 def of_slow(*slow):
-    """Return the parts of a fat tree of which the switches are known, and the mapped, where all is slow from some leaf
-    to some host: the arguments are such leaves and hosts."""
+    """Return the parts of a fat tree of which the switches are known, and the mapped, where all is slow from
+    some leaf to some host: the arguments are such leaves and hosts."""
     wiring, _ = wired("fat tree 2", 32, "d-mod-k")
     output = run(Fabric(wiring, wired("fat tree 2", 32, "d-mod-k")[1], Noise(0.01), 1))
     members = {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A node is blamed only if it is slower than healthy ones are by chance: the rule, and seeds on which others failed."""
+"""A node is blamed only if it is slower than healthy ones are by chance: the rule, and seeds on which others
+failed."""
 
 import numpy as np
 import pytest
@@ -50,5 +51,6 @@ def test_nothing_is_said_of_nodes_of_which_nothing_is_left():
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_pairs_of_a_slow_cable_do_not_hide_a_slow_node(seed):
-    """Nothing is known of the cable, so only its pairs are slow; that is not how much healthy nodes differ."""
+    """Nothing is known of the cable, so only its pairs are slow; that is not how much healthy nodes
+    differ."""
     assert outcome(Trial("host and cable", 0.2, 16, known="nothing"), seed)[0] == "right"

@@ -59,7 +59,8 @@ def test_the_program_measures_the_same_again(golden, pattern):
     passes = []
 
     def measure(rounds, _):
-        """Return the program's measurements of the rounds of this rule; its neighbours ran only in the first."""
+        """Return the program's measurements of the rounds of this rule; its neighbours ran only in the
+        first."""
         done, rates = sum(map(len, passes)), {}
         for number, pairs in enumerate(rounds, done):
             here = together.round == number
@@ -251,7 +252,8 @@ def test_a_pair_of_two_suspect_nodes_does_not_show_which_of_them_is_slow():
 
 
 def test_a_slow_node_is_suspect_where_half_of_the_others_are_of_a_slower_kind():
-    """By the median of all it would be as fast as these; and many of a kind leave it some of the measurements."""
+    """By the median of all it would be as fast as these; and many of a kind leave it some of the
+    measurements."""
     faults = dict.fromkeys(range(1, 32, 2), 0.5) | {2: 0.8}
     scan = Fabric(32, 0.0, 1, senders=faults).scan()
     found = suspects.find(scan, 32, 0.06)
@@ -296,7 +298,8 @@ def test_nodes_of_several_pairs_alone_have_controls_of_their_own():
 
 
 def test_the_ends_of_a_slow_pair_have_controls_with_their_nearest():
-    """A node that became slow late has one slow pair, of which either end may be slow, and no pair at its switch."""
+    """A node that became slow late has one slow pair, of which either end may be slow, and no pair at its
+    switch."""
     scan = Fabric(32, 0.0, 1).scan()
     found = suspects.find(scan, 32, 0.06)
     (pair,) = alone = [(3, 20)]
@@ -328,7 +331,8 @@ def slow_sender(scan):
 
 
 def slow_spine(scan):
-    """All that goes through one of 16 spines is at half rate, by the receiver's rank as with d-mod-k routing."""
+    """All that goes through one of 16 spines is at half rate, by the receiver's rank as with d-mod-k
+    routing."""
     through = (scan.receiver % 16 == 4) & (scan.sender // 16 != scan.receiver // 16)
     return replace(scan, MBps=np.where(through, 500.0, 1000.0))
 

@@ -16,8 +16,8 @@ def report(way, repeats=3, *, each=0.03, tail=0.0, seed=1, rounds=True, unseen=(
     """Return the report of a fabric of 16 nodes of which all pairs were measured.
 
     :param way: ``alone``, ``at once``, ``not said``, or one of :data:`BOTH_WAYS`; :param each: the noise.
-    :param tail: the share at half; :param rounds: whether what ran at once is known; :param unseen: pairs that never
-        ran.
+    :param tail: the share at half; :param rounds: whether what ran at once is known; :param unseen: pairs
+        that never ran.
     """
     wiring, known = wired("fat tree 2", nodes := 16, "random")
     fabric = Fabric(wiring, known, Noise(each, tail=tail), seed, **faults)

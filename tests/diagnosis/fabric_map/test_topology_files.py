@@ -14,7 +14,8 @@ from lab.faults import fabric
 from tests.diagnosis.fabric_map import printed
 
 DIRECT = 'Ca\t1 "H-1"\t# "n1 mlx5_0"\n[1]\t"H-2"[1]\t# "n2"\nCa\t1 "H-2"\t# "n2"\n[1]\t"H-1"[1]\t# "n1"\n'
-#: As OpenSM logs a sweep (osm_ucast_mgr.c), and with NVIDIA's adaptive engines and its older manager beside others.
+#: As OpenSM logs a sweep (osm_ucast_mgr.c), and with NVIDIA's adaptive engines and its older manager beside
+#: others.
 SWEEP = (
     "Jun 21 09:37:44 283581 [577FE6C0] 0x02 -> osm_ucast_mgr_process: {} tables configured on all switches\n"
 )

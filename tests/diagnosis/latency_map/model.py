@@ -9,7 +9,8 @@ NEAR_US, HOP_US = 1.2, 0.3
 
 
 def latencies(leaf, *, node=None, pair=None):
-    """Return the latency of every pair in us by the leaf of each node; nodes and pairs that are slower by so much."""
+    """Return the latency of every pair in us by the leaf of each node; nodes and pairs that are slower by so
+    much."""
     leaf = np.asarray(leaf)
     found = NEAR_US + HOP_US * (leaf[:, None] != leaf[None, :])
     for rank, more in (node or {}).items():
@@ -24,7 +25,8 @@ def latencies(leaf, *, node=None, pair=None):
 def text_of(latency_us, *, noise=0.0, own=0.0, seed=1, passes=2, shifts=0, hosts=None):
     """Return the output of the program on a fabric.
 
-    :param noise: standard deviation of the logarithm of a measurement; :param own: of what a node has of its own.
+    :param noise: standard deviation of the logarithm of a measurement; :param own: of what a node has of its
+        own.
     """
     nodes = len(latency_us)
     random = np.random.default_rng(seed)

@@ -125,7 +125,8 @@ def test_what_only_some_measurements_show_is_no_fault():
 
 @pytest.mark.parametrize("leaf", [np.zeros(32, dtype=int), np.arange(32) // 8], ids=["a star", "leaves"])
 def test_nodes_of_two_kinds_are_no_faults_and_a_fault_among_them_is(leaf):
-    """Of 18 runs with a slow node one has a pair blamed beside it: the groups of its far half are not found."""
+    """Of 18 runs with a slow node one has a pair blamed beside it: the groups of its far half are not
+    found."""
     wrong = []
     for seed, more, far in product(
         range(2), (0.2, 0.3, 0.8), ("any quarter", "every fourth", "the last half")

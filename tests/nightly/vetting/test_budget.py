@@ -67,7 +67,8 @@ def test_a_budget_that_is_just_enough_is_spent():
 
 
 class Clock:
-    """A clock that goes on when somebody sleeps, and a machine on which other jobs have nodes until some minute.
+    """A clock that goes on when somebody sleeps, and a machine on which other jobs have nodes until some
+    minute.
 
     :param busy_until: by node, in minutes; :param down_at: the minute at which a node goes down, by node.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The planner, on machines whose faults are known: nodes and ways that fail, named by the scheduler or not."""
+"""The planner, on machines whose faults are known: nodes and ways that fail, named by the scheduler or
+not."""
 
 import math
 import random
@@ -15,7 +16,8 @@ def names(count):
 
 
 class Machine:
-    """A machine that answers as it is made, and counts; every round has to be of disjoint groups of two and more.
+    """A machine that answers as it is made, and counts; every round has to be of disjoint groups of two and
+    more.
 
     :param paths: pairs of nodes that fail together; :param named: faulty nodes that the scheduler names.
     :param slow: nodes that are seen among ``least`` nodes and more.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands: plan, status with its count of sessions, verdict, both signatures, and the check by the other side."""
+"""The commands: plan, status with its count of sessions, verdict, both signatures, and the check by the other
+side."""
 
 import json
 import subprocess

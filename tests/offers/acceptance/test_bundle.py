@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A bundle with clauses, ledger and signed document: its verdict is repeated, and no part of it can be changed."""
+"""A bundle with clauses, ledger and signed document: its verdict is repeated, and no part of it can be
+changed."""
 
 import json
 from unittest import mock

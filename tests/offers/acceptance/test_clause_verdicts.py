@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Verdicts from records: what counts as a unit, what does not and why, and that choosing among runs never helps."""
+"""Verdicts from records: what counts as a unit, what does not and why, and that choosing among runs never
+helps."""
 
 import itertools
 from datetime import timedelta

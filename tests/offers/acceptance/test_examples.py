@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of the documents as clauses: met by the twin of their own cluster, and refused by the others."""
+"""The figures of the documents as clauses: met by the twin of their own cluster, and refused by the
+others."""
 
 import json
 

@@ -78,7 +78,8 @@ def session_of(name):
 
 @cache
 def _declared():
-    """Return what checks declared in recorded runs: families by check, headlines by check, quantity and parameters."""
+    """Return what checks declared in recorded runs: families by check, headlines by check, quantity and
+    parameters."""
     found = {}
     for record in (record for name in NAMES for record in records_of(name)):
         found[record["check"]] = record["family"]

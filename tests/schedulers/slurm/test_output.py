@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's texts of jobs, nodes and partitions are read as meant. Those of jobs and nodes are of Slurm 22.05.8."""
+"""Slurm's texts of jobs, nodes and partitions are read as meant. Those of jobs and nodes are of Slurm
+22.05.8."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rules of `fabric-slurm` for its two sources, accounting and controller; the real ones are in tests/cluster.
+"""The rules of `fabric-slurm` for its two sources, accounting and controller; the real ones are in
+tests/cluster.
 
 What it has in common with the other schedulers is in tests/schedulers/test_contract.py.
 """
@@ -110,7 +111,8 @@ def test_a_job_that_was_cancelled_before_it_began_had_no_nodes(fake, clock):
 
 
 def test_a_job_that_lost_its_host_is_not_left_in_the_queue(fake, clock):
-    """Slurm queues one again that had not begun there, --no-requeue or not: a vet waited behind it for ever."""
+    """Slurm queues one again that had not begun there, --no-requeue or not: a vet waited behind it for
+    ever."""
     fake.accounting("NODE_FAIL")
     fake.controller("COMPLETING")
     job = fake.submitted()

@@ -50,7 +50,8 @@ class Tape:
 
     @property
     def variables(self):
-        """The environment variables of a run: the stand-in is on PATH, and there is nothing of the real one."""
+        """The environment variables of a run: the stand-in is on PATH, and there is nothing of the real
+        one."""
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -91,7 +92,8 @@ class Tape:
         return programs.run([*git, *arguments], check=True).stdout.strip()
 
     def succeed(self, package="osu-micro-benchmarks", mpi="mpich"):
-        """Play a build that succeeds: its real transcripts and lock, and programs that print golden outputs."""
+        """Play a build that succeeds: its real transcripts and lock, and programs that print golden
+        outputs."""
         for word in ("concretize", "install"):
             self.write(f"{word}.txt", (TRANSCRIPTS / f"{word}.{package}.{mpi}.txt").read_text())
         self.write("concretize.lock", (TRANSCRIPTS / f"{package}.{mpi}.lock.json").read_text())

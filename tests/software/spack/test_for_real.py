@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The same with a real Spack: opt in by FABRIC_TEST_SPACK=1.
 
-The Spack is the one of SPACK_ROOT, of PATH, or the one that `ci/run --stack spack` installs. FABRIC_SPACK_SITE,
-FABRIC_SPACK_MIRROR and FABRIC_SPACK_PACKAGES_URL have the same effect as there. The install tree is below FABRIC_HOME.
+The Spack is the one of SPACK_ROOT, of PATH, or the one that `ci/run --stack spack` installs.
+FABRIC_SPACK_SITE, FABRIC_SPACK_MIRROR and FABRIC_SPACK_PACKAGES_URL have the same effect as there. The
+install tree is below FABRIC_HOME.
 """
 
 import os

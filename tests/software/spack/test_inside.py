@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The script that Spack's Python runs, with stand-ins for Spack's modules; `test_for_real.py` has the real ones."""
+"""The script that Spack's Python runs, with stand-ins for Spack's modules; `test_for_real.py` has the real
+ones."""
 
 import json
 import runpy

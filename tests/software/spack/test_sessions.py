@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are real."""
+"""Whole sessions of ReFrame on programs that the stand-in for Spack "builds": the launcher, MPI and probe are
+real."""
 
 import shutil
 from pathlib import Path
@@ -114,7 +115,8 @@ def test_the_command_of_a_session_prints_the_failure_alone(tape):
 
 
 def test_nothing_is_measured_during_a_build(tape):
-    """While the package "builds", no program of the collection runs on this host, though its checks are ready."""
+    """While the package "builds", no program of the collection runs on this host, though its checks are
+    ready."""
     script = (tape.played / "install.sh").read_text()
     watch = f"""for second in 1 2 3 4 5 6; do
     pgrep -f '{tape.folder}/results/.*/(hot_spot|placement)' >> {tape.folder}/disturbed || true

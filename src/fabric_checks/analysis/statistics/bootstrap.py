@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Confidence intervals of medians, and of the ratio or difference of two, by the percentile bootstrap.
 
-The method is Efron's (An Introduction to the Bootstrap, 1993, chapter 13): draw n of the n values with replacement,
-take the median, do so many times, and take percentiles of these medians. The median of a resample depends only on the
-ranks of its middle values, so one table of drawn ranks serves all series of n values, and thousands of series take one
-pass of NumPy. The seed is fixed: the same values give the same interval.
+The method is Efron's (An Introduction to the Bootstrap, 1993, chapter 13): draw n of the n values with
+replacement, take the median, do so many times, and take percentiles of these medians. The median of a
+resample depends only on the ranks of its middle values, so one table of drawn ranks serves all series of n
+values, and thousands of series take one pass of NumPy. The seed is fixed: the same values give the same
+interval.
 
-Intervals are not corrected for how few values there are: of five, an interval at 95 % holds the median in 88 of 100
-(tests/analysis/statistics/test_bootstrap.py).
+Intervals are not corrected for how few values there are: of five, an interval at 95 % holds the median in 88
+of 100 (tests/analysis/statistics/test_bootstrap.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-#: The number of resamples. The ends of an interval at 95 % then vary by about a twentieth of its width with the seed.
+#: The number of resamples. The ends of an interval at 95 % then vary by about a twentieth of its width with
+#: the seed.
 RESAMPLES = 2000
 
 #: The most numbers of a table of medians: so many fit a cache, and many series do not fill memory.
@@ -45,8 +47,9 @@ class Intervals:
 def middle_places(n: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[Places, Places]:
     """Return the ranks of the two middle values of each resample of n sorted values.
 
-    Of an odd number both are the same. Nothing is sorted: the k-th smallest of n uniform numbers has the distribution
-    Beta(k, n + 1 - k), and the next one is the least of the n - k above it (David, Nagaraja: Order Statistics, 2003).
+    Of an odd number both are the same. Nothing is sorted: the k-th smallest of n uniform numbers has the
+    distribution Beta(k, n + 1 - k), and the next one is the least of the n - k above it (David, Nagaraja:
+    Order Statistics, 2003).
 
     :returns: two arrays of ``resamples`` indices; the median of a resample is the mean of the values there.
     """
@@ -86,8 +89,8 @@ def compare(
 
     The two are resampled independently of each other.
 
-    :param first, second: a row a series, as many rows in both; all of one have the same length. For ratios all values
-        are positive.
+    :param first, second: a row a series, as many rows in both; all of one have the same length. For ratios
+        all values are positive.
     """
     one, two = _sorted_rows(first), _sorted_rows(second)
     if len(one) != len(two):

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find where the level of a series changes: the segments of least squares, with a penalty for each change.
 
-The penalty has a meaning only in units of the noise, and squares obey outliers; so the series is prepared first:
+The penalty has a meaning only in units of the noise, and squares obey outliers; so the series is prepared
+first:
 
-1. Values that are all positive are divided by their median, so that noise is in per cent; if their levels differ by
-   more than half, logarithms are taken, so that it is the same at each. (Nearer together, logarithms change nothing
-   but that a rise of 10 % looks like one of 9.5 %.)
+1. Values that are all positive are divided by their median, so that noise is in per cent; if their levels
+differ by
+   more than half, logarithms are taken, so that it is the same at each. (Nearer together, logarithms change
+   nothing but that a rise of 10 % looks like one of 9.5 %.)
 2. The noise is estimated from the differences of neighbours, which a change of level hardly touches.
 3. A run far from the median of the runs around it is an outlier and is replaced by that median.
-4. The series is split with a low penalty, and the noise estimated again from the rests within the segments: of few
+4. The series is split with a low penalty, and the noise estimated again from the rests within the segments:
+of few
    runs the first estimate is too rough.
 
-Then the series is split in earnest. A change has to show in the ranks as well (Mann-Whitney U), because noise with a
-long tail has clusters that squares take for a level. A series that repeats exactly has no noise: every change of it
-that lasts is one. Rates of detection and of false alarms: tests/analysis/statistics/test_change_points.py.
+Then the series is split in earnest. A change has to show in the ranks as well (Mann-Whitney U), because noise
+with a long tail has clusters that squares take for a level. A series that repeats exactly has no noise: every
+change of it that lasts is one. Rates of detection and of false alarms:
+tests/analysis/statistics/test_change_points.py.
 """
 
 from __future__ import annotations
@@ -42,14 +46,17 @@ _FAR_APART = 1.5
 #: Half the width of that window: two bad runs in a row do not move the median of five.
 _HALF_WINDOW = 2
 
-#: A change has to gain so much, in squares of the noise, and more in a longer series, by its logarithm. With these
-#: numbers a change of a tenth with noise of 3 % is found within 3 runs, and a stable series is left in one piece.
+#: A change has to gain so much, in squares of the noise, and more in a longer series, by its logarithm. With
+#: these numbers a change of a tenth with noise of 3 % is found within 3 runs, and a stable series is left in
+#: one piece.
 _PENALTY, _PENALTY_OF_LENGTH = 9.0, 1.22
 
-#: How often the noise is estimated, each time within the segments found before, with a penalty lower by so much.
+#: How often the noise is estimated, each time within the segments found before, with a penalty lower by so
+#: much.
 _ROUNDS, _LOWER = 2, 3.0
 
-#: The largest p of a Mann-Whitney U test of a change: of the last one, and of one before, for all positions together.
+#: The largest p of a Mann-Whitney U test of a change: of the last one, and of one before, for all positions
+#: together.
 _P_LAST, _P_SERIES = 0.02, 0.1
 
 #: The median absolute deviation of normal noise, times this, is its standard deviation.
@@ -61,8 +68,8 @@ class Split:
     """A series in segments.
 
     :param starts: where each segment after the first begins, as indices into the series.
-    :param noise: the standard deviation of one run: a share of the value if ``in_shares``, or else in its unit; 0 of a
-        series that repeats exactly.
+    :param noise: the standard deviation of one run: a share of the value if ``in_shares``, or else in its
+        unit; 0 of a series that repeats exactly.
     :param in_shares: whether levels are compared by their ratio, all values being positive.
     :param outliers: the runs that were replaced by the median of those around them, as indices.
     """
@@ -103,11 +110,12 @@ def split(values: npt.ArrayLike, *, in_shares: bool | None = None) -> Split:
 
 
 def noise_of(values: Floats) -> float:
-    """Return the standard deviation of the noise of a series, robust to changes of level and to a few outliers.
+    """Return the standard deviation of the noise of a series, robust to changes of level and to a few
+    outliers.
 
-    It is the median absolute difference of neighbours. That of a series that mostly repeats exactly is 0: there it
-    is the root mean square of the differences without the largest tenth and three (a change makes one, an outlier two).
-    Rounding in the last digits of a double is no noise.
+    It is the median absolute difference of neighbours. That of a series that mostly repeats exactly is 0:
+    there it is the root mean square of the differences without the largest tenth and three (a change makes
+    one, an outlier two). Rounding in the last digits of a double is no noise.
     """
     steps = np.abs(np.diff(values))
     noise = _MAD * float(np.median(steps)) / math.sqrt(2)
@@ -127,9 +135,10 @@ def _medians_around(values: Floats) -> Floats:
 def _best_starts(values: Floats, penalty: float) -> list[int]:
     """Return where the segments after the first begin in the split of least squares and penalties.
 
-    Optimal partitioning (Jackson and others, An algorithm for optimal partitioning of data on an interval, IEEE Signal
-    Processing Letters 12, 2005): the best split up to each value is the best one up to some earlier value, and a
-    segment. PELT (Killick, Fearnhead, Eckley, 2012) finds the same split; on hundreds of values it saves little.
+    Optimal partitioning (Jackson and others, An algorithm for optimal partitioning of data on an interval,
+    IEEE Signal Processing Letters 12, 2005): the best split up to each value is the best one up to some
+    earlier value, and a segment. PELT (Killick, Fearnhead, Eckley, 2012) finds the same split; on hundreds of
+    values it saves little.
     """
     centred = values - np.median(values)
     sums, squares = (np.concatenate(([0.0], np.cumsum(each))) for each in (centred, centred**2))
@@ -153,9 +162,10 @@ def _best_starts(values: Floats, penalty: float) -> list[int]:
 def _noise_within(values: Floats, starts: list[int]) -> float:
     """Return the noise within segments as it counts for the mean of many runs.
 
-    If a run resembles the one before, as where a machine drifts, the mean of many is less exact than that of as many
-    independent runs. Its variance is (1 + r) / (1 - r) times as large, r being the correlation of neighbours (Bayley
-    and Hammersley: The effective number of independent observations, 1946); r counts if it is no accident.
+    If a run resembles the one before, as where a machine drifts, the mean of many is less exact than that of
+    as many independent runs. Its variance is (1 + r) / (1 - r) times as large, r being the correlation of
+    neighbours (Bayley and Hammersley: The effective number of independent observations, 1946); r counts if it
+    is no accident.
     """
     segments = np.split(values, starts)
     rest = np.concatenate([segment - segment.mean() for segment in segments])
@@ -168,7 +178,8 @@ def _noise_within(values: Floats, starts: list[int]) -> float:
 
 
 def _exact(values: Floats) -> tuple[int, ...]:
-    """Return where a series without noise changes to a level that lasts; ``values`` are medians of those around."""
+    """Return where a series without noise changes to a level that lasts; ``values`` are medians of those
+    around."""
     same = 1e-9 * max(1.0, float(np.max(np.abs(values))))
     starts: list[int] = []
     level, position = values[0], 1

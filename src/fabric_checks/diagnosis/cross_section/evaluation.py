@@ -69,10 +69,11 @@ class Report:
     def metrics(self) -> dict[str, float]:
         """Return the declared values of the check, see :func:`fabric_checks.analysis.bandwidths.values`.
 
-        Further ``full_rate_share``, the share of pairs in percent that have a link for themselves; ``faults``, the
-        number of parts that are slow for certain; the elapsed time over that of the transfers; the share of all ordered
-        pairs in percent that the scan measured; the number of ranks that it had only as senders, only as receivers, or
-        not at all; the smallest losses in percent that would have been named, 100 where none would; and
+        Further ``full_rate_share``, the share of pairs in percent that have a link for themselves;
+        ``faults``, the number of parts that are slow for certain; the elapsed time over that of the
+        transfers; the share of all ordered pairs in percent that the scan measured; the number of ranks that
+        it had only as senders, only as receivers, or not at all; the smallest losses in percent that would
+        have been named, 100 where none would; and
         :attr:`of_switches`, and :func:`fabric_checks.analysis.bandwidths.of_rails` where there are
         several. Those that only ``rotate`` can have are left out for other programs.
         """
@@ -150,7 +151,8 @@ def _part_of_link(sharing: int) -> str:
 
 
 def read(text: str, pattern: str | None = None) -> rotate.RotateOutput:
-    """Read the output of ``rotate``; raise :class:`OutputError` if it is not whole, or not of the pattern asked for."""
+    """Read the output of ``rotate``; raise :class:`OutputError` if it is not whole, or not of the pattern
+    asked for."""
     output = rotate.parse(text)
     if pattern not in (None, output.pattern):
         raise OutputError(f"the pattern {pattern} was asked for, but the output is that of {output.pattern}")
@@ -195,7 +197,8 @@ def of_run(
 def _diagnosed(
     output: rotate.RotateOutput, known: FabricMap | None
 ) -> tuple[MappedEvidence, list[RankFinding]]:
-    """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named by it."""
+    """Return the evidence, on the map if that fits, and the findings; where it does not fit, nothing is named
+    by it."""
     mapped = parts.on_map(evidence.of_output(output), output.nodes or output.hosts, known)
     found: list[RankFinding] = []
     doubt = map_fit.misfit(mapped, output.hosts)
@@ -211,7 +214,8 @@ def _diagnosed(
 def _by_class(
     output: rotate.RotateOutput, mapped: MappedEvidence
 ) -> tuple[MappedEvidence, list[RankFinding]]:
-    """Return the findings; if nodes that are blamed are a class of their own, or of another, those without them."""
+    """Return the findings; if nodes that are blamed are a class of their own, or of another, those without
+    them."""
     found = findings.find(output, mapped)
     of_kind = mapped.evidence.of_kind
     nodes = [each for each in faults(found) if each.kind == "node" and len(each.ranks) == 1]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The evidence of a run on each pair: its rate alone, its highest rate in any phase, and when each was measured.
+"""The evidence of a run on each pair: its rate alone, its highest rate in any phase, and when each was
+measured.
 
-A path is at least as fast as its pair was in any phase, and so is every part of it. While other pairs ran, a low rate
-may be due to them. So only a measurement alone shows that a path is slow (a healthy path exonerates all its parts: Tan
-and others, NetBouncer, NSDI 2019). A part that became slow during the run is exonerated by nothing from before.
+A path is at least as fast as its pair was in any phase, and so is every part of it. While other pairs ran, a
+low rate may be due to them. So only a measurement alone shows that a path is slow (a healthy path exonerates
+all its parts: Tan and others, NetBouncer, NSDI 2019). A part that became slow during the run is exonerated by
+nothing from before.
 
-Time is in rounds of the run, by the order of the rows: a round of the scan, one of the phase ``together``, and a
-measurement alone are a round each.
+Time is in rounds of the run, by the order of the rows: a round of the scan, one of the phase ``together``,
+and a measurement alone are a round each.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class Series:
     """All measurements, ordered by pair and then by time.
 
     :param pair: positions of pairs; :param when: the round of the run; :param rate: logarithms like those of
-        :class:`Evidence`; :param alone: whether no other pair ran; :param dip: the logarithm of the slowest test's rate
+        :class:`Evidence`; :param alone: whether no other pair ran; :param dip: the logarithm of the slowest
+            test's rate
         over the best one's; NaN where it is not known.
     :param first: the position of each pair's first measurement, and the number of all.
     """
@@ -61,7 +64,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All pairs that were measured, each once; rates are logarithms of the share of a healthy pair's rate alone.
+    """All pairs that were measured, each once; rates are logarithms of the share of a healthy pair's rate
+    alone.
 
     A healthy pair has the rate of the slower kind of its two nodes.
 
@@ -76,10 +80,11 @@ class Evidence:
     :param ranks: the number of ranks of the run.
     :param nodes: the number of nodes; that of ranks if all are on one.
     :param controls: the position of each control and the logarithms of its rates.
-    :param kinds: of nodes, the fastest first; :param of_kind: of each rank the logarithm of its kind's rate, as a share
-        of the fastest kind's.
+    :param kinds: of nodes, the fastest first; :param of_kind: of each rank the logarithm of its kind's rate,
+        as a share of the fastest kind's.
     :param host: the number of each rank's host. :param both_ways: whether a rate stands for both directions.
-    :param at_once: whether other pairs ran in ``alone``, too: then nodes can be blamed, but not what pairs share.
+    :param at_once: whether other pairs ran in ``alone``, too: then nodes can be blamed, but not what pairs
+        share.
     :param rails: the number of ranks of a node, each of which was paired with those of its number only.
     :param share: of these the number that share an adapter.
     """
@@ -123,7 +128,8 @@ class Evidence:
 
 
 def of_output(output: RotateOutput, of_kind: Array | None = None) -> Evidence:
-    """Return the evidence of a run; :param of_kind: the kinds of its nodes, if they are known, as `kinds.of_rates`."""
+    """Return the evidence of a run; :param of_kind: the kinds of its nodes, if they are known, as
+    `kinds.of_rates`."""
     ranks = len(output.hosts)
     # No network is between two ranks of one host, unless there is but one and it is what is measured.
     _, host = np.unique(output.nodes or output.hosts, return_inverse=True)
@@ -219,7 +225,8 @@ def _best(rate: pl.Expr) -> pl.Expr:
 
 
 def _by_time(output: RotateOutput, ranks: int) -> pl.DataFrame:
-    """Return all rows of a run with the logarithms of their rates and their times, by pair and then by time."""
+    """Return all rows of a run with the logarithms of their rates and their times, by pair and then by
+    time."""
     tables, begin, ways = [], 0, output.phases.get("leaf")
     for phase in ("scan", "together"):
         part = output.phases[phase]

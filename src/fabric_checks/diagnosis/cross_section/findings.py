@@ -23,8 +23,8 @@ _ORDER = {"pair": 1, "past": 2, "node classes": 3, "sharing": 4, "noise": 5}
 def find(output: RotateOutput, mapped: MappedEvidence) -> list[RankFinding]:
     """Return the findings of a run: faults first, the slowest first, pairs after nodes, cables and switches.
 
-    A fault is slow alone. Without that measurement (``rotate --confirm``) there are suspects only, and these only where
-    the scan is corrected for sharing.
+    A fault is slow alone. Without that measurement (``rotate --confirm``) there are suspects only, and these
+    only where the scan is corrected for sharing.
 
     :param mapped: the evidence of the run on the map of its fabric.
     """
@@ -91,7 +91,8 @@ def _unexplained(
 ) -> list[RankFinding]:
     """Return the findings about suspect pairs that no fault explains.
 
-    :param explained: positions of the pairs of what is slow; :param unsure: of those that may be slow by chance.
+    :param explained: positions of the pairs of what is slow; :param unsure: of those that may be slow by
+        chance.
     """
     evidence = mapped.evidence
     suspects = _suspects(output, evidence)
@@ -132,7 +133,8 @@ def below_line_rate(mapped: MappedEvidence, link_MBps: float | None) -> list[Ran
 def half_slow(mapped: MappedEvidence, hosts: Sequence[str]) -> list[RankFinding]:
     """Return the observation that most pairs have about half of the fastest ones' rate, and nothing says why.
 
-    Nodes that share cables look like that, and so does a machine half of which is slow, if it is too small for
+    Nodes that share cables look like that, and so does a machine half of which is slow, if it is too small
+    for
     :mod:`fabric_checks.diagnosis.cross_section.kinds` or the scan has too few pairs of two fast nodes.
     """
     evidence = mapped.evidence

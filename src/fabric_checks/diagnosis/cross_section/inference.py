@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Infer the fewest parts of a fabric that explain which pairs are slow and which are not.
 
-:mod:`fabric_checks.diagnosis.cross_section.search` chooses the parts that explain best what was measured; here each is
+:mod:`fabric_checks.diagnosis.cross_section.search` chooses the parts that explain best what was measured;
+    here each is
 held against chance. Parts that explain the same as well are named with the one that was chosen.
 """
 
@@ -35,8 +36,8 @@ class Culprit:
 
     :param part: the part; :param others: parts that explain the same as well.
     :param share: the rate of its pairs alone, as a share of that of healthy ones.
-    :param slow: positions of its pairs that were slow alone; :param slow_in_scan: of those that were below their
-        expectation in the scan.
+    :param slow: positions of its pairs that were slow alone; :param slow_in_scan: of those that were below
+        their expectation in the scan.
     :param since: the round of the run from which on it is slow, 0 if always.
     :param sure: whether the loss exceeds chance and the spread of healthy parts.
     """
@@ -71,7 +72,8 @@ def least_loss(
 
 
 def explain(mapped: MappedEvidence) -> tuple[tuple[Culprit, ...], Numbers]:
-    """Return the slow parts, those that explain most first, and the positions of pairs that may be slow by chance."""
+    """Return the slow parts, those that explain most first, and the positions of pairs that may be slow by
+    chance."""
     evidence = mapped.evidence
     if evidence.at_once:
         nodes, free = while_others_ran(mapped), _unshared(mapped)
@@ -101,7 +103,8 @@ def _slow_alone(evidence: Evidence, measured: Numbers, errors: Array) -> Numbers
 
 
 def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEvidence, list[Choice]]:
-    """Return the parts that explain what looks slow, and the evidence with the spread of those that are left."""
+    """Return the parts that explain what looks slow, and the evidence with the spread of those that are
+    left."""
     parts = candidates(mapped, looks_slow)
     chosen = Search(mapped, parts).best()
     if not chosen:
@@ -121,7 +124,8 @@ def _searched(mapped: MappedEvidence, looks_slow: Numbers) -> tuple[MappedEviden
 
 
 def _unshared(mapped: MappedEvidence) -> MappedEvidence:
-    """Return the evidence of pairs that shared nothing in their round, by static routes: these are as good as alone."""
+    """Return the evidence of pairs that shared nothing in their round, by static routes: these are as good as
+    alone."""
     evidence = mapped.evidence
     free = (mapped.expected > -SETTINGS.least_spread) & (mapped.sharing == 0).all(axis=1)
     rates = (evidence.alone, evidence.middle, evidence.scan, mapped.rest)
@@ -134,8 +138,9 @@ def _unshared(mapped: MappedEvidence) -> MappedEvidence:
 def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
     """Return the nodes that are slow with all partners, where all pairs were measured while others ran.
 
-    Sharing makes pairs slower, never faster, so a node is as fast as its best pairs. It is slow if these are below
-    those of the other nodes of its kind by more than they differ, every time. If many are, it is what they share.
+    Sharing makes pairs slower, never faster, so a node is as fast as its best pairs. It is slow if these are
+    below those of the other nodes of its kind by more than they differ, every time. If many are, it is what
+    they share.
     """
     evidence, series = mapped.evidence, mapped.evidence.series
     turn = np.arange(len(series.pair)) - series.first[series.pair]
@@ -180,12 +185,13 @@ def while_others_ran(mapped: MappedEvidence) -> tuple[Culprit, ...]:
 
 
 def losses_of_nodes(evidence: Evidence, rate: Array, ends: Sequence[Numbers]) -> tuple[Array, Array, Array]:
-    """Return by rank the loss of its best pairs against those of its kind, what exceeds chance, and their rate.
+    """Return by rank the loss of its best pairs against those of its kind, what exceeds chance, and their
+    rate.
 
-    All are logarithms. The slowest nodes are compared with those that remain without them, the fastest of them first:
-    if it is an outlier, so are the slower ones (Rosner, Percentage points for a generalized ESD many-outlier procedure,
-    Technometrics 25, 1983). Kinds that were not separated widen the spread of those that remain. Pairs with a node of a
-    slower kind do not show how fast a node is.
+    All are logarithms. The slowest nodes are compared with those that remain without them, the fastest of
+    them first: if it is an outlier, so are the slower ones (Rosner, Percentage points for a generalized ESD
+    many-outlier procedure, Technometrics 25, 1983). Kinds that were not separated widen the spread of those
+    that remain. Pairs with a node of a slower kind do not show how fast a node is.
 
     :param rate: of all pairs, relative to that of their kinds; NaN where not measured.
     :param ends: their senders, receivers, or both.
@@ -246,7 +252,8 @@ def _joined(parts: Sequence[Culprit], whole: Part) -> Culprit:
 def _judged(mapped: MappedEvidence, chosen: Sequence[Choice], certain: Numbers) -> tuple[Culprit, ...]:
     """Return the chosen parts as culprits; a node is sure only if no healthy node is as slow by chance.
 
-    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain them.
+    :param certain: positions of pairs that are slow alone for certain: the spread of nodes does not explain
+        them.
     """
     pairs = ((each, _culprit(mapped, each, chosen)) for each in chosen)
     found = [(each, culprit) for each, culprit in pairs if culprit is not None]
@@ -265,8 +272,8 @@ def _sure_nodes(
 ) -> set[int]:
     """Return which nodes are slower than the slowest of healthy nodes by chance.
 
-    A node is compared with those that remain without it and all slower ones, and if it is sure, so are these: two slow
-    nodes would mask each other, and without all that look slow the others are always more alike; see
+    A node is compared with those that remain without it and all slower ones, and if it is sure, so are these:
+    two slow nodes would mask each other, and without all that look slow the others are always more alike; see
     :func:`losses_of_nodes`.
     """
     out = [certain, *(each.part.pairs for _, each in found if each.sure and each.part.kind not in OF_NODES)]
@@ -281,7 +288,8 @@ def _sure_nodes(
 
 
 def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
-    """Return whether a slow node is as fast as nodes of a slower kind than its own: it may be one of these."""
+    """Return whether a slow node is as fast as nodes of a slower kind than its own: it may be one of
+    these."""
     evidence = mapped.evidence
     own = float(evidence.of_kind[culprit.part.key[0]])
     kinds = np.log([kind.share for kind in evidence.kinds])
@@ -290,7 +298,8 @@ def _is_of_kind(mapped: MappedEvidence, culprit: Culprit) -> bool:
 
 
 def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
-    """Return the node that was fast in the scan, and is slow in nearly all its measurements alone; None without one.
+    """Return the node that was fast in the scan, and is slow in nearly all its measurements alone; None
+    without one.
 
     Traffic of others that began meanwhile looks the same, so that it is not sure.
 
@@ -316,7 +325,8 @@ def slow_since_scan(mapped: MappedEvidence, slow: Numbers) -> Culprit | None:
 
 
 def _low_in_scan(mapped: MappedEvidence) -> Numbers:
-    """Return pairs that were below their expectation in the scan: single ones, and those of parts that are low."""
+    """Return pairs that were below their expectation in the scan: single ones, and those of parts that are
+    low."""
     rest = mapped.rest
     if not mapped.corrected:
         return np.empty(0, dtype=np.int64)
@@ -343,8 +353,8 @@ def _low_in_scan(mapped: MappedEvidence) -> Numbers:
 class _Shown:
     """What was measured of the pairs of a chosen part.
 
-    :param pairs: their positions; :param shown: the level of the part that each shows alone; :param own: the level that
-        it should have; :param by_others: whether another part makes it slower.
+    :param pairs: their positions; :param shown: the level of the part that each shows alone; :param own: the
+        level that it should have; :param by_others: whether another part makes it slower.
     :param slow: positions of the pairs that are slow alone; :param low: of those that were low in the scan.
     """
 
@@ -452,8 +462,8 @@ def _may_be_its_path(found: _Shown) -> bool:
 def _was_fast_in_scan(found: _Shown) -> bool:
     """Return whether a pair was slow only while it was measured again.
 
-    Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: a slow pair
-    was slow in the scan, too, or, if it is missing there, so was its other direction.
+    Traffic of other jobs may last as long as the confirmation, which is short where few pairs are suspect: a
+    slow pair was slow in the scan, too, or, if it is missing there, so was its other direction.
     """
     mapped, evidence = found.mapped, found.mapped.evidence
     if found.part.kind != "pair":
@@ -500,8 +510,8 @@ _DOUBTS = (
 def _has_neighbours(mapped: MappedEvidence, part: Part, since: float = 0.0) -> bool:
     """Return whether a node was measured with nodes at its switch.
 
-    Where its switch is unknown the next ranks stand for these: if only pairs with them are fast, the node is healthy.
-    Without such a pair a node cannot be distinguished from its path to the others.
+    Where its switch is unknown the next ranks stand for these: if only pairs with them are fast, the node is
+    healthy. Without such a pair a node cannot be distinguished from its path to the others.
     """
     evidence = mapped.evidence
     if part.kind not in OF_NODES or mapped.known.has_routes:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes and cables that were slow for a part of a run only: for some time that is over, or again and again.
 
-What is slow at the end is a matter of the measurements alone, :mod:`inference`. Here the measurements of each node are
-looked at in the order of time: too many of one node are low to be chance, and others of it, before, between or after,
-are not. What comes and goes shows where nothing else differs: between the tests of one measurement, in which the same
-pairs run, and between the measurements alone of one pair.
+What is slow at the end is a matter of the measurements alone, :mod:`inference`. Here the measurements of each
+node are looked at in the order of time: too many of one node are low to be chance, and others of it, before,
+between or after, are not. What comes and goes shows where nothing else differs: between the tests of one
+measurement, in which the same pairs run, and between the measurements alone of one pair.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from fabric_checks.diagnosis.cross_section.noise import Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence, Mask
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
-#: Of each pair the ranks of its two nodes, and the numbers of the cables on its route, which follow those of ranks; -1
-#: for none.
+#: Of each pair the ranks of its two nodes, and the numbers of the cables on its route, which follow those of
+#: ranks; -1 for none.
 Parts = NDArray[np.integer]
 
 
@@ -35,7 +35,8 @@ class Change:
     :param share: its rate then.
     :param begin: the first round of the run in which it was; :param end: the last.
     :param low: the number of low measurements; :param of: the number of all from begin to end.
-    :param usual: the share of measurements that are low by chance; of a node that comes and goes, otherwise None.
+    :param usual: the share of measurements that are low by chance; of a node that comes and goes, otherwise
+        None.
     """
 
     number: int
@@ -64,10 +65,11 @@ def of_parts(mapped: MappedEvidence, blamed: Numbers) -> list[Change]:
 
 
 def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
-    """Return whether most measurements of some pairs alone are as fast as their best, and so is each test in these.
+    """Return whether most measurements of some pairs alone are as fast as their best, and so is each test in
+    these.
 
-    Pairs that are slow only some of the time do not show what they have in common. Too few measurements, as of one
-    pair, count as steady.
+    Pairs that are slow only some of the time do not show what they have in common. Too few measurements, as
+    of one pair, count as steady.
     """
     own = np.flatnonzero(np.isin(evidence.series.pair, pairs) & evidence.series.alone)
     return (
@@ -77,7 +79,8 @@ def is_steady(evidence: Evidence, pairs: Numbers) -> bool:
 
 
 def _losses(evidence: Evidence) -> Array:
-    """Return of each measurement how far it, or its slowest test, is below the best of its pair; NaN if by chance."""
+    """Return of each measurement how far it, or its slowest test, is below the best of its pair; NaN if by
+    chance."""
     series = evidence.series
     best = np.full(len(evidence.sender), -np.inf)
     np.maximum.at(best, series.pair[series.alone], series.rate[series.alone])
@@ -153,12 +156,14 @@ def _were_slow(mapped: MappedEvidence, parts: Parts, blamed: Numbers) -> list[Ch
 def _conspicuous(
     parts: Parts, low: Mask, when: Numbers, least_share: float
 ) -> Iterator[tuple[int, Numbers, float]]:
-    """Yield the parts with too many low measurements, the least likely first, each without those of the ones before.
+    """Yield the parts with too many low measurements, the least likely first, each without those of the ones
+    before.
 
-    Too many of all, or of those from the first to the last low one: any such span of a part might have been it.
+    Too many of all, or of those from the first to the last low one: any such span of a part might have been
+    it.
 
-    :param parts: of each measurement; :param least_share: of measurements that are low by chance, 0 for that of all
-        others. :returns: number, positions of its measurements, and the share that is low by chance.
+    :param parts: of each measurement; :param least_share: of measurements that are low by chance, 0 for that
+        of all others. :returns: number, positions of its measurements, and the share that is low by chance.
     """
     left = np.ones(len(parts), dtype=bool)
     size = int(parts.max(initial=-1)) + 1
@@ -186,6 +191,7 @@ def _conspicuous(
 
 
 def _side(sends: Mask) -> str:
-    """Return the side on which a part is slow; :param sends: in which of its low measurements it was the sender."""
+    """Return the side on which a part is slow; :param sends: in which of its low measurements it was the
+    sender."""
     share = sends.mean()
     return "both" if 1 / 4 <= share <= 3 / 4 else "sending" if share > 3 / 4 else "receiving"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kinds of nodes: whether all nodes are one population, before any of them is blamed.
 
-Adapters of two generations, or far from the memory of half of the nodes, make two levels that many nodes share. Each
-node is held to the level of its own kind.
+Adapters of two generations, or far from the memory of half of the nodes, make two levels that many nodes
+share. Each node is held to the level of its own kind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Kind:
 
 
 def of_shares(own: Array) -> tuple[Kind, ...]:
-    """Return the kinds of nodes, the fastest first; :param own: of each rank the logarithm of its kind's share."""
+    """Return the kinds of nodes, the fastest first; :param own: of each rank the logarithm of its kind's
+    share."""
     shares = np.unique(own)[::-1]
     return tuple(Kind(tuple(np.flatnonzero(own == share).tolist()), float(np.exp(share))) for share in shares)
 
@@ -43,7 +44,8 @@ def of_rates(table: pl.DataFrame, ranks: int, rails: int = 1, repeat: float = 0.
 
     :param table: rows of ``pair`` (sender x ranks + receiver), ``rate`` (a logarithm) and ``phase``.
     :param repeat: the deviation of one measurement of a pair, which the spread of a scan is not below.
-    :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one node is one.
+    :param rails: the ranks of a node, if a rank is a GPU. A kind is of nodes: neither a slow rail nor one
+        node is one.
     """
     pairs = _by_pair(table)
     if len(pairs) < 2 * ranks:
@@ -87,7 +89,8 @@ class _Levels:
     """How fast nodes are, and the pairs that show it.
 
     :param best: of each pair its highest rate; :param alone: whether it was measured alone.
-    :param next_best: of each rank the second highest rate; :param level: its level, NaN without one that is usable.
+    :param next_best: of each rank the second highest rate; :param level: its level, NaN without one that is
+        usable.
     :param spread: of pairs; :param error: of a level; :param of_all: whether all pairs were measured alone.
     """
 
@@ -106,8 +109,9 @@ class _Levels:
 def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
     """Return the levels of nodes.
 
-    A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One may be
-    disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by itself.
+    A node is as fast as its pairs were, of which most may share links, or end at nodes of a slower kind. One
+    may be disturbed; those alone were repeated, so each counts as two. In one direction a node may be slow by
+    itself.
     """
     pair, rate, scan, best, alone = (
         pairs[name].to_numpy() for name in ("pair", "rate", "scan", "best", "alone")
@@ -129,7 +133,8 @@ def _levels(pairs: pl.DataFrame, ranks: int, repeat: float) -> _Levels:
 
 
 def _large(groups: list[NDArray[np.int64]], ranks: int, rails: int) -> list[NDArray[np.int64]]:
-    """Return the groups, the fastest first, that have nodes enough, with the slower ones of fewer, for a kind."""
+    """Return the groups, the fastest first, that have nodes enough, with the slower ones of fewer, for a
+    kind."""
     fewest = max(SETTINGS.fewest_of_class, int(np.ceil(SETTINGS.least_share_of_class * ranks / rails)))
     slower, large = 0, list[NDArray[np.int64]]()
     for number, group in reversed(list(enumerate(groups))):
@@ -167,7 +172,8 @@ def _is_slow_kind(group: NDArray[np.int64], fastest: NDArray[np.int64], seen: _L
 
 
 def with_blamed(own: Array, blamed: Mapping[int, float]) -> Array:
-    """Return the kinds with nodes that are blamed but as slow as a slower kind, or as so many others that they are one.
+    """Return the kinds with nodes that are blamed but as slow as a slower kind, or as so many others that
+    they are one.
 
     A scan in which links are shared may not show them; their pairs alone do.
 
@@ -204,7 +210,8 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
     alone, is_known = np.array([rate for rate, _ in of_each]), np.array([is_known for _, is_known in of_each])
     shown = alone - (alone[0] if is_known[0] else np.nan)
     shares = np.where(is_known & is_known[0], shown, shares)
-    # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are enough.
+    # Alone they may be as fast as the others: then they differ by what they share. For that a few pairs are
+    # enough.
     number = np.where((shown[number] > -SETTINGS.least_apart) | np.isinf(alone[number]), 0, number)
     return np.asarray(shares[number])
 
@@ -212,8 +219,9 @@ def _by_rates_alone(pairs: pl.DataFrame, number: NDArray[np.int64], shares: Arra
 def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> tuple[float, bool]:
     """Return the rate of the pairs of a kind alone, which sharing does not change, and whether that is known.
 
-    It is that of its controls. Where all its nodes look slow it has none: then it is that of the pairs of each rank,
-    without the node that most pairs have, which may be at fault. Infinite if all have it; NaN without any.
+    It is that of its controls. Where all its nodes look slow it has none: then it is that of the pairs of
+    each rank, without the node that most pairs have, which may be at fault. Infinite if all have it; NaN
+    without any.
     """
     control, alone = (pairs.filter(pl.col(name)) for name in ("control", "alone"))
     if len(control) >= SETTINGS.fewest_of_class:
@@ -234,10 +242,11 @@ def _rate_alone(pairs: pl.DataFrame, of_kind: NDArray[np.bool_], rails: int) -> 
 def _of_matrix(
     rate: Array, sender: NDArray[np.int64], receiver: NDArray[np.int64], spread: float, seen: Array
 ) -> tuple[Array, float, NDArray[np.bool_]]:
-    """Return the level of each node in a matrix of another program, its standard error, and which nodes have one.
+    """Return the level of each node in a matrix of another program, its standard error, and which nodes have
+    one.
 
-    Of many values a quantile is more certain. A node that is slow in one direction, or was measured in one, is of the
-    kind of its better one, or as fast as two of its pairs were.
+    Of many values a quantile is more certain. A node that is slow in one direction, or was measured in one,
+    is of the kind of its better one, or as fast as two of its pairs were.
     """
     (sent, sends), (received, receives) = (
         levels_of_nodes(rate, side, len(seen)) for side in (sender, receiver)
@@ -251,7 +260,8 @@ def _of_matrix(
 
 
 def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, Array]:
-    """Return the second highest of the rates of each rank, and the mean of it and the next two; NaN with fewer."""
+    """Return the second highest of the rates of each rank, and the mean of it and the next two; NaN with
+    fewer."""
     own = pl.col("rate").sort(descending=True)
     table = pl.DataFrame({"rank": rank, "rate": rate}).group_by("rank")
     of_rank = table.agg(own.get(1, null_on_oob=True).alias("second"), own.slice(1, 3).mean().alias("mean"))
@@ -262,7 +272,8 @@ def _next_best(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array,
 
 
 def _groups(ranks: NDArray[np.int64], level: Array, error: float) -> list[NDArray[np.int64]]:
-    """Return the ranks of each population, the fastest first: two means, and again in each, as long as these differ.
+    """Return the ranks of each population, the fastest first: two means, and again in each, as long as these
+    differ.
 
     :param error: the standard error of a level.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find switches that lost a part of their way to the others, by the flows of all their nodes at once.
 
-Where routing is adaptive or hashed, no pair depends on one cable, but a switch with fewer cables carries less. In the
-phase ``leaf`` the nodes of one switch after the other send to those of all others and receive from them. What they
-reach together, as a share of what each has reached at best, is compared from switch to switch: those that are alike by
-design differ by chance only.
+Where routing is adaptive or hashed, no pair depends on one cable, but a switch with fewer cables carries
+less. In the phase ``leaf`` the nodes of one switch after the other send to those of all others and receive
+from them. What they reach together, as a share of what each has reached at best, is compared from switch to
+switch: those that are alike by design differ by chance only.
 """
 
 from __future__ import annotations
@@ -49,9 +49,11 @@ _IF_CROWDED = (
 class Ways:
     """The ways of groups of nodes, those of a switch, to all others.
 
-    :param share: by group, out, in and both, the logarithm of the rate of a group's flows, as a share of what the
-        slower of their two nodes reaches at best divided by its number of flows; NaN if a group was not measured.
-    :param error: its standard error, by how the nodes of a group differ, out, in and both; :param freedom: of these.
+    :param share: by group, out, in and both, the logarithm of the rate of a group's flows, as a share of what
+        the slower of their two nodes reaches at best divided by its number of flows; NaN if a group was not
+        measured.
+    :param error: its standard error, by how the nodes of a group differ, out, in and both; :param freedom: of
+        these.
     :param members: the ranks of each group; :param rounds: the number of rounds of each direction.
     :param routing: of the fabric; :param kinds: the number of kinds of nodes.
     """
@@ -84,7 +86,8 @@ class Ways:
         return not self.why_not and self.routing in (ADAPTIVE, HASHED)
 
     def losses(self) -> tuple[Array, Array]:
-        """Return the loss of each group against the others, out, in and both, and the error of each, as logarithms."""
+        """Return the loss of each group against the others, out, in and both, and the error of each, as
+        logarithms."""
         loss, error = np.empty(self.share.shape), np.empty(self.share.shape)
         freedom = len(self.share) - 2
         by_chance = np.sqrt(chdtri(freedom, SETTINGS.chance_of_design) / freedom)

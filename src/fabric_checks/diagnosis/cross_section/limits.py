@@ -24,14 +24,15 @@ def limits(
     *,
     slow_nodes: Sequence[int] = (),
 ) -> dict[str, float | None]:
-    """Return the smallest faults that a run would have named: of a node, of a scanned pair one way, and of a cable.
+    """Return the smallest faults that a run would have named: of a node, of a scanned pair one way, and of a
+    cable.
 
     They are shares of the bandwidth; None where none would be named, as a cable where routes are unknown.
 
     A fault is named if it is suspected, by the scan, and certain, by measurements alone.
 
-    :param suspect_share: the loss from which a pair or a node is measured again; :param together: the pairs measured
-        again while others ran; None if nothing is measured again.
+    :param suspect_share: the loss from which a pair or a node is measured again; :param together: the pairs
+        measured again while others ran; None if nothing is measured again.
     :param slow_nodes: ranks that are blamed: their slow pairs do not keep others from being found.
     """
     if together is None:
@@ -67,8 +68,8 @@ class _Sight:
     def named(self, kind: str, pairs: int, seen: float, shared: float = 0.0) -> float | None:
         """Return the smallest loss of a part, as a share, that is suspected and certain.
 
-        :param pairs: of it that are measured alone; :param seen: the error of its rate in the scan; :param shared: what
-            it may lose by sharing before it is suspected.
+        :param pairs: of it that are measured alone; :param seen: the error of its rate in the scan; :param
+            shared: what it may lose by sharing before it is suspected.
         """
         if self.evidence.nodes < (SETTINGS.fewest_nodes_of_pair if kind == "pair" else SETTINGS.fewest_nodes):
             return None
@@ -92,7 +93,8 @@ class _Sight:
             return None
         # A node of a fast kind that is as slow as a slower one is counted to that.
         found = 1 - evidence.kinds[-1].share * (1 - found)
-        # Where many nodes look slow by sharing, some are hardly measured alone: one as slow as these is not named.
+        # Where many nodes look slow by sharing, some are hardly measured alone: one as slow as these is not
+        # named.
         alone = ~np.isnan(evidence.alone)
         count = np.bincount(np.concatenate([side[alone] for side in self.ends]), minlength=evidence.ranks)
         level = np.fmax(*self.usual)
@@ -107,8 +109,8 @@ class _Sight:
     def pair(self, together: Transfers) -> float | None:
         """Return the limit of pairs, which are compared with the usual rate.
 
-        Or with a little less than what nodes have at their best if that is more. A node that looks slow by sharing
-        explains that its pairs are; of nodes that are blamed no pair counts.
+        Or with a little less than what nodes have at their best if that is more. A node that looks slow by
+        sharing explains that its pairs are; of nodes that are blamed no pair counts.
         """
         evidence = self.evidence
         best = min(0.0, max(self.of_nodes, default=0.0))
@@ -139,7 +141,8 @@ class _Sight:
         return None if is_chance else found
 
     def cable(self) -> float | None:
-        """Return the limit of cables, whose pairs are measured alone only if they stayed slow beside others."""
+        """Return the limit of cables, whose pairs are measured alone only if they stayed slow beside
+        others."""
         known = self.mapped.known
         found = self.named("cable", SETTINGS.pairs_of_cable, self.noise.scan) if known.has_routes else None
         if found is None or known.rates is None:
@@ -153,9 +156,9 @@ def _found(
 ) -> float:
     """Return the probability that a slow pair is among those that are measured alone.
 
-    Where most pairs share a cable in every round, more stay slow than there is time for. A slow pair that once shared
-    nothing is near its own level, with the few that are there by chance; one that always shared is any of those that
-    stayed slow. It is assumed to share as often as the others.
+    Where most pairs share a cable in every round, more stay slow than there is time for. A slow pair that
+    once shared nothing is near its own level, with the few that are there by chance; one that always shared
+    is any of those that stayed slow. It is assumed to share as often as the others.
 
     :param level: below which a pair is slow, as a logarithm; :param loss: of the slow pair, as a share.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compare the routes of a map with what pairs reached while they shared cables: a map may be out of date.
 
-Pairs on one cable at the same time do not carry more than the cable, however slow others are. Where that is broken more
-often than by chance, nothing is named by the map; nor where slow pairs remain that no part of it explains, or where it
-has switches only, and would need several explanations at once.
+Pairs on one cable at the same time do not carry more than the cable, however slow others are. Where that is
+broken more often than by chance, nothing is named by the map; nor where slow pairs remain that no part of it
+explains, or where it has switches only, and would need several explanations at once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def misfit(mapped: MappedEvidence, hosts: tuple[str, ...]) -> Finding | None:
 def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
     """Return a finding if the map leaves what is slow without one explanation.
 
-    Slow pairs have a cable in common; by a wrong map they are behind several switches, or some of them remain.
+    Slow pairs have a cable in common; by a wrong map they are behind several switches, or some of them
+    remain.
 
     :param has_routes: whether the map has the routes of pairs, and not their switches only.
     """
@@ -65,7 +66,8 @@ def scattered(found: Iterable[Finding], *, has_routes: bool) -> Finding | None:
 
 
 def _above(mapped: MappedEvidence, scanned: Numbers, off: float) -> tuple[Numbers, tuple[int, int]]:
-    """Return the pairs on cables that carried more than they can, and the number of such cables and of all shared ones.
+    """Return the pairs on cables that carried more than they can, and the number of such cables and of all
+    shared ones.
 
     A cable counts once in each round in which pairs share it.
     """

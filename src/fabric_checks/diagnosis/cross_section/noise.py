@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The noise of a run: how much measurements of a pair, healthy pairs and healthy nodes differ from each other.
+"""The noise of a run: how much measurements of a pair, healthy pairs and healthy nodes differ from each
+other.
 
-All are standard deviations of logarithms of rates. Of measurements one in a hundred may be far off, and a control may
-be sick: neither is how healthy pairs differ, so estimates are robust at first (Huber, Robust statistics, 1981), and
-those of healthy pairs are made once more without what is blamed.
+All are standard deviations of logarithms of rates. Of measurements one in a hundred may be far off, and a
+control may be sick: neither is how healthy pairs differ, so estimates are robust at first (Huber, Robust
+statistics, 1981), and those of healthy pairs are made once more without what is blamed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ _ERRORS, _BOUND_ERRORS = (
 )
 #: The standard deviation over the median absolute deviation.
 OF_MAD = float(1 / ndtri(0.75))
-#: The variance of a standard deviation by n absolute deviations, times n, relative (their efficiency is 37 %: Rousseeuw
-#: and Croux, Alternatives to the median absolute deviation, JASA 88, 1993); and of one by n squares.
+#: The variance of a standard deviation by n absolute deviations, times n, relative (their efficiency is 37 %:
+#: Rousseeuw and Croux, Alternatives to the median absolute deviation, JASA 88, 1993); and of one by n
+#: squares.
 _OF_ABSOLUTE, _OF_SQUARES = 0.5 / 0.37, 0.5
 #: The standard error of a median over that of a mean.
 OF_MEDIAN = float(np.sqrt(np.pi / 2))
@@ -39,8 +41,8 @@ _OF_QUANTILE = float(
     np.sqrt(2 * np.pi * _QUANTILE * (1 - SETTINGS.node_quantile))
     * np.exp(0.5 * float(ndtri(SETTINGS.node_quantile)) ** 2)
 )
-#: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four (Harter,
-#: Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
+#: The standard error of the mean of the best quarter over that of the mean of all: 1.40 for the best of four
+#: (Harter, Expected values of normal order statistics, Biometrika 48, 1961, has the moments).
 OF_BEST = 1.4
 #: The largest spread of nodes over that of pairs, if that is all due to their two nodes.
 OF_NODE = float(1 / np.sqrt(2))
@@ -51,8 +53,10 @@ class Noise:
     """The spread of measurements, as standard deviations of their logarithms.
 
     :param repeat: of one measurement of a pair to the next; :param scan: among healthy pairs of the scan;
-        :param between: among healthy pairs beyond chance; :param top: the same by the fastest pairs of the scan;
-        :param nodes: among healthy nodes beyond chance; :param reference: the error of the reference rate, with the
+        :param between: among healthy pairs beyond chance; :param top: the same by the fastest pairs of the
+            scan;
+        :param nodes: among healthy nodes beyond chance; :param reference: the error of the reference rate,
+            with the
         drift between it and the suspects.
     :param most: the largest spread among healthy pairs that the few controls leave possible.
     :param fastest: of the fastest pairs of the scan; :param seen: the number of these.
@@ -78,9 +82,10 @@ def of_controls(
 ) -> Noise:
     """Return the noise of a run.
 
-    :param samples: the rates of each control; :param again: of each suspect alone; :param repeat: of one measurement.
-    :param top: the spread of the fastest pairs of the scan, and their number; :param nodes: of nodes, by the scan;
-        and the shares of the nodes that controls begin or end at, and controls or suspects alone.
+    :param samples: the rates of each control; :param again: of each suspect alone; :param repeat: of one
+        measurement.
+    :param top: the spread of the fastest pairs of the scan, and their number; :param nodes: of nodes, by the
+        scan; and the shares of the nodes that controls begin or end at, and controls or suspects alone.
     """
     fastest, seen = top
     of_nodes, reached, reached_alone = nodes
@@ -146,7 +151,8 @@ def top_of(logs: Array) -> tuple[float, float, int]:
 
 
 def levels_of_nodes(rate: Array, rank: NDArray[np.int64], ranks: int) -> tuple[Array, NDArray[np.int64]]:
-    """Return the :attr:`SETTINGS.node_quantile` of the rates of each rank, NaN without any, and their number."""
+    """Return the :attr:`SETTINGS.node_quantile` of the rates of each rank, NaN without any, and their
+    number."""
     table = (
         pl.DataFrame({"rank": rank, "rate": rate})
         .filter(pl.col("rate").is_not_nan())
@@ -184,9 +190,11 @@ def node_spread(scan: Array, sender: NDArray[np.int64], receiver: NDArray[np.int
 
 
 def of_repeats(samples: list[Array]) -> float:
-    """Return the standard deviation within the samples, pooled, disturbed values apart; 0 if all have only one value.
+    """Return the standard deviation within the samples, pooled, disturbed values apart; 0 if all have only
+    one value.
 
-    The first estimate is by the median of all differences within samples, which has a breakdown point of 29 %.
+    The first estimate is by the median of all differences within samples, which has a breakdown point of 29
+    %.
     """
     several = [values for values in samples if len(values) > 1]
     if not several:
@@ -213,8 +221,8 @@ def clipped(samples: list[Array], spread: float) -> list[Array]:
 def _drift(controls: list[Array], again: list[Array]) -> float:
     """Return the standard deviation of the drift common to consecutive measurements; 0 if that is chance.
 
-    Controls are measured before suspects: a drift between them is no fault of the suspects, and more pairs do not
-    average it away. It is the covariance of neighbours, of the deviations of each pair from its own mean.
+    Controls are measured before suspects: a drift between them is no fault of the suspects, and more pairs do
+    not average it away. It is the covariance of neighbours, of the deviations of each pair from its own mean.
     """
     samples = [*controls, *again]
     repeats = min((len(values) for values in samples), default=0)
@@ -233,7 +241,8 @@ def _between(samples: list[Array], *, robust: bool = False) -> float:
 
     It is the variance component between groups of a one-way analysis of variance with random effects.
 
-    :param robust: bound it by the spread of most samples: a few may be slow, which is not the spread of healthy ones.
+    :param robust: bound it by the spread of most samples: a few may be slow, which is not the spread of
+        healthy ones.
     """
     several = [values for values in samples if len(values) > 1]
     if len(several) < 3 or not any(np.ptp(values) for values in several):

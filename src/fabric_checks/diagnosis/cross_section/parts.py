@@ -19,8 +19,8 @@ from fabric_checks.diagnosis.fabric_map.model import NONE, UNKNOWN, UNMAPPED, Fa
 
 Mask = NDArray[np.bool_]
 
-#: The cost of blaming a part, in units of a squared standard error: a fault is rare, and two are rarer. Parts that are
-#: composed of slow pairs cost more, by OF_CHOICE for each route that was chosen for them.
+#: The cost of blaming a part, in units of a squared standard error: a fault is rare, and two are rarer. Parts
+#: that are composed of slow pairs cost more, by OF_CHOICE for each route that was chosen for them.
 _PRICES = {
     10.0: ("sender", "receiver", "arc"),
     11.0: ("node", "cable", "leaf out", "leaf in"),
@@ -47,8 +47,8 @@ class Part:
     :param price: the cost of blaming it.
     :param pairs: positions of the pairs that pass through it, among those of the evidence.
     :param sharing: the number of pairs on it in the round of each of them in the scan, as logarithms.
-    :param ways: of each of them the share of its directions that pass through it: where a rate is of both, half of them
-        may. In a ping-pong only that half of the time is slow.
+    :param ways: of each of them the share of its directions that pass through it: where a rate is of both,
+        half of them may. In a ping-pong only that half of the time is slow.
     """
 
     kind: str
@@ -65,13 +65,15 @@ class MappedEvidence:
 
     :param known: the map, :data:`fabric_checks.diagnosis.fabric_map.model.UNMAPPED` without one.
     :param missing: the names of hosts that are not on it. :param nodes: the host of each rank.
-    :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its receiver.
-    :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a rate is of
-        both directions, of one and then of the other.
+    :param leaf: the switch of each rank; :param from_leaf: of each pair's sender; :param to_leaf: of its
+        receiver.
+    :param arcs: of each pair's route, see :func:`fabric_checks.diagnosis.fabric_map.model.arcs_of`; where a
+        rate is of both directions, of one and then of the other.
     :param sharing: the number of pairs on each of these arcs at once in the scan, as logarithms.
-    :param expected: the expected rate of each pair in the scan, by the links it shared, as the logarithm of a share of
-        its rate alone; NaN where it is unknown.
-    :param rest: the measured rate beyond that, as a logarithm; NaN where it is unknown, or the expectation is wrong.
+    :param expected: the expected rate of each pair in the scan, by the links it shared, as the logarithm of a
+        share of its rate alone; NaN where it is unknown.
+    :param rest: the measured rate beyond that, as a logarithm; NaN where it is unknown, or the expectation is
+        wrong.
     :param of_rest: the standard deviation of ``rest`` for healthy pairs; NaN without any.
     """
 
@@ -266,7 +268,8 @@ def _switches(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
 
 
 def _ends(mapped: MappedEvidence) -> tuple[Numbers, Numbers]:
-    """Return the switches at the start and the end of each arc of each pair; :data:`NONE` where there is no arc."""
+    """Return the switches at the start and the end of each arc of each pair; :data:`NONE` where there is no
+    arc."""
     # The two last elements, at -1 and -2, stand for no arc.
     starts, ends = (np.append(side, (NONE, NONE)) for side in (mapped.known.starts, mapped.known.ends))
     return starts[mapped.arcs], ends[mapped.arcs]
@@ -289,9 +292,10 @@ def _cables(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
 def _bundles(mapped: MappedEvidence, slow: Numbers) -> Iterator[Part]:
     """Yield the parts that slow pairs have in common where switches are known and routes are not.
 
-    Switches forward by destination: traffic from the hosts of one leaf to one host takes one route, a *bundle*. A cable
-    out of a leaf has bundles that begin there, one into a leaf has bundles that end there, and a switch above has
-    bundles of many leaves. The slow pairs show which bundles these are. With other than static routing there are none.
+    Switches forward by destination: traffic from the hosts of one leaf to one host takes one route, a
+    *bundle*. A cable out of a leaf has bundles that begin there, one into a leaf has bundles that end there,
+    and a switch above has bundles of many leaves. The slow pairs show which bundles these are. With other
+    than static routing there are none.
     """
     if mapped.known.has_routes or not mapped.known.is_static:
         return

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Search the set of slow parts that predicts best what was measured.
 
-Every set of parts, each at a share of its rate, predicts the rate of each pair alone: the least share of the parts on
-its path. A set is the better the closer that is to the measurements alone, the fewer pairs exceed it, and the fewer
-parts it has. The search is greedy, and then exchanges and drops parts as long as that is better.
+Every set of parts, each at a share of its rate, predicts the rate of each pair alone: the least share of the
+parts on its path. A set is the better the closer that is to the measurements alone, the fewer pairs exceed
+it, and the fewer parts it has. The search is greedy, and then exchanges and drops parts as long as that is
+better.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
 @dataclass(frozen=True)
 class Choice:
-    """A part with its share as a logarithm, its gain, the time since when, and the parts that gain as much."""
+    """A part with its share as a logarithm, its gain, the time since when, and the parts that gain as
+    much."""
 
     part: Part
     level: float
@@ -31,13 +33,14 @@ class Choice:
     since: float = 0.0
 
 
-#: The predicted rates of pairs, as logarithms of shares: alone, in the scan, and the highest while others ran of the
-#: measurements that the prediction holds for, a row each.
+#: The predicted rates of pairs, as logarithms of shares: alone, in the scan, and the highest while others ran
+#: of the measurements that the prediction holds for, a row each.
 Predicted = Array
 
 
 def _known(distances: Array) -> Array:
-    """Return distances with 0 for pairs that were not measured; ``numpy.nan_to_num`` takes three times as long."""
+    """Return distances with 0 for pairs that were not measured; ``numpy.nan_to_num`` takes three times as
+    long."""
     distances[np.isnan(distances)] = 0
     return distances
 
@@ -65,7 +68,8 @@ class Search:
         of_alone, in_scan, bound = level
         alone = _known((self.alone[pairs] - of_alone) / self.of_alone[pairs])
         above = np.maximum(bound - of_alone, 0) / self.of_bound
-        # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against it.
+        # A pair exceeds its level by chance, too; where many pass through a part, this is no evidence against
+        # it.
         above = np.maximum(_known(above) ** 2 - SETTINGS.exceeding_errors**2, 0)
         beyond = np.where(of_alone < 0, np.minimum(above, SETTINGS.most_weight), 0.0)
         off = _known((self.scan[pairs] - in_scan) / self.of_scan) ** 2
@@ -81,7 +85,8 @@ class Search:
         return found
 
     def slack(self, part: Part) -> Array:
-        """Return what a part may lose before each of its pairs is slow, which are as slow as their kinds of nodes."""
+        """Return what a part may lose before each of its pairs is slow, which are as slow as their kinds of
+        nodes."""
         if part.kind == "pair" or len(self.evidence.kinds) == 1:
             return np.zeros(len(part.pairs))
         is_of_host = part.kind in (*OF_NODES, "host", "adapter")
@@ -94,7 +99,8 @@ class Search:
         return loss if part.ways is None else -np.log1p(part.ways * np.expm1(-loss))
 
     def own(self, part: Part) -> Array:
-        """Return the level of a part that the rate of each of its pairs alone shows: the inverse of :meth:`levels`."""
+        """Return the level of a part that the rate of each of its pairs alone shows: the inverse of
+        :meth:`levels`."""
         rate = self.alone[part.pairs]
         if part.ways is not None:
             rate = -np.log1p(np.maximum(np.expm1(-rate) / part.ways, -0.9))
@@ -116,10 +122,11 @@ class Search:
     def began(self, part: Part, loss: float, slow: NDArray[np.bool_]) -> float:
         """Return since when a part is slow; 0 if always, or if that explains too little.
 
-        It is the time that explains most of what was measured while others ran: before it no pair is slow, and after it
-        none is fast (a change point by likelihood: Hinkley, Biometrika 57, 1970). That a pair was low before it counts
-        only at the level of the part, and of those that are slow alone: others may have shared a cable. It is within a
-        measurement if the slowest test of that is at the level: then the best one is from before.
+        It is the time that explains most of what was measured while others ran: before it no pair is slow,
+        and after it none is fast (a change point by likelihood: Hinkley, Biometrika 57, 1970). That a pair
+        was low before it counts only at the level of the part, and of those that are slow alone: others may
+        have shared a cable. It is within a measurement if the slowest test of that is at the level: then the
+        best one is from before.
 
         :param slow: which of its pairs are slow alone.
         """
@@ -156,7 +163,8 @@ class Search:
         return float(when[last]) + 0.5 if is_within else 0.0
 
     def fitted(self, part: Part, level: Predicted) -> Choice | None:
-        """Return a part with its best share and its gain, given the prediction of the parts already chosen."""
+        """Return a part with its best share and its gain, given the prediction of the parts already
+        chosen."""
         pairs = part.pairs
         before = level[:, pairs]
         low = self.alone[pairs] < before[0] - self.floor
@@ -190,7 +198,8 @@ class Search:
         return late if since and not self.contradicted(late) else None
 
     def contradicted(self, choice: Choice) -> bool:
-        """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could give."""
+        """Return whether a part cannot be slow: more of its pairs than by chance reached more than it could
+        give."""
         pairs = choice.part.pairs
         bound = self.evidence.series.bound_since(pairs, choice.since) if choice.since else self.bound[pairs]
         level = self.levels(choice.part, choice.level)

@@ -210,7 +210,8 @@ def group(hosts: tuple[str, ...], pairs: Sequence[RankFinding]) -> RankFinding:
 
 
 def sharing(healthy: int, suspects: int, least: float) -> RankFinding:
-    """Return the observation that pairs are slow only while others run; :param least: their lowest rate alone."""
+    """Return the observation that pairs are slow only while others run; :param least: their lowest rate
+    alone."""
     reach = f"{healthy} of {suspects} suspect pairs reach at least {_percent(least)} {_TYPICAL} when measured alone"
     return note("sharing", f"{reach}, and are slower only while others run", pairs=healthy)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The numbers that the analysis of a cross-section stands on, each with its derivation or calibration.
 
-Those without a derivation stand where neither neighbour names more faults without blaming anybody healthy: `python -m
-lab.faults.calibration` varies them. A chance is named by what it guards. Shares, standard errors and counts have no
-unit.
+Those without a derivation stand where neither neighbour names more faults without blaming anybody healthy:
+`python -m lab.faults.calibration` varies them. A chance is named by what it guards. Shares, standard errors
+and counts have no unit.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Settings:
 
     # The spread of measurements, healthy pairs and healthy nodes.
 
-    #: The level of significance: a spread, or a drift, is more than chance if it is as large in one such run of a
-    #: hundred.
+    #: The level of significance: a spread, or a drift, is more than chance if it is as large in one such run
+    #: of a hundred.
     chance_of_spread: float = 0.01
     #: The confidence bound of the spread of healthy pairs leaves out this share.
     chance_beyond_bound: float = 0.05
@@ -31,11 +31,11 @@ class Settings:
     #: share of the nodes, their spread bounds that of nodes and of the fastest pairs of the scan. Calibrated
     #: likewise.
     enough_controls: float = 2 / 3
-    #: Rates within this distance of the 95th percentile are the fastest ones; more if their spread is a third of
-    #: it. Calibrated.
+    #: Rates within this distance of the 95th percentile are the fastest ones; more if their spread is a third
+    #: of it. Calibrated.
     near_top: float = 0.12
-    #: A value so many deviations from the median of its sample is no noise but a disturbance: in 1 of 16,000 it is
-    #: chance.
+    #: A value so many deviations from the median of its sample is no noise but a disturbance: in 1 of 16,000
+    #: it is chance.
     disturbed_errors: float = 4.0
 
     # The slowest of healthy nodes by chance.
@@ -46,15 +46,15 @@ class Settings:
     #: A pair so many deviations below its expectation was disturbed.
     disturbed_pair_errors: float = 5.0
     #: The most pairs of the scan that are used, evenly spread; and the fewest pairs that show a spread. For
-    #: matrices of 200 and more OpenBLAS starts threads, which takes a hundred times as long where others have the
-    #: cores.
+    #: matrices of 200 and more OpenBLAS starts threads, which takes a hundred times as long where others have
+    #: the cores.
     most_pairs_of_scan: int = 192
     fewest_pairs_of_spread: int = 4
 
     # Samples.
 
-    #: The most pairs whose repeats are compared with each other; a matrix of another program has them of all its
-    #: pairs.
+    #: The most pairs whose repeats are compared with each other; a matrix of another program has them of all
+    #: its pairs.
     most_samples: int = 4096
 
     # Parts, and what they explain.
@@ -81,8 +81,8 @@ class Settings:
     most_scan_weight: float = 16.0
     #: A pair that exceeds its prediction counts against it from so many standard errors on; ...
     exceeding_errors: float = 2.5
-    #: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is not at
-    #: fault.
+    #: ... beyond so many it contradicts it, and a part that more than this share of its pairs contradict is
+    #: not at fault.
     contradiction_errors: float = 4.0
     most_contradictions: float = 0.03
     #: The fewest slow pairs alone of a part that became slow during the run.
@@ -96,24 +96,25 @@ class Settings:
 
     # What is certain.
 
-    #: The standard errors by which a loss has to exceed chance; that of a single pair, which is one of many, ...
+    #: The standard errors by which a loss has to exceed chance; that of a single pair, which is one of many,
+    #: ...
     confirmed_errors: float = 4.0
     confirmed_errors_of_pair: float = 5.5
     #: ... and the multiple of the spread of healthy parts, one of which is always the slowest.
     spread_errors: float = 5.0
-    #: Of the pairs of a part that were measured alone and would be slow, the least share that is. Where controls
-    #: are slow, too, the spread of healthy pairs is large, and none contradicts it.
+    #: Of the pairs of a part that were measured alone and would be slow, the least share that is. Where
+    #: controls are slow, too, the spread of healthy pairs is large, and none contradicts it.
     least_slow: float = 0.75
-    #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of pairs
-    #: alone.
+    #: The number of low pairs of a scan, and of parts that are low on average, that are examined; and of
+    #: pairs alone.
     most_low_pairs: int = 128
     most_worst_parts: int = 6
     most_slow_pairs: int = 2048
     #: A node that became slow during the run may not have been measured with its neighbours since; so many
     #: partners do.
     fewest_partners: int = 3
-    #: While others ran: the chance that any healthy node is blamed, the fewest nodes that are compared, and the
-    #: most that are blamed, if these are no more than a sixteenth.
+    #: While others ran: the chance that any healthy node is blamed, the fewest nodes that are compared, and
+    #: the most that are blamed, if these are no more than a sixteenth.
     chance_of_slow_at_once: float = 0.0003
     fewest_alike: int = 4
     most_slow_at_once: int = 2
@@ -126,20 +127,20 @@ class Settings:
     #: No fewer measurements are low by chance than this share: one in a hundred of heavy tails, and others'
     #: traffic.
     least_low_share: float = 0.02
-    #: The chance that any healthy node of a run has as many low measurements, or as many in as short a time, and
-    #: the fewest of them.
+    #: The chance that any healthy node of a run has as many low measurements, or as many in as short a time,
+    #: and the fewest of them.
     chance_of_lows: float = 1e-3
     fewest_low: int = 4
     #: Where more of the scan is low, pairs share links that nothing is known of.
     most_low_share: float = 0.25
     #: Where sharing is not known, what is as low as two pairs on one link says nothing.
     shared_level: float = math.log(0.6)
-    #: A node was slow for a time if at least this share of its measurements of that time is low, and so many after
-    #: it not.
+    #: A node was slow for a time if at least this share of its measurements of that time is low, and so many
+    #: after it not.
     most_of_time: float = 0.8
     fewest_after: int = 4
-    #: The slowest test is far from the best one from so many times their median difference on: 1 in 460 of three
-    #: normal deviates. A node comes and goes if that is so with so many partners.
+    #: The slowest test is far from the best one from so many times their median difference on: 1 in 460 of
+    #: three normal deviates. A node comes and goes if that is so with so many partners.
     far_apart: float = 3.0
     fewest_intermittent_partners: int = 3
     #: A part is not blamed if more of the measurements alone of its slow pairs are not steady.
@@ -152,15 +153,15 @@ class Settings:
     least_share_of_class: float = 1 / 8
     #: The least share of the GPUs of its nodes that a kind has.
     most_of_node: float = 0.75
-    #: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as a
-    #: logarithm. The halves of one normal population are three apart.
+    #: The middles of two kinds are so many deviations of the nodes of each apart, and no closer than this as
+    #: a logarithm. The halves of one normal population are three apart.
     classes_apart: float = 4.5
     least_apart: float = 0.03
     #: The standard error of the mean of the second to the fourth highest of eight normal values, over their
     #: deviation, by 100,000 samples: as few pairs of a node may share no link. Of more it is less.
     error_of_next_best: float = 0.41
-    #: Nodes of a slow kind differ by no more than so many times what healthy ones do by chance; slow nodes do. Of
-    #: a few, some slow ones may be alike by chance.
+    #: Nodes of a slow kind differ by no more than so many times what healthy ones do by chance; slow nodes
+    #: do. Of a few, some slow ones may be alike by chance.
     most_spread_of_class: float = 2.5
     few_of_class: int = 6
     most_spread_of_few: float = 1.6
@@ -176,27 +177,31 @@ class Settings:
     least_loss_of_leaf: float = 0.08
     #: With fewer switches, one of which is slow, it is not known which.
     fewest_leaves: int = 4
-    #: Hashed flows are uneven on cables: the spread of a switch is at least this over the root of its flows, of
-    #: one direction twice that; in two models 0.14 to 0.21, of leaves of 4 to 8 nodes with as many cables or half.
+    #: Hashed flows are uneven on cables: the spread of a switch is at least this over the root of its flows,
+    #: of one direction twice that; in two models 0.14 to 0.21, of leaves of 4 to 8 nodes with as many cables
+    #: or half.
     spread_by_hash: float = 0.15
-    #: The chance with which healthy switches differ by more than what then counts as differences of their design.
+    #: The chance with which healthy switches differ by more than what then counts as differences of their
+    #: design.
     chance_of_design: float = 0.05
-    #: Standard errors by which a loss has to exceed the bound so that 95 of 100 are found; with hashed routes what
-    #: a lost cable takes differs twice as much as healthy switches do.
+    #: Standard errors by which a loss has to exceed the bound so that 95 of 100 are found; with hashed routes
+    #: what a lost cable takes differs twice as much as healthy switches do.
     found_errors_of_leaf: float = 1.645
     hashed_loss_spread: float = 2.0
-    #: A switch that lost less than this share of what another lost may only be in its way, where flows keep their
-    #: cables.
+    #: A switch that lost less than this share of what another lost may only be in its way, where flows keep
+    #: their cables.
     alike_losses: float = 0.6
 
     # What would have been found.
 
-    #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found. A pair needs more: its
-    #: rate is the best of four, with a longer tail (1.72), and the next run estimates its noise anew (by `python
+    #: Standard errors by which a fault has to exceed the bound so that 95 of 100 are found. A pair needs
+    #: more: its rate is the best of four, with a longer tail (1.72), and the next run estimates its noise
+    #: anew (by `python
     #: -m lab.fluid`).
     found_errors: float = 1.645
     found_errors_of_pair: float = 2.2
-    #: So much larger the spread of nodes may be in the next run, where controls reach too few nodes to bound it.
+    #: So much larger the spread of nodes may be in the next run, where controls reach too few nodes to bound
+    #: it.
     next_spread: float = 1.5
     #: The usual number of pairs of a suspect node, and of a suspect cable, that are measured alone.
     pairs_of_node: int = 6
@@ -217,8 +222,8 @@ class Settings:
     #: A rate differs from its expectation from this share on, or from so many deviations of a measurement on.
     least_above: float = 0.18
     errors_above: float = 6.0
-    #: The fewest cables that carry more than they can, and their least share of those shared, by which a map does
-    #: not fit.
+    #: The fewest cables that carry more than they can, and their least share of those shared, by which a map
+    #: does not fit.
     fewest_above: int = 3
     least_share_above: float = 0.02
     #: Where so many cables carry more, all are faster than the links of hosts, which the tools do not tell.
@@ -230,10 +235,11 @@ class Settings:
 
     #: Nothing is blamed if one measurement of a pair differs so much from the next.
     most_noise: float = 0.25
-    #: The rate of a pair over the product of the shares of the parts on its route, down to which these explain it.
+    #: The rate of a pair over the product of the shares of the parts on its route, down to which these
+    #: explain it.
     explained_by_parts: float = 0.93
-    #: Pairs alone reach this share of a link, even where one process does not fill it (670 of 968 MB/s on Feynman:
-    #: 0.69); where all lost two fifths they do not.
+    #: Pairs alone reach this share of a link, even where one process does not fill it (670 of 968 MB/s on
+    #: Feynman: 0.69); where all lost two fifths they do not.
     least_of_link: float = 0.65
     #: So many pairs have to be fast before others are called slow.
     fewest_fast: int = 2

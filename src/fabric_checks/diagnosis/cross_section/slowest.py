@@ -14,16 +14,17 @@ from fabric_checks.diagnosis.cross_section.noise import OF_MAD, Array
 from fabric_checks.diagnosis.cross_section.parts import MappedEvidence
 from fabric_checks.diagnosis.cross_section.settings import SETTINGS
 
-#: The rate of a pair is the lesser of its two sides, independent normal numbers. Of the variance of a side each side
-#: contributes a quarter, and 1 - 1/pi - 1/2 is the pair's own; its mean is 1/sqrt(pi) deviations below that of a side
-#: (Clark, The greatest of a finite set of random variables, Operations Research 9, 1961).
+#: The rate of a pair is the lesser of its two sides, independent normal numbers. Of the variance of a side
+#: each side contributes a quarter, and 1 - 1/pi - 1/2 is the pair's own; its mean is 1/sqrt(pi) deviations
+#: below that of a side (Clark, The greatest of a finite set of random variables, Operations Research 9,
+#: 1961).
 OF_SIDE, OF_PAIR, BELOW_SIDES = 0.25, 0.5 - 1 / np.pi, 1 / np.sqrt(np.pi)
 #: The variance of a median of four over that of their mean; and that of the larger one of two (Clark, too).
 OF_MEDIAN_OF_FEW, OF_LARGER = 1.2, 2 * (1 - 1 / np.pi)
 #: Deviations of nodes to try, dense at a few percent.
 DEVIATIONS: Array = 0.6 * np.linspace(0, 1, 121)[1:] ** 2
-#: Deviations of the pairs' own part to try where controls differ. Coarse, so that the spread of nodes is not attributed
-#: to pairs where too few pairs of each node were measured.
+#: Deviations of the pairs' own part to try where controls differ. Coarse, so that the spread of nodes is not
+#: attributed to pairs where too few pairs of each node were measured.
 OF_PAIRS = (0.0, 0.05, 0.1, 0.2)
 #: Losses to try, as logarithms.
 LOSSES: Array = np.linspace(0, 2, 2001)
@@ -33,11 +34,12 @@ _Seen = tuple[Numbers, Array, Array]
 
 
 def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
-    """Return the loss, as a logarithm, that the slowest of healthy nodes has in ``chance_of_slowest_node`` of runs.
+    """Return the loss, as a logarithm, that the slowest of healthy nodes has in ``chance_of_slowest_node`` of
+    runs.
 
-    The spread of nodes is unknown. Each deviation is weighted by its likelihood, given all pairs that share a node or
-    do not, and so is the chance that any of all sides is so slow: few pairs leave more deviations possible, and the
-    loss is larger.
+    The spread of nodes is unknown. Each deviation is weighted by its likelihood, given all pairs that share a
+    node or do not, and so is the chance that any of all sides is so slow: few pairs leave more deviations
+    possible, and the loss is larger.
 
     :param blamed: positions of the pairs of parts that are slow or in question: they are left out.
     :returns: infinity if the run does not show the spread at all.
@@ -53,10 +55,12 @@ def by_chance(mapped: MappedEvidence, blamed: Numbers) -> float:
 def low_each_time(evidence: Evidence, level: float, *, with_reverse: bool = False) -> float:
     """Return the number of healthy pairs that are expected below a level in all of their measurements alone.
 
-    The chance of a single measurement is the share of those below it, by the estimate of Krichevsky and Trofimov (The
-    performance of universal encoding, IEEE Trans. Inform. Theory 27, 1981): what was not seen may be there.
+    The chance of a single measurement is the share of those below it, by the estimate of Krichevsky and
+    Trofimov (The performance of universal encoding, IEEE Trans. Inform. Theory 27, 1981): what was not seen
+    may be there.
 
-    :param level: a logarithm; pairs whose best measurement is nearer to it are slow themselves, and no evidence.
+    :param level: a logarithm; pairs whose best measurement is nearer to it are slow themselves, and no
+        evidence.
     :param with_reverse: in those of both of their directions.
     """
     series = evidence.series
@@ -75,10 +79,11 @@ def _beyond() -> Array:
 
 
 def _least(mapped: MappedEvidence, seen: Sequence[_Seen]) -> float:
-    """Return the loss by the pairs seen, from the likelihood of each of :data:`DEVIATIONS`, with a flat prior.
+    """Return the loss by the pairs seen, from the likelihood of each of :data:`DEVIATIONS`, with a flat
+    prior.
 
-    Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the usual rates
-    alone and in the scan are unknown.
+    Restricted likelihood of a model of random effects (Patterson and Thompson, Biometrika 58, 1971): the
+    usual rates alone and in the scan are unknown.
     """
     pair, value, variance = (np.concatenate(each) for each in zip(*seen, strict=True))
     group = np.repeat(np.arange(len(seen)), [len(each[0]) for each in seen])
@@ -114,8 +119,8 @@ def _alone(mapped: MappedEvidence, blamed: Numbers) -> _Seen:
     variance = max(evidence.noise.repeat, SETTINGS.least_spread) ** 2
     repeats = np.maximum(evidence.repeats[pair], 1)
     of_median = np.select([repeats > 2, repeats > 1], [OF_MEDIAN_OF_FEW, OF_LARGER], 1.0)
-    # The median of two is low if one of them was disturbed. A pair far below all others, which share its nodes, was
-    # disturbed each time, or is slow by itself.
+    # The median of two is low if one of them was disturbed. A pair far below all others, which share its
+    # nodes, was disturbed each time, or is slow by itself.
     rate = np.where(repeats == 2, evidence.alone[pair], evidence.middle[pair])
     rate -= np.median(rate) if len(rate) else 0.0
     spread = max(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of a fabric in words: their names, how they are slow and what to look at next; what a run did not measure."""
+"""Parts of a fabric in words: their names, how they are slow and what to look at next; what a run did not
+measure."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MOST_NAMES = 5
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a sentence about a part: its name, the direction in which it is slow, the verb, and the advice.
+    """The words of a sentence about a part: its name, the direction in which it is slow, the verb, and the
+    advice.
 
     :param name: such as ``cable leaf-3 to spine-12``; :param side: empty for both directions.
     :param look: what to look at or measure next.

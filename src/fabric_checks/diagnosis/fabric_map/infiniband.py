@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The map of an InfiniBand fabric from the output of infiniband-diags: switches, hosts, cables and forwarding tables.
+"""The map of an InfiniBand fabric from the output of infiniband-diags: switches, hosts, cables and forwarding
+tables.
 
-``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs for each
-switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the form of ``ibroute``
-with ``#`` instead of the colon.
+``ibnetdiscover`` prints a paragraph for each switch and adapter, and ``ibroute``, which ``dump_lfts.sh`` runs
+for each switch, the table of a switch: the port for each local identifier (LID). OpenSM's own dumps have the
+form of ``ibroute`` with ``#`` instead of the colon.
 
-Neither tells whether switches adapt routes to the load, but the log of OpenSM does: after each sweep it names the
-routing engine (``osm_ucast_mgr.c``: "%s tables configured on all switches"). Those of NVIDIA's OpenSM with adaptive
-routing begin with ``ar_`` (NVIDIA, InfiniBand Cluster Bring-up Procedure, "Adaptive Routing"), and where an older one
-has it, its "AR Manager" reports each cycle.
+Neither tells whether switches adapt routes to the load, but the log of OpenSM does: after each sweep it names
+the routing engine (``osm_ucast_mgr.c``: "%s tables configured on all switches"). Those of NVIDIA's OpenSM
+with adaptive routing begin with ``ar_`` (NVIDIA, InfiniBand Cluster Bring-up Procedure, "Adaptive Routing"),
+and where an older one has it, its "AR Manager" reports each cycle.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ MOST_PORTS = 254
 #: The most entries of forwarding tables: a subnet has 48 thousand LIDs, and switches for them.
 MOST_ENTRIES = 400_000_000
 
-#: What occurs in the output of ``ibnetdiscover``, in forwarding tables, and in a log of OpenSM that has set some.
+#: What occurs in the output of ``ibnetdiscover``, in forwarding tables, and in a log of OpenSM that has set
+#: some.
 IBNETDISCOVER, FORWARDING = (
     re.compile(r'(?m)^(?:Switch|Ca)\s+[0-9]+\s+"[SH]-'),
     re.compile(r"(?m)^Unicast lids \["),
@@ -69,7 +71,8 @@ class Device:
     """A switch or an adapter.
 
     :param key: its identifier in the output, such as its GUID; :param name: its node description.
-    :param is_switch: whether it is a switch; :param lid: its LID, of an adapter that of its first port; 0 if unknown.
+    :param is_switch: whether it is a switch; :param lid: its LID, of an adapter that of its first port; 0 if
+        unknown.
     """
 
     key: str
@@ -80,7 +83,8 @@ class Device:
 
 @dataclass(frozen=True)
 class Fabric:
-    """Devices by key, and the cables between them, each once: the key of a device and its port at either end."""
+    """Devices by key, and the cables between them, each once: the key of a device and its port at either
+    end."""
 
     devices: Mapping[str, Device]
     links: tuple[tuple[str, int, str, int], ...]
@@ -200,7 +204,8 @@ def parse_forwarding(text: str) -> dict[str, dict[int, int]]:
 
 
 def _require_end(torn: int) -> None:
-    """Raise :class:`OutputError` if a table of ``ibroute`` lacks its last line; :param torn: the line before it."""
+    """Raise :class:`OutputError` if a table of ``ibroute`` lacks its last line; :param torn: the line before
+    it."""
     if torn:
         raise OutputError("the table ends here without saying how many LIDs it has; it is incomplete", torn)
 
@@ -208,8 +213,8 @@ def _require_end(torn: int) -> None:
 def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = None) -> FabricMap:
     """Return the map of a fabric.
 
-    A host with several ports is at the switch of its first one, of which the map warns, as of adapters that name no
-    host; these and the aggregation nodes of switches are left out.
+    A host with several ports is at the switch of its first one, of which the map warns, as of adapters that
+    name no host; these and the aggregation nodes of switches are left out.
 
     :param tables: the port by LID of each switch, by its GUID; without them the routes are unknown.
     :raises OutputError: if the tables are not of this fabric, or no adapter names its host.
@@ -245,7 +250,8 @@ def of_fabric(fabric: Fabric, tables: Mapping[str, Mapping[int, int]] | None = N
 def _cables(
     fabric: Fabric, number: Mapping[str, int], names: Sequence[str]
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int], list[str]]:
-    """Return the arcs between switches, the arc that leaves a switch at a port, and the names of the cables."""
+    """Return the arcs between switches, the arc that leaves a switch at a port, and the names of the
+    cables."""
     arcs: list[tuple[int, int]] = []
     arc_at: dict[tuple[int, int], int] = {}
     cables = []
@@ -269,7 +275,8 @@ def _ports_of_adapters(fabric: Fabric, number: Mapping[str, int]) -> dict[str, d
 
 
 def _hosts(fabric: Fabric, at: Mapping[str, Mapping[int, int]]) -> tuple[dict[str, Device], list[str]]:
-    """Return the adapter of each host, and warnings of adapters that are left out; :param at: ports of adapters."""
+    """Return the adapter of each host, and warnings of adapters that are left out; :param at: ports of
+    adapters."""
     hosts: dict[str, Device] = {}
     several: dict[str, None] = {}
     adapters = [device for key, device in fabric.devices.items() if key in at]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The map of a fabric as far as it is known: switches of hosts, cables and, with forwarding tables, routes.
 
-Everything is in numbers, because a run on a thousand nodes has a million pairs: a host, a switch or a directed cable
-(an *arc*) is its position in the arrays of its kind.
+Everything is in numbers, because a run on a thousand nodes has a million pairs: a host, a switch or a
+directed cable (an *arc*) is its position in the arrays of its kind.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class FabricMap:
     :param source: the source of the map, in words.
     :param hosts: their names; :param switches: the names of switches, or of blocks.
     :param at: the switch of each host, :data:`NONE` where it is not known.
-    :param starts: the switch that each arc leaves; :param ends: the one that it leads to. Arcs 2c and 2c + 1 are the
-        two directions of cable c.
+    :param starts: the switch that each arc leaves; :param ends: the one that it leads to. Arcs 2c and 2c + 1
+        are the two directions of cable c.
     :param cables: the name of each cable, for messages, such as ``leaf-3 port 7 to spine-12 port 4``.
-    :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or the route
-        is unknown; None without forwarding tables.
+    :param next: by switch and host the arc towards that host, :data:`NONE` where the host is at the switch or
+        the route is unknown; None without forwarding tables.
     :param rates: the rate of each arc as a multiple of that of a host's link; None if they are all alike.
     :param warnings: the parts of the sources that could not be used, a line each.
-    :param routing: one of :data:`fabric_checks.core.routing.ROUTINGS`. Forwarding tables do not tell that routing is
-        static: with adaptive routing they have one port of many.
+    :param routing: one of :data:`fabric_checks.core.routing.ROUTINGS`. Forwarding tables do not tell that
+        routing is static: with adaptive routing they have one port of many.
     """
 
     source: str
@@ -77,8 +77,8 @@ def of_switches(
 def arcs_of(known: FabricMap, senders: Numbers, receivers: Numbers) -> NDArray[np.int32]:
     """Return the arcs between pairs of hosts: pairs x longest route, the rest :data:`NONE`.
 
-    An unknown route, because of an unknown host, a missing entry of a table or a loop, has :data:`UNKNOWN` as its first
-    arc and no others.
+    An unknown route, because of an unknown host, a missing entry of a table or a loop, has :data:`UNKNOWN` as
+    its first arc and no others.
     """
     count = len(senders)
     if known.next is None or not known.is_static:

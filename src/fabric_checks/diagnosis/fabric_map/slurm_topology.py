@@ -54,7 +54,8 @@ def is_topology(text: str) -> bool:
 
 
 def parse(text: str) -> FabricMap:
-    """Return the map that ``scontrol show topology`` or ``topology.conf`` gives: the switch or block of each node.
+    """Return the map that ``scontrol show topology`` or ``topology.conf`` gives: the switch or block of each
+    node.
 
     :raises OutputError: if a line is malformed, or a node is at two switches.
     """
@@ -83,8 +84,8 @@ def parse(text: str) -> FabricMap:
 def _members(raw: str, kinds: Sequence[str], number: int) -> tuple[str, list[str]] | None:
     """Return the switch or block of a line and its nodes; None for a line that gives no node its switch.
 
-    Such are lines of other kinds, as aggregates of blocks, settings, what is yet to come; one that is whole and has no
-    nodes; and a block where there are switches: both may be in a file, with the same nodes.
+    Such are lines of other kinds, as aggregates of blocks, settings, what is yet to come; one that is whole
+    and has no nodes; and a block where there are switches: both may be in a file, with the same nodes.
     """
     line = raw.split("#", 1)[0].strip()
     words = {key.lower(): value for key, value in _WORD.findall(line)}

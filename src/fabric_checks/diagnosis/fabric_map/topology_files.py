@@ -41,9 +41,10 @@ def age_text(paths: Sequence[Path], run_s: float) -> str:
 def of_texts(texts: Sequence[tuple[str, str]]) -> FabricMap:
     """Return the map that some texts give together.
 
-    :param texts: the name and the content of each: the output of ``ibnetdiscover``, forwarding tables with it,
-        or Slurm's topology, and the log of OpenSM with either.
-    :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is named.
+    :param texts: the name and the content of each: the output of ``ibnetdiscover``, forwarding tables with
+        it, or Slurm's topology, and the log of OpenSM with either.
+    :raises OutputError: if one is not one of these, is incomplete, or does not belong to the others; it is
+        named.
     """
     fabric: infiniband.Fabric | None = None
     tables: dict[str, dict[int, int]] = {}

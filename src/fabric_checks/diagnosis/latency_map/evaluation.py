@@ -37,7 +37,8 @@ class Report:
     """One run of ``latency_map``, analysed.
 
     :param output: the output of the program.
-    :param latency_us: nodes x nodes, symmetric: the median of all measurements of a pair; NaN where there is none.
+    :param latency_us: nodes x nodes, symmetric: the median of all measurements of a pair; NaN where there is
+        none.
     :param noise: of one measurement of a pair to the next, as a share.
     :param border_us: pairs below are near; None if there are no levels. :param group: of each node.
     :param findings: the deviations; :param limits: the smallest that would have been named.
@@ -70,8 +71,8 @@ class Report:
     def metrics(self) -> dict[str, float]:
         """Return ``median_latency`` and ``largest_pair_latency`` of all pairs in us, and two more.
 
-        ``latency_spread``: the 95th percentile less the 5th, in percent of the median; ``faults``: the number of
-        findings that are certain.
+        ``latency_spread``: the 95th percentile less the 5th, in percent of the median; ``faults``: the number
+        of findings that are certain.
         """
         values = self.measured_us
         low, middle, high = np.percentile(values, (5, 50, 95))
@@ -126,7 +127,8 @@ def of_run(output: latency_map.LatencyOutput, known: FabricMap | None = None) ->
     measurements = _measurements(output)
     typical = _center(measurements, np.nanmedian)
     rest = np.abs(np.log(measurements / typical))
-    # The deviations from the median of four values are smaller than those from their true level: by 1.4, simulated.
+    # The deviations from the median of four values are smaller than those from their true level: by 1.4,
+    # simulated.
     noise = 1.4 * OF_MAD * float(np.median(rest[~np.isnan(rest)]))
     if noise > SETTINGS.most_noise:
         text = (
@@ -164,10 +166,11 @@ class _Nearness:
 
 
 def _nearness(latency_us: Array, error_us: float) -> _Nearness:
-    """Return the groups of nodes that explain the latencies best, together with a distance of each node's own.
+    """Return the groups of nodes that explain the latencies best, together with a distance of each node's
+    own.
 
-    Nodes of two kinds make levels that look like groups, and groups of different sizes look like two kinds: levels are
-    looked for in the latencies as they are, and less what is each node's own.
+    Nodes of two kinds make levels that look like groups, and groups of different sizes look like two kinds:
+    levels are looked for in the latencies as they are, and less what is each node's own.
 
     :param error_us: the standard error of the mean of a pair's measurements.
     """
@@ -195,8 +198,8 @@ def _nearness(latency_us: Array, error_us: float) -> _Nearness:
 def _criterion(latency_us: Array, group: Numbers, error_us: float) -> float:
     """Return how badly groups explain the latencies: by chi square, and the number of their levels.
 
-    This is Schwarz's criterion (Estimating the dimension of a model, Annals of Statistics 6, 1978). A single slow pair,
-    which no group explains, counts as little as many errors do.
+    This is Schwarz's criterion (Estimating the dimension of a model, Annals of Statistics 6, 1978). A single
+    slow pair, which no group explains, counts as little as many errors do.
     """
     rest = _effects(latency_us, group)[1][np.triu_indices(len(group), 1)]
     error = max(error_us, SETTINGS.least_error * float(np.median(latency_us[~np.isnan(latency_us)])))
@@ -206,7 +209,8 @@ def _criterion(latency_us: Array, group: Numbers, error_us: float) -> float:
 
 
 def _measurements(output: latency_map.LatencyOutput) -> Array:
-    """Return the latencies by measurement, node and node: each pass once from the lower rank, once from the other."""
+    """Return the latencies by measurement, node and node: each pass once from the lower rank, once from the
+    other."""
     nodes = len(output.hosts)
     rows = len(output.starter) // output.passes
     of_pass = np.arange(len(output.starter)) // rows if output.number is None else output.number
@@ -229,10 +233,11 @@ def _center(measurements: Array, center: Callable[..., Any]) -> Array:
 def _slow(
     hosts: tuple[str, ...], latency_us: Array, near: _Nearness, *, sure: bool
 ) -> tuple[list[Finding], dict[str, float | None]]:
-    """Return the nodes and pairs that are farther than those like them, and the smallest that would have been named.
+    """Return the nodes and pairs that are farther than those like them, and the smallest that would have been
+    named.
 
-    :param near: without levels a node that is alone behind a switch is no different from a slow one, as long as that
-        costs no more than a hop can.
+    :param near: without levels a node that is alone behind a switch is no different from a slow one, as long
+        as that costs no more than a hop can.
     :param sure: whether pairs were measured more than once.
     """
     if len(hosts) < 4:
@@ -244,7 +249,8 @@ def _slow(
     least = (SETTINGS.most_of_hop if near.border_us is None else SETTINGS.least_fault) * float(
         np.nanmedian(latency_us[np.ix_(kinds[0], kinds[0])])
     )
-    # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as a whole.
+    # A node is slow if it is farther than those of its kind, and than those of its group, which may be far as
+    # a whole.
     of_group = [np.median(effect[near.group == number]) for number in near.group.tolist()]
     is_large = np.bincount(near.group)[near.group] >= groups.FEWEST_OF_KIND
     excess = np.minimum(whole - usual, np.where(is_large, effect - of_group, np.inf))
@@ -336,12 +342,13 @@ def _misplaced(
 
 
 def _effects(latency_us: Array, group: Numbers) -> tuple[Array, Array]:
-    """Return the excess of each node over its expected distance to all others, and that of each pair beyond it.
+    """Return the excess of each node over its expected distance to all others, and that of each pair beyond
+    it.
 
-    The expectation for a pair is the median of the pairs of its two groups, or of all pairs of different groups where
-    these have few. Then an additive median polish (Tukey, Exploratory Data Analysis, 1977, ch. 11) of what is left,
-    with one effect for a node, as a ping-pong has the two ends of a pair alike. Both are repeated without these
-    effects, which the medians of small groups would else have in part.
+    The expectation for a pair is the median of the pairs of its two groups, or of all pairs of different
+    groups where these have few. Then an additive median polish (Tukey, Exploratory Data Analysis, 1977, ch.
+    11) of what is left, with one effect for a node, as a ping-pong has the two ends of a pair alike. Both are
+    repeated without these effects, which the medians of small groups would else have in part.
     """
     effect = np.zeros(len(latency_us))
     for _ in range(SETTINGS.rounds):
@@ -391,7 +398,8 @@ def _large(group: Numbers) -> Numbers:
 
 
 def _of_groups(latency_us: Array, effect: Array, group: Numbers) -> Array:
-    """Return for each node by how much all nodes of its group are farther from every group; 0 for small groups.
+    """Return for each node by how much all nodes of its group are farther from every group; 0 for small
+    groups.
 
     The expectations of pairs have it in them, so it is no part of the effects of single nodes.
     """

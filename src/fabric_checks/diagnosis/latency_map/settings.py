@@ -28,8 +28,8 @@ class Settings:
     #: compared.
     least_error: float = 0.005
     most_errors: float = 20.0
-    #: The standard error of the least of four over that of their mean (normal order statistics: Harter, Biometrika
-    #: 48, 1961, table 1).
+    #: The standard error of the least of four over that of their mean (normal order statistics: Harter,
+    #: Biometrika 48, 1961, table 1).
     error_of_least: float = 1.4
     #: A slow node takes part in what is usual for its group: its effect is seen smaller by some of it.
     seen_effect: float = 1.05

@@ -15,13 +15,15 @@ from fabric_checks.nightly.vetting.machine import Machine
 Runner = Callable[[Sequence[Group]], Sequence[tuple[Outcome, float]]]
 #: The interval between looks at nodes that are not free.
 LOOK_S = 15.0
-#: At most so many good nodes are tested again, with nodes that have become free: a slow one is seen among good ones.
+#: At most so many good nodes are tested again, with nodes that have become free: a slow one is seen among
+#: good ones.
 PARTNERS = 7
 
 
 @dataclass
 class Spent:
-    """The cost of a vet: jobs, rounds of them, node-minutes, and minutes if the jobs of a round run at once."""
+    """The cost of a vet: jobs, rounds of them, node-minutes, and minutes if the jobs of a round run at
+    once."""
 
     jobs: int = 0
     rounds: int = 0

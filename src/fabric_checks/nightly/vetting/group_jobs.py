@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run the jobs of a round: a ReFrame each, with the case that is tagged ``vet`` on the nodes of its group, at once."""
+"""Run the jobs of a round: a ReFrame each, with the case that is tagged ``vet`` on the nodes of its group, at
+once."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plan a vet: which groups of nodes to test next, and the verdict on each node.
 
-All nodes are one group at first. A group whose job fails without a node being named is split into four parts, which are
-tested at once, and so on; a node that is left alone is tested with a partner that is known to be healthy. That takes at
-most about ``2 log2 N`` jobs for each faulty node, as many as with halves, in half as many rounds: where a node hangs,
-each round lasts as long as a job may.
+All nodes are one group at first. A group whose job fails without a node being named is split into four parts,
+which are tested at once, and so on; a node that is left alone is tested with a partner that is known to be
+healthy. That takes at most about ``2 log2 N`` jobs for each faulty node, as many as with halves, in half as
+many rounds: where a node hangs, each round lasts as long as a job may.
 
-A group that failed although all of its nodes turn out to be good is tested again; if it fails again, two bisections
-find the two nodes that fail together: the shortest part of the list that fails ends with one of them, and the shortest
-part of that in reverse order with the other.
+A group that failed although all of its nodes turn out to be good is tested again; if it fails again, two
+bisections find the two nodes that fail together: the shortest part of the list that fails ends with one of
+them, and the shortest part of that in reverse order with the other.
 
-A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end, at most
-three times if measurements differ so much that nothing is certain of nodes that look slow.
+A slow node is seen only among good ones: if these passed in several jobs, all are tested together at the end,
+at most three times if measurements differ so much that nothing is certain of nodes that look slow.
 
 Nothing here starts anything: :class:`Vet` has a generator of rounds, which is sent their outcomes.
 """
@@ -45,10 +45,12 @@ class Outcome:
 
     :param passed: whether the program ran to its end on all nodes, at any speed.
     :param faulty: nodes that the scheduler or the job names as the cause of its failure, with the reason.
-    :param slow: nodes that the program measured and blames, with the reason; :param paths: the same for paths.
+    :param slow: nodes that the program measured and blames, with the reason; :param paths: the same for
+        paths.
     :param why: why it failed, in a line; :param notes: the smallest faults that the program would have seen.
     :param unsure: why it does not show which nodes are slow, in a line; empty if it does.
-    :param waited: whether it never began, and no node is the cause: others have the nodes, and nothing is known.
+    :param waited: whether it never began, and no node is the cause: others have the nodes, and nothing is
+        known.
     """
 
     passed: bool
@@ -67,7 +69,8 @@ class Verdicts:
 
     :param words: of each node, in order; :param reasons: why, for those that are not good.
     :param paths: paths that are slow or faulty, and failures that did not repeat, a line each.
-    :param notes: how slow a node had to be to be seen, by the job that saw the most nodes, and what was left out.
+    :param notes: how slow a node had to be to be seen, by the job that saw the most nodes, and what was left
+        out.
     :param seen_by: of that job, whether it shows which nodes are slow, and its number of nodes.
     :param unsure: why no job of a good node shows whether it is slow.
     :param waited: why the vet ended before its time: a job that never began; empty if none did.
@@ -148,9 +151,9 @@ MOST_TOGETHER = 3
 class Vet:
     """A vet of nodes, at least two, each once.
 
-    ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the last reason
-    for each node. ``largest`` is the largest group that passed, of those whose job shows which nodes are slow.
-    ``explained`` are sets of nodes whose failure together has been reported.
+    ``verdicts`` are whole whenever the vet ends. ``failed`` are the groups whose jobs failed, ``why`` the
+    last reason for each node. ``largest`` is the largest group that passed, of those whose job shows which
+    nodes are slow. ``explained`` are sets of nodes whose failure together has been reported.
     """
 
     def __init__(self, nodes: Sequence[str]) -> None:
@@ -161,7 +164,8 @@ class Vet:
         self.explained: list[set[str]] = []
 
     def rounds(self) -> Steps[None]:
-        """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each group."""
+        """Yield rounds: disjoint groups of two nodes or more to test at once; is sent an outcome for each
+        group."""
         try:
             yield from self.find_faulty_nodes(tuple(self.verdicts.words))
             yield from self.find_faulty_paths()
@@ -192,7 +196,8 @@ class Vet:
         return outcomes
 
     def find_faulty_nodes(self, nodes: Group) -> Steps[None]:
-        """Split groups that fail until each node has passed, is named, or has failed with a healthy partner."""
+        """Split groups that fail until each node has passed, is named, or has failed with a healthy
+        partner."""
         groups: Round = [nodes]
         suspects: dict[str, Group] = {}  # nodes to be tested alone, with the group in which they failed last
         tried: dict[str, list[str]] = {}  # the partners with which they failed
@@ -226,7 +231,8 @@ class Vet:
         suspects: Mapping[str, Group],
         tried: dict[str, list[str]],
     ) -> None:
-        """Judge the suspects that failed with a healthy partner, which is noted; pairs that are left are blind."""
+        """Judge the suspects that failed with a healthy partner, which is noted; pairs that are left are
+        blind."""
         for (node, partner), outcome in zip(pairs, outcomes, strict=False):
             if not outcome.passed:
                 tried.setdefault(node, []).append(partner)
@@ -235,7 +241,8 @@ class Vet:
     def _with_partners(self, suspects: Mapping[str, Group], tried: Mapping[str, list[str]]) -> Round:
         """Return suspects with a healthy partner each, as far as there are any.
 
-        A partner that was not in the group which failed comes first: then the node is all that both have in common.
+        A partner that was not in the group which failed comes first: then the node is all that both have in
+        common.
         """
         healthy = self.verdicts.of(Word.GOOD)
         pairs: Round = []
@@ -248,7 +255,8 @@ class Vet:
         return pairs
 
     def _blind_pairs(self, nodes: list[str]) -> Round:
-        """Return disjoint pairs of suspects that have not failed together: one that passes is two healthy nodes."""
+        """Return disjoint pairs of suspects that have not failed together: one that passes is two healthy
+        nodes."""
         failed = set(map(frozenset, self.failed))
         pairs: Round = []
         while nodes:
@@ -260,7 +268,8 @@ class Vet:
         return pairs
 
     def _judge(self, node: str, tried: Sequence[str], group: Group, why: str) -> None:
-        """Blame a node that failed with healthy partners, unless the way to the only one may be to blame as well."""
+        """Blame a node that failed with healthy partners, unless the way to the only one may be to blame as
+        well."""
         if len(tried) > 1 or tried[0] not in group:
             reason = f"its jobs fail, also with the healthy {' and '.join(tried)}: {why}"
         elif self.verdicts.of(Word.GOOD) == [*tried]:

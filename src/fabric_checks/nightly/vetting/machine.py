@@ -23,7 +23,8 @@ from fabric_checks.schedulers.model import faults
 class Switches:
     """The nodes of a machine by switch.
 
-    :param members: the nodes of each switch that has any of them. :param unknown: the nodes whose switch is not known.
+    :param members: the nodes of each switch that has any of them. :param unknown: the nodes whose switch is
+        not known.
     :param why: why nothing is known, in a line; empty if something is.
     """
 
@@ -59,10 +60,11 @@ class Machine:
 def look(system: str | None, only: Sequence[str] = ()) -> Machine:
     """Return the nodes of a system.
 
-    :param system: as that of :func:`fabric_checks.nightly.service.configuration`; the first partition that has an
-        environment is vetted.
+    :param system: as that of :func:`fabric_checks.nightly.service.configuration`; the first partition that
+        has an environment is vetted.
     :param only: the nodes to vet, all if empty.
-    :raises FabricError: if its jobs cannot be given their nodes, it has no environment, or lacks a node of ``only``.
+    :raises FabricError: if its jobs cannot be given their nodes, it has no environment, or lacks a node of
+        ``only``.
     """
     found = service.configuration(system)
     partition = _partition(found)
@@ -144,7 +146,8 @@ def _fabric(files: Sequence[str], *, asks_slurm: bool) -> FabricMap:
 
 
 def rows(switches: Switches, verdicts: Verdicts) -> list[tuple[str, int, int, str]]:
-    """Return a row for each switch with a node that is not good: its name, its nodes, the good of them, the others.
+    """Return a row for each switch with a node that is not good: its name, its nodes, the good of them, the
+    others.
 
     The worst come first, by the share that is not good.
     """

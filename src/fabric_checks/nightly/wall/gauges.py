@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Write the gauges of a night or a vet as OpenMetrics text, for the textfile collector of node_exporter.
 
-That collector reads Prometheus' older text format, refuses times, and may look at any moment. So all metrics are gauges
-without times, which both formats write alike, and a file is renamed once it is whole, from a name without its ending.
-Units are base units: seconds, bytes, ratios. Names follow https://prometheus.io/docs/practices/naming/.
+That collector reads Prometheus' older text format, refuses times, and may look at any moment. So all metrics
+are gauges without times, which both formats write alike, and a file is renamed once it is whole, from a name
+without its ending. Units are base units: seconds, bytes, ratios. Names follow
+https://prometheus.io/docs/practices/naming/.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def _bounded(gauges: Iterable[GaugeMetricFamily]) -> tuple[list[GaugeMetricFamil
 
 
 def _gauge(name: str, meaning: str, rows: _Rows, unit: str = "") -> GaugeMetricFamily:
-    """Return a gauge with a series for each row of labels and a value; :param name: without prefix and unit."""
+    """Return a gauge with a series for each row of labels and a value; :param name: without prefix and
+    unit."""
     gauge = GaugeMetricFamily(f"fabric_checks_{name}", meaning, unit=unit)
     for labels, value in rows:
         # An empty label is none to Prometheus.
@@ -169,7 +171,8 @@ def _of_findings(system: _Labels, found: Sequence[tuple[str, Open]]) -> list[Gau
 
 
 def _of_values(records: Sequence[Record]) -> list[GaugeMetricFamily]:
-    """Return the headline values, their references, and whether each is within the bounds of its reference."""
+    """Return the headline values, their references, and whether each is within the bounds of its
+    reference."""
     values, references, within = defaultdict[str, _Rows](list), defaultdict[str, _Rows](list), _Rows()
     for row in Values(records).rows():
         for record in (cell.record for cell in row.cells.values()):

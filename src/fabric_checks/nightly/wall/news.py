@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tell the news of a night to a command of the site, which sends a mail, calls a webhook or opens a ticket."""
+"""Tell the news of a night to a command of the site, which sends a mail, calls a webhook or opens a
+ticket."""
 
 from __future__ import annotations
 

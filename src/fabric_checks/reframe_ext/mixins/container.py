@@ -19,11 +19,11 @@ from fabric_checks.software.containers import Container
 
 #: The file with the network namespaces of the job and of the container, and the digest, in the stage folder.
 FOUND = "container.txt"
-#: Without these a program in Podman has another network, name of the host and shared memory than the launcher gave it:
-#: UCX, for one, takes TCP between processes of one node in different PID namespaces.
+#: Without these a program in Podman has another network, name of the host and shared memory than the launcher
+#: gave it: UCX, for one, takes TCP between processes of one node in different PID namespaces.
 PODMAN_OPTIONS = ("--network=host", "--pid=host", "--ipc=host", "--uts=host", "--pull=never")
-#: Podman passes on only descriptors from 3 on without a gap, and PMI's has any number. With `--env-host` the search
-#: paths of the host would replace those of the image.
+#: Podman passes on only descriptors from 3 on without a gap, and PMI's has any number. With `--env-host` the
+#: search paths of the host would replace those of the image.
 _KEEP = (
     '[ -z "$PMI_FD" ] || { exec 3<&"$PMI_FD"; export PMI_FD=3; keep=--preserve-fds=1; }; for name in $(compgen -e); do '
     'case $name in PATH|HOME|LD_*) ;; *) keep="$keep --env=$name" ;; esac; done; exec '
@@ -31,7 +31,8 @@ _KEEP = (
 
 
 def inside(container: Container | None, words: Sequence[str], folders: Sequence[str | Path]) -> list[str]:
-    """Return the command line of a program inside an image; as it is where the launcher enters it, or without one.
+    """Return the command line of a program inside an image; as it is where the launcher enters it, or without
+    one.
 
     :param folders: those that are mounted under their own path; the first is the current one.
     """
@@ -79,7 +80,8 @@ def launcher_options(container: Container | None, folders: Sequence[str | Path])
 def one_process(
     container: Container | None, folders: Sequence[str | Path], access: Sequence[str]
 ) -> list[str]:
-    """Return the words that start one process in an image which the launcher enters: Slurm's, whose plugins these are.
+    """Return the words that start one process in an image which the launcher enters: Slurm's, whose plugins
+    these are.
 
     :param folders: as for :func:`inside`. :param access: the options of jobs of the partition.
     """
@@ -87,12 +89,13 @@ def one_process(
 
 
 class ContainerMixin(RegressionTestPlugin):
-    """Start programs inside the image that the partition or the environment names under ``extras['container']``.
+    """Start programs inside the image that the partition or the environment names under
+    ``extras['container']``.
 
-    The launcher of the host starts a container for each process (the hybrid model). The placement probe and the
-    collection's own programs are built and run inside, too, so that nodes, CPUs and MPI are those that the program has;
-    `ports` stays outside, where the ports of the host are, also if the container has a network of its own. With
-    ``mpi`` the MPI inside is compared with it.
+    The launcher of the host starts a container for each process (the hybrid model). The placement probe and
+    the collection's own programs are built and run inside, too, so that nodes, CPUs and MPI are those that
+    the program has; `ports` stays outside, where the ports of the host are, also if the container has a
+    network of its own. With ``mpi`` the MPI inside is compared with it.
 
     Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`); ``verify_placement()``
     (:class:`PlacementMixin`); ``fabric_programs``, with their folder.
@@ -115,7 +118,8 @@ class ContainerMixin(RegressionTestPlugin):
 
     @run_before("run")
     def look_into_container(self):
-        """Let the job note the network of the container and the digest of the image, before the first launch."""
+        """Let the job note the network of the container and the digest of the image, before the first
+        launch."""
         container = self.container
         if container is None or container.by_launcher:
             return
@@ -139,7 +143,8 @@ class ContainerMixin(RegressionTestPlugin):
             self._add_findings(Finding(kind="container", severity=Severity.NOTE, text=text))
 
     def _network(self) -> str:
-        """Return that the container lacks the host's network; nothing where it has it, on one node, or if unknown."""
+        """Return that the container lacks the host's network; nothing where it has it, on one node, or if
+        unknown."""
         namespaces = re.findall(r"^net:\S+$", self._text_of(FOUND), re.MULTILINE)
         if self.current_layout.nodes == 1 or len(set(namespaces)) < 2:
             return ""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launch a program several times in one job, each in its own layout; compare processes per node; launch without MPI."""
+"""Launch a program several times in one job, each in its own layout; compare processes per node; launch
+without MPI."""
 
 from __future__ import annotations
 
@@ -43,11 +44,13 @@ def launch_options(partition: SystemPartition, **numbers: int) -> list[str]:
 
 
 class LaunchesMixin(RegressionTestPlugin):
-    """Launch the program once in each of ``launches``, one after the other, in an allocation with room for all of them.
+    """Launch the program once in each of ``launches``, one after the other, in an allocation with room for
+    all of them.
 
-    Launches within one allocation run on the same nodes, a moment apart, so they are comparable. The allocation is
-    larger than some of them: the partition gives in ``extras['launch_options']`` the options with which its launcher
-    starts fewer processes than there is room for, with ``{nodes}``, ``{ppn}`` and ``{tasks}``.
+    Launches within one allocation run on the same nodes, a moment apart, so they are comparable. The
+    allocation is larger than some of them: the partition gives in ``extras['launch_options']`` the options
+    with which its launcher starts fewer processes than there is room for, with ``{nodes}``, ``{ppn}`` and
+    ``{tasks}``.
 
     Needs: ``launches`` (overrides :class:`LayoutMixin`), ``command()``, ``recorded()``, ``around_launch()``,
     ``placement_probe``.
@@ -77,7 +80,8 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @contextmanager
     def launched_in(self, layout: Layout) -> Iterator[None]:
-        """Make one launch the current one: ``current_layout`` and the numbers of tasks are those of the launch."""
+        """Make one launch the current one: ``current_layout`` and the numbers of tasks are those of the
+        launch."""
         before = self.launched, self.num_tasks, self.num_tasks_per_node
         self.launched, self.num_tasks, self.num_tasks_per_node = layout, layout.tasks, layout.ppn
         try:
@@ -97,7 +101,8 @@ class LaunchesMixin(RegressionTestPlugin):
 
     @run_before("run")
     def probe_placement(self):
-        """Write the job: before each launch its placement probe; a launch or a probe that fails ends the job."""
+        """Write the job: before each launch its placement probe; a launch or a probe that fails ends the
+        job."""
         lines = [line for layout in self.launches for line in self._lines(layout)]
         # The last launch is the job's own command, so its output and exit status are the job's.
         self.prerun_cmds = [*self.prerun_cmds, *lines[:-1]]
@@ -115,7 +120,8 @@ class LaunchesMixin(RegressionTestPlugin):
         return [probe, program]
 
     def _launch(self, layout: Layout) -> str:
-        """Return the launcher's part of a command line for a layout that may be smaller than the allocation."""
+        """Return the launcher's part of a command line for a layout that may be smaller than the
+        allocation."""
         launcher = self.job.launcher
         before = launcher.options
         numbers = {"nodes": layout.nodes, "ppn": layout.ppn, "tasks": layout.tasks}
@@ -158,11 +164,12 @@ class LaunchesMixin(RegressionTestPlugin):
 
 
 class PpnRatioMixin(LaunchesMixin):
-    """Run a check in a layout with several processes a node and in its counterpart with one, and compare its metrics.
+    """Run a check in a layout with several processes a node and in its counterpart with one, and compare its
+    metrics.
 
-    The counterpart has as many nodes, or, where the program needs more processes than that, as many processes on a
-    node each: :func:`fabric_checks.analysis.ppn_ratio.counterparts`. Every metric of both is compared: by the ratio,
-    or, if it can be 0, such as a share, by the difference.
+    The counterpart has as many nodes, or, where the program needs more processes than that, as many processes
+    on a node each: :func:`fabric_checks.analysis.ppn_ratio.counterparts`. Every metric of both is compared:
+    by the ratio, or, if it can be 0, such as a share, by the difference.
 
     To be mixed in before a check, with ``counterparts``: the counterpart of each value of the parameter
     ``layout``.

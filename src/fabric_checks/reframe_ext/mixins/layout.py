@@ -34,12 +34,14 @@ from fabric_checks.reframe_ext.internals import parameter_values
 MAX_PENDING_TIME = "1d"
 
 
-#: The checks that the current system has no case of, by name, with the reason; complete when all files are loaded.
+#: The checks that the current system has no case of, by name, with the reason; complete when all files are
+#: loaded.
 LEFT_OUT: dict[str, str] = {}
 
 
 def partitions() -> list[SystemPartition]:
-    """Return the partitions of the current system with an environment for the checks; a site may have others."""
+    """Return the partitions of the current system with an environment for the checks; a site may have
+    others."""
     return [
         partition
         for partition in runtime().system.partitions
@@ -48,7 +50,8 @@ def partitions() -> list[SystemPartition]:
 
 
 def all_layouts_of(partition: SystemPartition) -> list[Layout]:
-    """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in ``layouts``.
+    """Return every layout that fits a partition: its extras ``nodes``, ``cores`` and ``ppn``, or those in
+    ``layouts``.
 
     The default of ``nodes`` is 1, that of ``cores`` the detected topology.
     """
@@ -67,7 +70,8 @@ def all_layouts_of(partition: SystemPartition) -> list[Layout]:
 
 
 def gpus_of(partition: SystemPartition) -> int:
-    """Return the number of GPUs of a node: ``extras['gpus']``, or ReFrame's ``devices`` of type ``gpu``; or 0."""
+    """Return the number of GPUs of a node: ``extras['gpus']``, or ReFrame's ``devices`` of type ``gpu``; or
+    0."""
     gpus = Extras.of(partition).gpus
     devices = sum(each.num_devices for each in partition.devices if each.device_type == "gpu")
     return devices if gpus is None else gpus
@@ -87,7 +91,8 @@ def layouts(
     where: Callable[[Layout], bool] = lambda _: True,
     needs: tuple[str, ...] = (),
 ) -> list[str]:
-    """Return the values of a check's parameter ``layout``: the layouts of a shape that fit the current system.
+    """Return the values of a check's parameter ``layout``: the layouts of a shape that fit the current
+    system.
 
     :param scan: see :func:`layouts_of`.
     :param where: selects some of them.
@@ -98,12 +103,13 @@ def layouts(
 
 
 def layouts_of(shape: str, *, scan: bool = True) -> list[Layout]:
-    """Return the layouts of a shape (see :data:`fabric_checks.core.layouts.SHAPES`) that fit the current system.
+    """Return the layouts of a shape (see :data:`fabric_checks.core.layouts.SHAPES`) that fit the current
+    system.
 
     A warning names a partition that is too small for any.
 
-    :param scan: all of them; otherwise their :func:`~fabric_checks.core.layouts.corners`, for checks of which there are
-        many, so that their number does not grow with the system.
+    :param scan: all of them; otherwise their :func:`~fabric_checks.core.layouts.corners`, for checks of which
+        there are many, so that their number does not grow with the system.
     """
     found: set[Layout] = set()
     for partition in partitions():
@@ -143,10 +149,11 @@ def why_left_out(cls: type[RegressionTestPlugin]) -> str | None:
 class LayoutMixin(RegressionTestPlugin):
     """Turn a check's declarations into tasks, partitions, environments, tags and the limits of its job.
 
-    A partition sets the longest time in the queue under ``extras['max_pending_time']``, in ReFrame's notation, such as
-    ``12h``. One whose launcher bounds the time of what it starts has ``extras['launcher_bounds_time']``. One that is
-    the host that ReFrame runs on names a lock file under ``extras['host_lock']``, in a folder of its user's alone, and
-    its ``prepare_cmds`` acquire that lock: the job itself holds it.
+    A partition sets the longest time in the queue under ``extras['max_pending_time']``, in ReFrame's
+    notation, such as ``12h``. One whose launcher bounds the time of what it starts has
+    ``extras['launcher_bounds_time']``. One that is the host that ReFrame runs on names a lock file under
+    ``extras['host_lock']``, in a folder of its user's alone, and its ``prepare_cmds`` acquire that lock: the
+    job itself holds it.
 
     Needs: the parameter ``layout`` from the start.
     """
@@ -220,7 +227,8 @@ class LayoutMixin(RegressionTestPlugin):
         self.tags = {*self.tags, families.tag(self.family), ACCEPTANCE, *self.chosen_levels()}
 
     def chosen_levels(self) -> set[str]:
-        """Return the levels other than ``acceptance``; ``smoke`` and ``nightly`` by the corners of each partition."""
+        """Return the levels other than ``acceptance``; ``smoke`` and ``nightly`` by the corners of each
+        partition."""
         named = {PROCUREMENT: self.levels.procurement, VET: self.levels.vet}
         found = {name for name, cases in named.items() if includes(cases, self)}
         if not includes(self.levels.nightly, self):
@@ -248,8 +256,8 @@ class LayoutMixin(RegressionTestPlugin):
     def wait_for_host(self):
         """Wait for other sessions on this host, so that the wait does not count as the job's time.
 
-        Another session's build may hold the lock for longer than the time limit of a case; the job acquires it again.
-        Without a folder for the lock, which another user can take, there is a warning and no wait.
+        Another session's build may hold the lock for longer than the time limit of a case; the job acquires
+        it again. Without a folder for the lock, which another user can take, there is a warning and no wait.
 
         :raises FabricError: with the holder, if it is not free in time.
         """

@@ -25,11 +25,13 @@ class PlacementMixin(RegressionTestPlugin):
     """Verify the placement of the ranks.
 
     Before the program, the same launcher starts a small probe that reports the node and CPUs of each rank;
-    the case fails unless they match the layout, with a core for each rank. A partition whose nodes have fewer cores
-    than ``extras['cores']``, as on a test machine, has ``extras['oversubscribed']``: there ranks may share cores.
+    the case fails unless they match the layout, with a core for each rank. A partition whose nodes have fewer
+    cores than ``extras['cores']``, as on a test machine, has ``extras['oversubscribed']``: there ranks may
+    share cores.
 
-    Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`), ``current_layout`` (:class:`LayoutMixin`); before the
-    phase ``run``, ``placement_probe``, the path of the program; ``of_image()`` (:class:`ContainerMixin`).
+    Needs: ``facts``, ``with_cause()`` (:class:`RecordMixin`), ``current_layout`` (:class:`LayoutMixin`);
+    before the phase ``run``, ``placement_probe``, the path of the program; ``of_image()``
+    (:class:`ContainerMixin`).
     """
 
     #: The nodes that the launches ran on, that of the first rank first; known when the placement is verified.
@@ -48,7 +50,8 @@ class PlacementMixin(RegressionTestPlugin):
 
     @run_before("run")
     def probe_placement(self):
-        """Start the probe by the same launcher as the program; without a placement the program is not started."""
+        """Start the probe by the same launcher as the program; without a placement the program is not
+        started."""
         # ReFrame passes these to the job only after this hook.
         self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node

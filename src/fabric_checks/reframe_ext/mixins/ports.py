@@ -27,13 +27,14 @@ class PortsMixin(RegressionTestPlugin):
     """Verify the network of the traffic.
 
     Our program ``ports`` starts the benchmark on every node of several, and reads the counters of all ports
-    before and after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``: patterns
-    such as ``['mlx5_*']``, ``['hsn*']``, ``['eth0']``. If others did, the case fails; without it the record names
-    them. Nothing is recorded on a single node, where no traffic crosses a port, nor of a simulation, which has none.
+    before and after. A partition may name the ports that have to carry the traffic in ``extras['fabric']``:
+    patterns such as ``['mlx5_*']``, ``['hsn*']``, ``['eth0']``. If others did, the case fails; without it the
+    record names them. Nothing is recorded on a single node, where no traffic crosses a port, nor of a
+    simulation, which has none.
 
-    Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`), ``ranks``
-    (:class:`PlacementMixin`); before the phase ``run``, ``ports_program``, the path of the program; ``inside()``,
-    ``of_image()`` (:class:`ContainerMixin`).
+    Needs: ``facts`` (:class:`RecordMixin`), ``current_layout`` and ``launches`` (:class:`LayoutMixin`),
+    ``ranks`` (:class:`PlacementMixin`); before the phase ``run``, ``ports_program``, the path of the program;
+    ``inside()``, ``of_image()`` (:class:`ContainerMixin`).
     """
 
     #: Whether the program may be started by another one: not where its start-up is measured.
@@ -55,7 +56,8 @@ class PortsMixin(RegressionTestPlugin):
         return self.records_ports and layout.nodes > 1 and SIMULATED not in self.current_partition.features
 
     def recorded(self, words: list[str]) -> list[str]:
-        """Return a command line in which the program `ports`, outside of any container, starts that of the check.
+        """Return a command line in which the program `ports`, outside of any container, starts that of the
+        check.
 
         :param words: an executable and its options.
         """
@@ -86,7 +88,8 @@ class PortsMixin(RegressionTestPlugin):
             self._note_ports({})
 
     def hold_to_ports(self, text: str) -> None:
-        """Evaluate the ports after the analysis, and compare their traffic with the bytes that the program moved.
+        """Evaluate the ports after the analysis, and compare their traffic with the bytes that the program
+        moved.
 
         :param text: the output of the job.
         :raises SanityError: if another network than the named one carried the traffic.

@@ -19,19 +19,20 @@ class ProgramMixin(RegressionTestPlugin):
     """Find the program of a suite in the environment.
 
     An environment that offers a suite has its name among the features, and declares under
-    ``extras['programs'][suite]``: ``program`` (its name in results), ``version``, ``stack`` (wheels, spack, modules)
-    and the keys that the suite's checks need to call it. A Spack build is known only in the session, so there
-    ``{view}`` stands for the view of the built environment.
+    ``extras['programs'][suite]``: ``program`` (its name in results), ``version``, ``stack`` (wheels, spack,
+    modules) and the keys that the suite's checks need to call it. A Spack build is known only in the session,
+    so there ``{view}`` stands for the view of the built environment.
 
-    Needs: ``command()``; ``fabric_programs`` with ``resolved(suite, folder)``, the folder with its shell variables
-    replaced; ``verify_placement()`` (:class:`PlacementMixin`); ``container``; of ``built``, if it is not None,
-    ``view``, ``note(facts)`` and ``contradiction()``.
+    Needs: ``command()``; ``fabric_programs`` with ``resolved(suite, folder)``, the folder with its shell
+    variables replaced; ``verify_placement()`` (:class:`PlacementMixin`); ``container``; of ``built``, if it
+    is not None, ``view``, ``note(facts)`` and ``contradiction()``.
     """
 
     #: The suite that the check's program belongs to; a feature of the environment.
     suite = ""
 
-    #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); absent or None if nothing does.
+    #: The fixture that builds the suite (``built_by_spack`` in ``checks/builds.py``); absent or None if
+    #: nothing does.
     built: Any
 
     #: Features of the suite that the environment has to have, too.
@@ -74,8 +75,8 @@ class ProgramMixin(RegressionTestPlugin):
     def look_for_program(self):
         """Skip the case if the folder of the suite's programs is there without its program.
 
-        An older MPI cannot have some: OSU's persistent collectives need MPI 4. A folder that is only on the compute
-        nodes, or in an image, is not looked at.
+        An older MPI cannot have some: OSU's persistent collectives need MPI 4. A folder that is only on the
+        compute nodes, or in an image, is not looked at.
         """
         if self.container:
             return  # its folders are not those of this host

@@ -24,8 +24,8 @@ from fabric_checks.reframe_ext import internals, requested
 
 # Modules that only a run needs are imported at their use: a listing needs none of them.
 # ruff: noqa: PLC0415
-#: The files in the stage folder with the host, its uptime, load and cores at the beginning and end of the script.
-#: Corrections of the clock do not change an uptime.
+#: The files in the stage folder with the host, its uptime, load and cores at the beginning and end of the
+#: script. Corrections of the clock do not change an uptime.
 BEFORE, AFTER = "cost-before.txt", "cost-after.txt"
 #: The first lines of a job script, which cannot fail the job or change its exit status.
 SCRIPT_LINES = (
@@ -38,17 +38,20 @@ SCRIPT_LINES = (
 
 
 class RecordMixin(RegressionTestPlugin):
-    """Prove the output whole, make every declared metric a performance variable, and fill the facts of the record.
+    """Prove the output whole, make every declared metric a performance variable, and fill the facts of the
+    record.
 
     A scheduler that knows why a job failed has ``why_failed(job)``, which returns an
-    :class:`~fabric_checks.schedulers.model.ExitReason` or None, and one that knows when it began ``began(job)``, which
+    :class:`~fabric_checks.schedulers.model.ExitReason` or None, and one that knows when it began
+        ``began(job)``, which
     returns that in ISO 8601 or None.
 
-    Needs: ``metrics()``, the declared :class:`~fabric_checks.core.metrics.Metric` objects, from the start, and
-    ``recorded_metrics()``, ``recorded_values(values)``, those that are recorded (:class:`ProfileMixin`);
+    Needs: ``metrics()``, the declared :class:`~fabric_checks.core.metrics.Metric` objects, from the start,
+    and ``recorded_metrics()``, ``recorded_values(values)``, those that are recorded (:class:`ProfileMixin`);
     ``measure(text)``, which turns standard output into a value for each of them and raises ``OutputError``;
-    ``verify_placement()`` (:class:`PlacementMixin`); ``hold_to_ports(text)``, ``rail_values`` (:class:`PortsMixin`);
-    ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout`` (:class:`LayoutMixin`).
+    ``verify_placement()`` (:class:`PlacementMixin`); ``hold_to_ports(text)``, ``rail_values``
+    (:class:`PortsMixin`); ``read_references()`` (:class:`ReferencesMixin`); ``family``, ``current_layout``
+    (:class:`LayoutMixin`).
     """
 
     #: The most important values.
@@ -276,8 +279,9 @@ class RecordMixin(RegressionTestPlugin):
     def require_records(self):
         """Fail a case that passed, if the perflog does not have its records.
 
-        ReFrame writes them when the case has already passed. The cleanup follows, in which a case can still fail,
-        before its files are removed: its values can be read from them. ReFrame then logs the case again, as a failure.
+        ReFrame writes them when the case has already passed. The cleanup follows, in which a case can still
+        fail, before its files are removed: its values can be read from them. ReFrame then logs the case
+        again, as a failure.
 
         :raises LoggingError: with the file and the cause.
         """

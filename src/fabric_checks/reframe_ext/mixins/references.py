@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Apply the references of the system's file: a metric without one needs a reason, one without a metric is an error."""
+"""Apply the references of the system's file: a metric without one needs a reason, one without a metric is an
+error."""
 
 from __future__ import annotations
 
@@ -35,10 +36,11 @@ ON_DEVICE = "OnDevice"
 
 @lru_cache(maxsize=1)
 def check_names() -> frozenset[str]:
-    """Return the names of all checks below ``checks``, loaded or not: the possible entries of a reference file.
+    """Return the names of all checks below ``checks``, loaded or not: the possible entries of a reference
+    file.
 
-    They are read from the sources, because checks that a system cannot run are not loaded: the classes decorated by
-    ``check()``, and their variants for device memory and for comparisons of processes per node.
+    They are read from the sources, because checks that a system cannot run are not loaded: the classes
+    decorated by ``check()``, and their variants for device memory and for comparisons of processes per node.
     """
     names = set()
     for path in (ROOT / "checks").rglob("*.py"):
@@ -70,9 +72,11 @@ def _load_checked(path: Path) -> ReferenceFile:
 
 
 def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Path, bool]:
-    """Return the references file of a partition, and whether values are only recorded: nobody named it, it is missing.
+    """Return the references file of a partition, and whether values are only recorded: nobody named it, it is
+    missing.
 
-    The partition's extras name a file under ``references``, by its path or relative to the folder of references.
+    The partition's extras name a file under ``references``, by its path or relative to the folder of
+    references.
 
     :param file: names another one.
     """
@@ -88,8 +92,9 @@ def path_of(system: str, partition: SystemPartition, file: str = "") -> tuple[Pa
 class ReferencesMixin(RegressionTestPlugin):
     """Take the references from ``SYSTEM.yaml``, without silent gaps.
 
-    The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition that has a
-    file of its own names it in ``extras['references']``. Without a file values are recorded, and a warning says so.
+    The file is in ``config/references``, or below ReFrame's ``reference_prefix`` if that is set. A partition
+    that has a file of its own names it in ``extras['references']``. Without a file values are recorded, and a
+    warning says so.
 
     Needs: ``recorded_metrics()`` and ``profile`` (:class:`ProfileMixin`), ``changed`` and ``still_means()``
     (:class:`SettingsMixin`), ``current_layout`` and ``facts``.

@@ -19,18 +19,19 @@ from fabric_checks.core.metrics import Metric, powers_of_two
 class SettingsMixin(RegressionTestPlugin):
     """Validate the settings before anything runs, pass them to the program, and keep those that were changed.
 
-    A check lists its variables in ``settings``. What was changed is a parameter of the record and part of the name of
-    the test there, so that such values are a series of their own; references are for the defaults.
+    A check lists its variables in ``settings``. What was changed is a parameter of the record and part of the
+    name of the test there, so that such values are a series of their own; references are for the defaults.
     """
 
-    #: Options of the program, after those of the check and those in the partition's ``extras['program_options']``.
+    #: Options of the program, after those of the check and those in the partition's
+    #: ``extras['program_options']``.
     #:
     #: :type: :class:`List[str]`
     #: :default: ``[]``
     program_options = variable(typ.List[str], value=[])
 
-    #: The settings of the check, each with the option that passes a changed value to the program: empty for those that
-    #: the check itself passes on, None for those of its bases that it does not take.
+    #: The settings of the check, each with the option that passes a changed value to the program: empty for
+    #: those that the check itself passes on, None for those of its bases that it does not take.
     settings: Mapping[str, str | None] = MappingProxyType({"program_options": ""})
 
     #: The values of the settings without ``-S``; known when the class is registered.
@@ -76,7 +77,8 @@ class SettingsMixin(RegressionTestPlugin):
         return [word for option, value in given if option for word in (option, str(value))]
 
     def still_means(self, metric: Metric) -> bool:
-        """Return whether a metric is what its references are for: a point of a curve is, if only sizes changed."""
+        """Return whether a metric is what its references are for: a point of a curve is, if only sizes
+        changed."""
         changed = self.changed.keys()
         return not changed or (metric.size_B is not None and changed <= SIZES.keys())
 
@@ -114,7 +116,8 @@ SIZES: Mapping[str, str | None] = MappingProxyType({"smallest_B": "", "largest_B
 class SizesMixin(RegressionTestPlugin):
     """Go through message sizes, in factors of two from the smallest to the largest.
 
-    Needs: ``range_B``, the smallest and the largest message without ``-S``, in bytes; :data:`SIZES` among ``settings``.
+    Needs: ``range_B``, the smallest and the largest message without ``-S``, in bytes; :data:`SIZES` among
+    ``settings``.
     """
 
     #: The smallest message, in bytes.

@@ -29,8 +29,8 @@ SLURM = ("fabric-slurm", "slurm", "squeue")
 ANSWER, ANSWER_S = "topology.txt", 20
 #: The file with the switch of each host, in the stage folder.
 GROUPS = "groups.txt"
-#: The routing of fabrics by the names of their ports: Slingshot's is adaptive, Ethernet's hashed. InfiniBand and RoCE
-#: (``mlx5_*``) may be static or adaptive.
+#: The routing of fabrics by the names of their ports: Slingshot's is adaptive, Ethernet's hashed. InfiniBand
+#: and RoCE (``mlx5_*``) may be static or adaptive.
 ROUTING_OF_PORTS = {"hsn": ADAPTIVE, "cxi": ADAPTIVE, "eth": HASHED, "en": HASHED}
 #: The most nodes that a message names.
 MOST_NAMES = 4
@@ -41,10 +41,11 @@ class TopologyMixin(RegressionTestPlugin):
 
     A partition names files under ``extras['topology']``, a list: the
     output of ``ibnetdiscover`` and of ``dump_lfts``, or Slurm's topology; a relative name is below
-    ``config/systems``. Without it, a job on Slurm runs ``scontrol show topology``. A file that is malformed, or has no
-    node of the job, is not used, and a finding of the record explains it, as for nodes that it lacks.
-    ``extras['routing']`` is ``static``, ``adaptive`` or ``hashed``; without it the log of OpenSM among the files
-    counts, then the names of ``extras['fabric']``. Cables are named where routing is known to be static.
+    ``config/systems``. Without it, a job on Slurm runs ``scontrol show topology``. A file that is malformed,
+    or has no node of the job, is not used, and a finding of the record explains it, as for nodes that it
+    lacks. ``extras['routing']`` is ``static``, ``adaptive`` or ``hashed``; without it the log of OpenSM among
+    the files counts, then the names of ``extras['fabric']``. Cables are named where routing is known to be
+    static.
 
     Needs: ``current_layout`` (:class:`LayoutMixin`).
     """
@@ -71,7 +72,8 @@ class TopologyMixin(RegressionTestPlugin):
         )
 
     def _routing(self, of_source: str = UNKNOWN_ROUTING) -> str:
-        """Return the routing of the fabric: as given, as the source of the map has it, or as the ports suggest."""
+        """Return the routing of the fabric: as given, as the source of the map has it, or as the ports
+        suggest."""
         given = Extras.of(self.current_partition).routing
         if given or of_source != UNKNOWN_ROUTING:
             return str(given or of_source)

@@ -157,13 +157,15 @@ def _by_processes(value: Value) -> tuple[str, str, float]:
 
 
 def _by_number(value: Value) -> tuple[str, str, float]:
-    """Describe a value such as ``loop_time_4x2``, which one case measures for 1, 2, 4, ... nodes or partners."""
+    """Describe a value such as ``loop_time_4x2``, which one case measures for 1, 2, 4, ... nodes or
+    partners."""
     quantity, number, ppn = _COUNTED.fullmatch(value.quantity).groups()  # type: ignore[union-attr]  # chosen by it
     return _title(quantity, _parameters(value), value.layout), f"{ppn} a node" if ppn else "", float(number)
 
 
 def _tables(results: Results, key: str, name: str, values: Sequence[Value]) -> list[Table]:
-    """Return the values that are no curves: a row for each, a column a machine; many machines have several tables."""
+    """Return the values that are no curves: a row for each, a column a machine; many machines have several
+    tables."""
     having = {value.machine for value in values}
     machines = [machine for machine in results.machines if machine in having]
     tables = []

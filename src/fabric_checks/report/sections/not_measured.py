@@ -22,7 +22,8 @@ _COMPARISON = "one process a node against more: `ci/run --tag ppn-ratio`"
 
 
 def section(results: Results) -> Section:
-    """Return the families, layouts and suites that a machine lacks; those that no machine has are listed once."""
+    """Return the families, layouts and suites that a machine lacks; those that no machine has are listed
+    once."""
     lacking = {line: _lacking(results, results.machines, is_of) for line, is_of in _LAYOUTS.items()}
     several = {value.machine for value in results.values if (value.record["nodes"] or 0) > 1}
     lacking[_COMPARISON] = _lacking(results, sorted(several), lambda value: bool(value.record["compared"]))

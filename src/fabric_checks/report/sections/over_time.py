@@ -28,8 +28,8 @@ class Changed:
 
     :param text: its time and size, and the circumstances that changed at that time.
     :param chance: how many series of the machine changed, and how many would by chance alone, in words.
-    :param is_news: whether it is to be looked at: it is for the worse and still there, and stands out of the noise of
-        its series, or more series have changed than would by chance.
+    :param is_news: whether it is to be looked at: it is for the worse and still there, and stands out of the
+        noise of its series, or more series have changed than would by chance.
     """
 
     machine: str
@@ -45,7 +45,8 @@ class Changed:
 
 
 def change_points(frame: pl.DataFrame) -> list[Changed]:
-    """Return the changes of every series of every machine, see :func:`fabric_checks.comparison.changes.find_changes`.
+    """Return the changes of every series of every machine, see
+    :func:`fabric_checks.comparison.changes.find_changes`.
 
     :param frame: records, with the columns that :func:`fabric_checks.report.collection.collect` needs.
     """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cross-section and the latency of every pair: values of each machine, and maps of the nodes from kept outputs.
+"""The cross-section and the latency of every pair: values of each machine, and maps of the nodes from kept
+outputs.
 
-Only the kept output of a case has the values of all pairs. A record names its folder, relative to the folder of
-results; nothing outside of that is read.
+Only the kept output of a case has the values of all pairs. A record names its folder, relative to the folder
+of results; nothing outside of that is read.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ Evaluated = TypeVar("Evaluated", Report, latency_evaluation.Report)
 
 
 def results_folders(paths: Sequence[Path]) -> list[Path]:
-    """Return the folders of outputs: those of a folder of results, given itself or a file or folder of its perflogs.
+    """Return the folders of outputs: those of a folder of results, given itself or a file or folder of its
+    perflogs.
 
     Outputs of cases that failed, also as expected, stay in ``stage``.
     """

@@ -86,7 +86,8 @@ def _latest(results: Results) -> list[Value]:
 
 
 def _identity(results: Results) -> tuple[tuple[str, str], ...]:
-    """Return where the values come from: machines, nodes, MPIs, dates, the commit, and the load of the hosts."""
+    """Return where the values come from: machines, nodes, MPIs, dates, the commit, and the load of the
+    hosts."""
     latest = _latest(results)
     records = [value.record for value in latest]
     nodes = list(dict.fromkeys(node for record in records for node in record["nodelist"]))
@@ -171,7 +172,8 @@ def _miss(value: Value) -> str:
 
 
 def _failed(results: Results, machine: str, explained: Collection[str]) -> list[str]:
-    """Return the failures of a machine, a line for each cause; :param explained: cases that missed a reference."""
+    """Return the failures of a machine, a line for each cause; :param explained: cases that missed a
+    reference."""
     failed = [each for each in results.failures if each.machine == machine and not each.expected]
     reasons = {each.case: each.why for each in failed if each.case not in explained}
     return [f"failed: {names_text(cases, 3)}: {reasons[cases[0]]}" for cases in same_cause(reasons)]
@@ -237,7 +239,8 @@ def _cell(cell: headlines.Cell | None) -> Cell:
 
 
 def _change(value: Value) -> str:
-    """Return by how much the last run differs from the reference, or else from the run before; empty without them."""
+    """Return by how much the last run differs from the reference, or else from the run before; empty without
+    them."""
     if value.verdict:
         before, of = float(value.record["reference"]), "of the reference"
     elif len(value.runs) > 1:

@@ -46,7 +46,8 @@ def _cells(value: Value) -> tuple[Cell, ...]:
 
 
 def findings(results: Results, opened: Sequence[str] = ()) -> Section | None:
-    """Return the findings of the analysis: first those that blame, then those that describe; None without any.
+    """Return the findings of the analysis: first those that blame, then those that describe; None without
+    any.
 
     :param opened: the open findings of all nights, and their acknowledgements, a line each.
     """

@@ -32,7 +32,8 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class Judged:
-    """A run, what was found in it, the pairs to measure again, and the number of slow ones that nothing explains."""
+    """A run, what was found in it, the pairs to measure again, and the number of slow ones that nothing
+    explains."""
 
     run: Run
     report: evaluation.Report | latency.Report
@@ -78,7 +79,8 @@ def load(
 ) -> tuple[list[Judged], list[str]]:
     """Read and judge saved outputs; those of our own programs each by itself, the tables of others joined.
 
-    :param link_MBps: the rate of a link in MB/s, if it is known; :param known: the map of the fabric, likewise.
+    :param link_MBps: the rate of a link in MB/s, if it is known; :param known: the map of the fabric,
+        likewise.
     :param alone: whether pairs were measured one after the other, where a format does not say so.
     :returns: the runs, and why files were left out, a line each.
     """

@@ -79,7 +79,8 @@ class State:
         return f"building {name.partition(' ~')[0]}" if _is_fixture(name) else name
 
     def remaining_s(self, elapsed_s: float) -> float | None:
-        """Estimate the time that remains in seconds, at the pace so far; None before a third of the cases has ended.
+        """Estimate the time that remains in seconds, at the pace so far; None before a third of the cases has
+        ended.
 
         Builds do not count, nor does their time: they are first, and the slowest.
         """
@@ -107,7 +108,8 @@ class State:
 
 
 def passes_of(line: Sequence[str]) -> int:
-    """Return how often a command line of ReFrame goes through its cases: by its last --reruns, or else by its level."""
+    """Return how often a command line of ReFrame goes through its cases: by its last --reruns, or else by its
+    level."""
     options = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     options.add_argument("--mode", default="")
     options.add_argument("--reruns", type=int)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Print the one screen that a run ends with: cases, headline values, problems, and where to find the rest.
 
-It has at most :data:`LINES` lines, whatever was run; lines without room are counted, and `fabric-checks show` has them.
-A file, as a night's log, has all of them.
+It has at most :data:`LINES` lines, whatever was run; lines without room are counted, and `fabric-checks show`
+has them. A file, as a night's log, has all of them.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def _title(session: Session, info: RunInfo) -> str:
 
 
 def _ended(cases: Sequence[Case], took: str, faults: int) -> str:
-    """Return how cases ended; :param took: how long they took; :param faults: how many errors there were besides."""
+    """Return how cases ended; :param took: how long they took; :param faults: how many errors there were
+    besides."""
     counts = Counter(case.result for case in cases)
     ran = len(cases) - counts["skip"] - counts["abort"] - counts["fail_deps"]
     passed = counts["pass"] + counts["xfail"]
@@ -264,7 +265,8 @@ def _short_names(machines: Sequence[str]) -> list[str]:
 
 
 def _cut(names: Sequence[str], width: int) -> list[str]:
-    """Return names in at most so many characters: without their common beginning, so that they still differ."""
+    """Return names in at most so many characters: without their common beginning, so that they still
+    differ."""
     if max(map(len, names), default=0) <= width or len(names) < 2:
         return list(names)
     begin = len(os.path.commonprefix(list(names)))  # noqa: RUF071  (names, not paths)

@@ -32,7 +32,8 @@ def reference_text(record: Record, notes: Footnotes) -> str:
 
 
 def table(records: Sequence[Record], notes: Footnotes) -> Table:
-    """Return all metrics of all cases; the points of a curve that share their reference's text share a row."""
+    """Return all metrics of all cases; the points of a curve that share their reference's text share a
+    row."""
     out = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold")
     for title, width in (("system", 16), ("test", 26), ("layout", 6), ("metric", 30)):
         out.add_column(title, max_width=width, overflow="fold")

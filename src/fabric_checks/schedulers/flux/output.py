@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read Flux's listings of resources, nodes and jobs, and tell why a job failed.
 
-The forms are those of ``flux jobs --json``, ``flux resource status`` and ``flux resource R`` (RFC 20) of Flux 0.88.
+The forms are those of ``flux jobs --json``, ``flux resource status`` and ``flux resource R`` (RFC 20) of Flux
+0.88.
 """
 
 from __future__ import annotations

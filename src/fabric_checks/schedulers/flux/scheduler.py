@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``fabric-flux``: ReFrame's Flux scheduler, made to ask for nodes and to report why a job failed.
 
-ReFrame 4.10's ``flux`` submits every job as one task on one core, whatever the check asks for: it passes on neither
-nodes nor tasks, neither ``access`` nor a job's options, and its job scripts do not name what they need. It never
-notes which nodes a job had, takes a job in the queue for a running one, so that ``max_pending_time`` bounds nothing,
-and takes every failure for a cancellation. And it needs Flux's Python bindings in the Python of ReFrame. This one
-writes what a job needs into its script as submission directives (flux-batch(1), RFC 36), hands the script to
-``flux batch``, so that the job's ``flux run`` has nodes of its own, and asks ``flux jobs``.
+ReFrame 4.10's ``flux`` submits every job as one task on one core, whatever the check asks for: it passes on
+neither nodes nor tasks, neither ``access`` nor a job's options, and its job scripts do not name what they
+need. It never notes which nodes a job had, takes a job in the queue for a running one, so that
+``max_pending_time`` bounds nothing, and takes every failure for a cancellation. And it needs Flux's Python
+bindings in the Python of ReFrame. This one writes what a job needs into its script as submission directives
+(flux-batch(1), RFC 36), hands the script to ``flux batch``, so that the job's ``flux run`` has nodes of its
+own, and asks ``flux jobs``.
 
-Delete this module, and write ``flux`` for ``fabric-flux``, when ReFrame's passes on nodes, tasks and ``access``, and
-notes nodes, exit status and exception of a job; :meth:`.Watching.why_failed` has to stay, on ReFrame's notes.
+Delete this module, and write ``flux`` for ``fabric-flux``, when ReFrame's passes on nodes, tasks and
+``access``, and notes nodes, exit status and exception of a job; :meth:`.Watching.why_failed` has to stay, on
+ReFrame's notes.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class FluxBatchScheduler(PollingScheduler, FluxJobScheduler):
     exit_reason = staticmethod(output.exit_reason)
 
     def __init__(self) -> None:
-        # Without ReFrame's, nothing of Flux is needed before the first job: a dry run writes scripts on any machine.
+        # Without ReFrame's, nothing of Flux is needed before the first job: a dry run writes scripts on any
+        # machine.
         self._timeout_s = self.get_option("job_submit_timeout")
         self._watches = {}
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers.model import Queue
 
-#: States of a host of `bhosts` that its administrator has closed, as a login node, and of one that does not answer. One
-#: that saves power (``closed_Power``) is woken for a job.
+#: States of a host of `bhosts` that its administrator has closed, as a login node, and of one that does not
+#: answer. One that saves power (``closed_Power``) is woken for a job.
 _CLOSED, _SILENT = ("closed_Adm", "closed_Lock"), ("unavail", "unreach", "unlicensed", "closed_LIM")
 
 
@@ -26,7 +26,8 @@ def table(text: str, first: str) -> list[dict[str, str]]:
 def queues(bhosts: str, lshosts: str, bqueues: str) -> list[Queue]:
     """Return the queues. No table of LSF lists the hosts of a queue, so each gets all that take jobs.
 
-    A host has as many cores as ``lshosts`` lists (``ncpus``), which may be hardware threads (LSF's EGO_DEFINE_NCPUS).
+    A host has as many cores as ``lshosts`` lists (``ncpus``), which may be hardware threads (LSF's
+    EGO_DEFINE_NCPUS).
 
     :raises OutputError: if one of the texts is not its table.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read PBS's listings of queues, nodes and jobs, and tell why a job failed.
 
-The forms are those of ``qstat -x -f -F json`` and ``pbsnodes -a -F json`` of OpenPBS 23.06.06, and, for queues, of
-``pbsnodes -a`` and ``qstat -Qf`` of PBS Professional and OpenPBS.
+The forms are those of ``qstat -x -f -F json`` and ``pbsnodes -a -F json`` of OpenPBS 23.06.06, and, for
+queues, of ``pbsnodes -a`` and ``qstat -Qf`` of PBS Professional and OpenPBS.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ UNAVAILABLE = {
 }
 #: States of a node that the server itself has lost.
 LOST = {"down", "state-unknown", "unresolvable"}
-#: States of a node that has a job, or is being made ready for one. One that sleeps is woken for a job, and is free.
+#: States of a node that has a job, or is being made ready for one. One that sleeps is woken for a job, and is
+#: free.
 BUSY = {"job-exclusive", "job-busy", "resv-exclusive", "provisioning", "wait-provisioning"}
 
 #: The attributes of a vnode, by name, such as ``state`` or ``resources_available.ncpus``.
@@ -146,7 +147,8 @@ def _attributes(printed: Mapping[str, Any]) -> Vnode:
 
 
 def _by_host(vnodes: Mapping[str, Vnode]) -> dict[str, list[Vnode]]:
-    """Return the vnodes of each host; one that has none of its host's CPUs, as where others have them, is left out."""
+    """Return the vnodes of each host; one that has none of its host's CPUs, as where others have them, is
+    left out."""
     hosts: dict[str, list[Vnode]] = {}
     for name, vnode in vnodes.items():
         hosts.setdefault(_host(name, vnode), []).append(vnode)
@@ -192,7 +194,8 @@ def exit_reason(jobid: str, job: Job, nodes: Sequence[Node]) -> ExitReason | Non
 
 
 def _cause(job: Job, *, is_faulty: bool) -> str:
-    """Return why a job was ended; an empty text if it ended by itself. :param is_faulty: whether a node of it is."""
+    """Return why a job was ended; an empty text if it ended by itself. :param is_faulty: whether a node of it
+    is."""
     status = job.exit_status
     if status is not None and status < 0:
         return CAUSES.get(status, "PBS ended it")
@@ -255,7 +258,8 @@ def queues(nodes_text: str, queues_text: str, default: str = "") -> list[Queue]:
 
 
 def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
-    """Return the hosts that jobs of a queue can run on; of one that routes jobs, those of all queues behind it.
+    """Return the hosts that jobs of a queue can run on; of one that routes jobs, those of all queues behind
+    it.
 
     :raises OutputError: if ``pbsnodes`` lists no node, or ``qstat -Qf`` no such queue.
     """
@@ -269,7 +273,8 @@ def nodes_of(queue: str, nodes_text: str, queues_text: str) -> list[Node]:
 
 
 def _listed(nodes_text: str, queues_text: str) -> tuple[dict[str, Vnode], dict[str, Vnode], list[str]]:
-    """Return the vnodes and the queues, by name, and the resources that list queues and that no queue asks for."""
+    """Return the vnodes and the queues, by name, and the resources that list queues and that no queue asks
+    for."""
     listed = blocks(nodes_text).items()
     vnodes: dict[str, Vnode] = {
         name: node for name, node in listed if "state" in node or "resources_available.ncpus" in node
@@ -306,8 +311,8 @@ def _is_open(queue: Vnode) -> bool:
     return queue.get("enabled") == queue.get("started") == "True"
 
 
-#: Resources in which sites list the queues of a node by their names, in lower case, also where no queue's default chunk
-#: asks for one of them, as a hook of the site may do.
+#: Resources in which sites list the queues of a node by their names, in lower case, also where no queue's
+#: default chunk asks for one of them, as a hook of the site may do.
 _LISTS = ("qlist", "queue_list", "queues")
 _SIZE = re.compile(r"(?i)\d+(?:[kmgtp]?[bw]|[kmgtp])")
 
@@ -315,8 +320,8 @@ _SIZE = re.compile(r"(?i)\d+(?:[kmgtp]?[bw]|[kmgtp])")
 def _of_queue(name: str, queue: Vnode, vnodes: Mapping[str, Vnode], lists: Sequence[str]) -> dict[str, Vnode]:
     """Return the vnodes that jobs of a queue can have.
 
-    Those that name it in their attribute ``queue``; without one, those of its ``partition`` with all that its jobs ask
-    for by default: a site's own resources (``default_chunk.NAME``).
+    Those that name it in their attribute ``queue``; without one, those of its ``partition`` with all that its
+    jobs ask for by default: a site's own resources (``default_chunk.NAME``).
 
     :param lists: the resources that list queues by name, and that no queue asks for.
     """

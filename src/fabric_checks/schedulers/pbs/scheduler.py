@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``fabric-pbs``: ReFrame's PBS scheduler, made to report why a job failed.
 
-ReFrame 4.10's ``pbs`` recognizes a job that has ended by its absence only, and goes on to the sanity phase whether it
-was deleted, ran over its limit or lost its node. ``pbspro`` asks for more, but raises where a job has no exit status,
-as one that was deleted before it began, and asks for all jobs at once, of which OpenPBS prints one, so that it takes
-the others for ended. Both raise when qstat fails. This one takes the same options, and has the same job scripts but
-for ``-r n``: a job that PBS ran again would be two.
+ReFrame 4.10's ``pbs`` recognizes a job that has ended by its absence only, and goes on to the sanity phase
+whether it was deleted, ran over its limit or lost its node. ``pbspro`` asks for more, but raises where a job
+has no exit status, as one that was deleted before it began, and asks for all jobs at once, of which OpenPBS
+prints one, so that it takes the others for ended. Both raise when qstat fails. This one takes the same
+options, and has the same job scripts but for ``-r n``: a job that PBS ran again would be two.
 
-Delete this module, and write ``pbspro`` for ``fabric-pbs``, when ReFrame's gets over a job without ``Exit_status`` and
-a qstat that fails, and notes substate and comment of a job; :meth:`.Watching.why_failed` has to stay, on ReFrame's
-notes.
+Delete this module, and write ``pbspro`` for ``fabric-pbs``, when ReFrame's gets over a job without
+``Exit_status`` and a qstat that fails, and notes substate and comment of a job; :meth:`.Watching.why_failed`
+has to stay, on ReFrame's notes.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     _end = staticmethod(end_pbs_job)
 
     def emit_preamble(self, job: Job) -> list[str]:
-        """Return the ``#PBS`` lines of a job, which PBS is not to run a second time, on the nodes that are asked for.
+        """Return the ``#PBS`` lines of a job, which PBS is not to run a second time, on the nodes that are
+        asked for.
 
-        Why: a job whose node is lost is queued again by PBS, and ReFrame's leaves that to an option of each system. A
-        job has its nodes by name if each has a chunk of its own.
+        Why: a job whose node is lost is queued again by PBS, and ReFrame's leaves that to an option of each
+        system. A job has its nodes by name if each has a chunk of its own.
         """
         lines, nodes = super().emit_preamble(job), reservations.nodes_asked_for()
 
@@ -79,7 +80,8 @@ class NotedPbsScheduler(PollingScheduler, PbsJobScheduler):
     def _ask(self, jobs: Sequence[Job]) -> dict[str, Any]:
         known: dict[str, Any] = {}
         for job in jobs:
-            # One by one: for several, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the others.
+            # One by one: for several, qstat of OpenPBS 23.06.06 prints the first as JSON, and nothing of the
+            # others.
             command = f"qstat -x -f -F json {shlex.quote(job.jobid)}"
             done = osext.run_command(command, check=False, timeout=COMMAND_S, log=False)
             if done.stdout.strip():

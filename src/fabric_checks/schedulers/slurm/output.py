@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read Slurm's listings of partitions, nodes and jobs, and tell why a job failed.
 
-The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05, and, for partitions, of
-``sinfo``, ``scontrol show partition | config | topology`` and ``srun --mpi=list`` of several releases.
+The forms are those of ``scontrol -d -o show job`` and ``scontrol -o show node`` of Slurm 22.05, and, for
+partitions, of ``sinfo``, ``scontrol show partition | config | topology`` and ``srun --mpi=list`` of several
+releases.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from fabric_checks.core.errors import OutputError, quoted
 from fabric_checks.schedulers import model
 from fabric_checks.schedulers.model import ExitReason, Node, Queue
 
-#: How states of a node begin in which it takes no job until somebody sees to it, with their meanings; of several the
-#: first here is shown. ``scontrol`` prints all states of a node (``IDLE+DRAIN``), ``sinfo`` one (``drained``).
+#: How states of a node begin in which it takes no job until somebody sees to it, with their meanings; of
+#: several the first here is shown. ``scontrol`` prints all states of a node (``IDLE+DRAIN``), ``sinfo`` one
+#: (``drained``).
 UNAVAILABLE = {
     "NOT_RESPONDING": "does not respond",
     "NO_RESPOND": "does not respond",  # as older releases call it
@@ -32,13 +34,15 @@ UNAVAILABLE = {
 }
 #: Of these, what nobody has decided.
 LOST = ("NOT_RESPONDING", "NO_RESPOND", "DOWN")
-#: How states of a node begin that comes back for a job by itself, as one that saves power or reboots. Until then it
-#: does not respond, which is no fault. Older releases print these states as a character behind the first one.
+#: How states of a node begin that comes back for a job by itself, as one that saves power or reboots. Until
+#: then it does not respond, which is no fault. Older releases print these states as a character behind the
+#: first one.
 RETURNING, RETURNING_MARKS = ("POWER", "REBOOT_ISSUED"), "~#!%^"
 
 #: States of a node that other jobs have.
 BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "RESERVED", "BLOCKED"}
-#: States of a node that a reservation puts it in: its own jobs run there all the same, also if it is for maintenance.
+#: States of a node that a reservation puts it in: its own jobs run there all the same, also if it is for
+#: maintenance.
 OF_RESERVATION = {"MAINT", "MAINTENANCE", "RESERVED"}
 
 #: The meaning of a final state of a job, where the program's output does not explain it.
@@ -57,11 +61,13 @@ CAUSES = {
 class Job:
     """A job as the controller knows it.
 
-    :param state: such as ``PENDING``; :param reason: why it is pending, in words; empty if Slurm gives no reason.
+    :param state: such as ``PENDING``; :param reason: why it is pending, in words; empty if Slurm gives no
+        reason.
     :param exit_status: of the batch script, or 128 and the signal that ended it.
     :param nodelist: its nodes in Slurm's notation, empty before it has any.
     :param partitions: the partitions that it was submitted to; :param least_nodes: how many nodes it needs.
-    :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not known.
+    :param began: when it began, ISO 8601 in the time of this host, or is to begin; empty if that is not
+        known.
     :param reservation: the one that it runs in, empty without one.
     """
 
@@ -89,8 +95,8 @@ def parse_job(text: str) -> Job:
     :raises OutputError: if it is not a job's.
     """
     status, signal = _value(text, "ExitCode", r"\d+:\d+").split(":")
-    # NodeList shrinks while a job that has ended is tidied up: it has the nodes that are still at it. The details, one
-    # for each kind of allocation, have them all.
+    # NodeList shrinks while a job that has ended is tidied up: it has the nodes that are still at it. The
+    # details, one for each kind of allocation, have them all.
     allocated = ",".join(re.findall(r"\sNodes=(\S+)", text))
     return Job(
         state=_value(text, "JobState"),
@@ -105,7 +111,8 @@ def parse_job(text: str) -> Job:
 
 
 def parse_reservation(text: str) -> tuple[str, str, bool]:
-    """Return the nodes of a reservation in Slurm's notation, when it begins, and whether it has begun and not ended.
+    """Return the nodes of a reservation in Slurm's notation, when it begins, and whether it has begun and not
+    ended.
 
     :param text: the line of ``scontrol -o show reservation NAME``.
     :raises OutputError: if it is not a reservation's.
@@ -188,7 +195,8 @@ def queues(text: str, limits: str = "", features: str = "") -> list[Queue]:
 
     One in maintenance is among these, and one that reboots: that ends by itself.
 
-    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job, and its QOS.
+    :param limits: the lines of ``scontrol --oneliner show partition``, which have the most nodes of a job,
+        and its QOS.
     :param features: the lines of ``sinfo --noheader --format=%P|%f``.
     :raises OutputError: for a line in another format.
     """
@@ -243,7 +251,8 @@ def _nodes_of(groups: Sequence[re.Match[str]]) -> int:
 
 
 def _doubt(groups: Sequence[re.Match[str]]) -> str:
-    """Return why the number of cores may be wrong: a node is configured by its CPUs alone, which may be threads."""
+    """Return why the number of cores may be wrong: a node is configured by its CPUs alone, which may be
+    threads."""
     for group in groups:
         if int(group["sockets"]) > 2 and group["cores"] == "1":
             return f"Slurm has a node as {group['sockets']} sockets of one core, which may be threads"
@@ -251,14 +260,17 @@ def _doubt(groups: Sequence[re.Match[str]]) -> str:
 
 
 _ERROR = re.compile(r"(?i)\berror\b")
-#: The plugin in an error: ``mpi/pmix_v5: init: ..``, ``dlopen(/usr/lib64/slurm/mpi_pmix_v3.so)``, ``MPI type 'pmix'``.
+#: The plugin in an error: ``mpi/pmix_v5: init: ..``, ``dlopen(/usr/lib64/slurm/mpi_pmix_v3.so)``, ``MPI type
+#: 'pmix'``.
 _PLUGIN = re.compile(r"(?<!\w)mpi/(\w+)|/mpi_(\w+)\.so|MPI type '(\w+)'")
 
 
 def mpi_types(text: str) -> list[str]:
-    """Return the types that ``srun --mpi=list`` lists, in its order, without those whose plugin cannot be loaded.
+    """Return the types that ``srun --mpi=list`` lists, in its order, without those whose plugin cannot be
+    loaded.
 
-    ``pmix`` stands for one of its versions, and no list says for which: if one fails, the others are returned instead.
+    ``pmix`` stands for one of its versions, and no list says for which: if one fails, the others are returned
+    instead.
 
     :raises OutputError: if the text is no such list.
     """
@@ -288,7 +300,8 @@ def settings(text: str) -> dict[str, str]:
 
 
 def leaf_switches(text: str) -> int:
-    """Return how many switches of ``scontrol --oneliner show topology`` have nodes on them; 0 if it has no tree."""
+    """Return how many switches of ``scontrol --oneliner show topology`` have nodes on them; 0 if it has no
+    tree."""
     return sum(bool(re.match(r"SwitchName=\S+ Level=0 ", line)) for line in text.splitlines())
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``fabric-slurm``: ReFrame's Slurm scheduler, made to survive the loss of a daemon and to report why a job failed.
+"""``fabric-slurm``: ReFrame's Slurm scheduler, made to survive the loss of a daemon and to report why a job
+failed.
 
-ReFrame 4.10's ``slurm`` knows jobs by ``sacct`` alone: the session ends, with its jobs left in the queue, when sacct
-fails a few times; it polls for ever when accounting never hears of a job's end; and a job that was cancelled, timed out
-or lost its node goes on to the sanity phase like any other. Job scripts, options and ``sched_options`` of this one are
-those of ``slurm``.
+ReFrame 4.10's ``slurm`` knows jobs by ``sacct`` alone: the session ends, with its jobs left in the queue,
+when sacct fails a few times; it polls for ever when accounting never hears of a job's end; and a job that was
+cancelled, timed out or lost its node goes on to the sanity phase like any other. Job scripts, options and
+``sched_options`` of this one are those of ``slurm``.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from fabric_checks.schedulers.model import Node
 from fabric_checks.schedulers.slurm import output
 from fabric_checks.schedulers.watchdog import FAILURES, Watching, last_line, run
 
-#: When the controller is first asked about a job, and the longest interval after that; in between it is a quarter of
-#: the job's age. The question costs the controller time.
+#: When the controller is first asked about a job, and the longest interval after that; in between it is a
+#: quarter of the job's age. The question costs the controller time.
 ASK_FIRST_S, ASK_LAST_S = 5.0, 60.0
 #: How long accounting may be behind the controller, or the controller not know a job that accounting does.
 BEHIND_S = 15.0
@@ -39,7 +40,8 @@ NO_CONTROLLER = "Unable to contact slurm controller"
 
 @register_scheduler("fabric-slurm")
 class WatchfulSlurmScheduler(Watching, SlurmScheduler):
-    """Slurm by sacct, and by the controller where sacct fails or is behind; every job ends with an exit reason."""
+    """Slurm by sacct, and by the controller where sacct fails or is behind; every job ends with an exit
+    reason."""
 
     name = "Slurm"
 
@@ -52,8 +54,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def emit_preamble(self, job: Job) -> list[str]:
         """Return the ``#SBATCH`` lines of a job, which Slurm is not to run a second time.
 
-        Why: unless the site configures otherwise, a job whose batch host is lost is queued again; nobody waits for it,
-        and it is in the way of other jobs.
+        Why: unless the site configures otherwise, a job whose batch host is lost is queued again; nobody
+        waits for it, and it is in the way of other jobs.
         """
         preamble: list[str] = super().emit_preamble(job)
         return ["#SBATCH --no-requeue", *preamble]
@@ -136,7 +138,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         except FAILURES as error:
             cause = last_line(error)
             if "Invalid job id" in cause:
-                # Accounting keeps what the controller has forgotten; it may be about to report how the job ended.
+                # Accounting keeps what the controller has forgotten; it may be about to report how the job
+                # ended.
                 if watch.lasts_s("unknown") >= BEHIND_S:
                     self.give_up(job, "Slurm has forgotten it; perhaps its controller crashed")
             elif (seconds := watch.lasts_s("silent")) >= watchdog.SILENCE_S:
@@ -155,7 +158,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
         if self._accounting_again:
             note(job, state=info.state)
         if _waits(info.state):
-            # As in `ReqNodeNotAvail, UnavailableNodes:n3`: what the configuration calls a reason to cancel a job.
+            # As in `ReqNodeNotAvail, UnavailableNodes:n3`: what the configuration calls a reason to cancel a
+            # job.
             is_blocked = info.reason.partition(",")[0].strip() in self.reasons_to_cancel
             # For a moment, as after a restart of the controller, either may be true of nodes that are well.
             if self._cannot_start(job, now=is_blocked or output.too_few(info, self._nodes(job))):
@@ -204,7 +208,8 @@ class WatchfulSlurmScheduler(Watching, SlurmScheduler):
     def _complete(self, job: Job) -> None:
         """Take nodes, exit status and begin from the controller.
 
-        Soon after a job's end, accounting may have half of its nodes, and ``FAILED|0:0`` of one that ended with 3.
+        Soon after a job's end, accounting may have half of its nodes, and ``FAILED|0:0`` of one that ended
+        with 3.
         """
         watch = self._watch(job)
         try:

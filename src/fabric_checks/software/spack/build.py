@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Build one package by Spack, compare the result with the requirements, and write source mirrors for offline hosts.
+"""Build one package by Spack, compare the result with the requirements, and write source mirrors for offline
+hosts.
 
-Nothing is built twice: Spack solves each input once (the concretization cache in ``spack-envs/common``), and links what
-is installed already into the view.
+Nothing is built twice: Spack solves each input once (the concretization cache in ``spack-envs/common``), and
+links what is installed already into the view.
 """
 
 from __future__ import annotations
@@ -79,11 +80,13 @@ class Environment:
         variables: Mapping[str, str],
         progress: Progress = console.print,
     ) -> Environment:
-        """Copy ``spack.yaml``, render the scopes into the copy, and verify the releases of Spack and of its recipes.
+        """Copy ``spack.yaml``, render the scopes into the copy, and verify the releases of Spack and of its
+        recipes.
 
         :param scopes: those of the MPI, the site and the collection, as they are in the clone.
         :param variables: usually ``os.environ``.
-        :raises SpackError: if Spack is missing, a scope is missing or wrong, or asks for what cannot be built.
+        :raises SpackError: if Spack is missing, a scope is missing or wrong, or asks for what cannot be
+            built.
         """
         refuse_credentials(variables)
         asked = scopes.asked(package)
@@ -159,7 +162,8 @@ def write_mirror(
     variables: Mapping[str, str],
     progress: Progress,
 ) -> None:
-    """Fetch the sources of every package for every MPI, dependencies included, into a mirror for a host offline.
+    """Fetch the sources of every package for every MPI, dependencies included, into a mirror for a host
+    offline.
 
     A package that cannot be fetched does not stop the others.
 

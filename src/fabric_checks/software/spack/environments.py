@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame environments from Spack scopes; the scope of an MPI is sufficient to define one.
 
-A system's scopes are in ``config/systems/SYSTEM/spack``: the folder ``site``, and one folder for each MPI. The MPI's
-``packages.yaml`` requires it and names it as an external, by prefix or by modules; ``env_vars.yaml``, in Spack's own
-format, has the variables that its programs need.
+A system's scopes are in ``config/systems/SYSTEM/spack``: the folder ``site``, and one folder for each MPI.
+The MPI's ``packages.yaml`` requires it and names it as an external, by prefix or by modules;
+``env_vars.yaml``, in Spack's own format, has the variables that its programs need.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ MOST_LINES = 4
 #: The longest line of a message; compiler command lines are longer.
 LINE_LENGTH = 200
 
-#: An error of Spack with its continuation lines. `spack mirror` only warns of each source that it cannot fetch.
+#: An error of Spack with its continuation lines. `spack mirror` only warns of each source that it cannot
+#: fetch.
 ERROR = re.compile(r"^==> (?:Error|Warning): .*(?:\n(?!==> |\[\+\]).*)*", re.MULTILINE)
 INSTALLING = re.compile(r"^==> Installing (\S+?)-\w{32}\b", re.MULTILINE)
 LOG = re.compile(r"^\s+(/\S+/spack-build-(?:out|\d\d-[\w-]+-out)\.txt)$", re.MULTILINE)
@@ -166,7 +167,8 @@ CAUSES = (
 
 
 def explain(output: str, exit_code: int) -> str:
-    """Return a message of a few lines: the cause, the lines of the output or build log that show it, the remedy.
+    """Return a message of a few lines: the cause, the lines of the output or build log that show it, the
+    remedy.
 
     :param output: the output of Spack, both streams together.
     :param exit_code: its exit status; negative, or over 128, for a signal.
@@ -208,7 +210,8 @@ def _find(output: str, log: str, exit_code: int) -> Cause:
 
 
 def _evidence(cause: Cause, output: str, log: str) -> list[str]:
-    """Return the most telling lines: complaints of the build log, otherwise Spack's own error or the last lines."""
+    """Return the most telling lines: complaints of the build log, otherwise Spack's own error or the last
+    lines."""
     if cause is BUILD_FAILED and log:
         return _complaints(log)[:MOST_LINES]
     for error in ERROR.findall(output):

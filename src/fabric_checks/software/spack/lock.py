@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare the result of a concretization with the requirements, and the MPI library at run time with that result.
+"""Compare the result of a concretization with the requirements, and the MPI library at run time with that
+result.
 
-Spack accepts an existing lock unchanged: a requirement that changed since is silently ignored, and the old MPI is
-reported as installed. So the facts of a build are read from the resulting ``spack.lock``, never from its input.
+Spack accepts an existing lock unchanged: a requirement that changed since is silently ignored, and the old
+MPI is reported as installed. So the facts of a build are read from the resulting ``spack.lock``, never from
+its input.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ FLAGS = ("cflags", "cxxflags", "fflags", "cppflags", "ldflags", "ldlibs")
 
 @dataclass(frozen=True)
 class Package:
-    """One concrete package: name, release, all 32 characters of Spack's hash, microarchitecture, and variants.
+    """One concrete package: name, release, all 32 characters of Spack's hash, microarchitecture, and
+    variants.
 
     :param variants: as Spack writes them, such as ``+mpi~lib fft=kiss``.
     """
@@ -62,7 +65,8 @@ class Concrete:
         """Return the spec with the first seven characters of its hash, in a form that `spack find` takes."""
         variants = self.package.variants
         separator = "" if variants.startswith(("+", "~")) or not variants else " "
-        # A blank before the hash, else it is part of the value before it; what follows the MPI would be of the MPI.
+        # A blank before the hash, else it is part of the value before it; what follows the MPI would be of
+        # the MPI.
         words = [
             f"{self.package}{separator}{variants}",
             f"target={self.package.target}",
@@ -135,8 +139,8 @@ def require(path: Path, package: str, asked: Asked) -> Concrete:
     """Return the concretized package of a lock, if it meets the requirements.
 
     :param path: the ``spack.lock``.
-    :param asked: release 7.5 is met by 7.5.2, as Spack's ``@7.5`` is; of the requirements on MPI and compiler the name
-        and an exact release count.
+    :param asked: release 7.5 is met by 7.5.2, as Spack's ``@7.5`` is; of the requirements on MPI and compiler
+        the name and an exact release count.
     :raises SpackError: with each requirement and its result.
     """
     found = read_lock(path, package)
@@ -166,8 +170,8 @@ def _meets(found: Package | None, requirement: str) -> bool:
 
 _INTEL = r"Intel\(R\) MPI Library (\d[\w.]*)"
 
-#: The beginning of the output of MPI_Get_library_version, by package in Spack. Others are not compared: HPC-X, for one,
-#: has release numbers of its own.
+#: The beginning of the output of MPI_Get_library_version, by package in Spack. Others are not compared:
+#: HPC-X, for one, has release numbers of its own.
 REPORTED = {
     "mpich": r"MPICH Version:\s*(\d[\w.]*)",
     "openmpi": r"Open MPI v(\d[\w.]*)",
@@ -186,8 +190,8 @@ COARSE = ("intel-oneapi-mpi", "intel-mpi")
 def contradiction(spec: str, reported: str) -> str | None:
     """Return a message if the MPI library at run time contradicts a spec, or None.
 
-    Spack reads the release of an external from its scope and does not inspect the library, so an MPI that is upgraded
-    in place, below the same prefix, is no longer that of the spec.
+    Spack reads the release of an external from its scope and does not inspect the library, so an MPI that is
+    upgraded in place, below the same prefix, is no longer that of the spec.
 
     :param spec: the MPI in the lock, such as ``mpich@5.0.2``.
     :param reported: the first line of ``MPI_Get_library_version``.
@@ -206,5 +210,6 @@ def contradiction(spec: str, reported: str) -> str | None:
 
 
 def _covers(release: str, found: str) -> bool:
-    """Return whether a release is the given one, a patch release of it, or a candidate for it such as ``4.1.7a1``."""
+    """Return whether a release is the given one, a patch release of it, or a candidate for it such as
+    ``4.1.7a1``."""
     return re.fullmatch(rf"{re.escape(release)}(?:[.\-a-z].*)?", found) is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The configuration scopes of an environment, and their requirements on a package.
 
-A scope is a folder of Spack's YAML files. Spack expands environment variables in its own paths (install tree, caches,
-mirrors, repositories), but not in the prefix of an external, so scopes are rendered first.
+A scope is a folder of Spack's YAML files. Spack expands environment variables in its own paths (install tree,
+caches, mirrors, repositories), but not in the prefix of an external, so scopes are rendered first.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Scopes:
         )
 
     def setting(self, package: str, key: str) -> tuple[Any, Path | None]:
-        """Return the strongest value of ``packages: PACKAGE: KEY:`` and its file; None twice if there is none.
+        """Return the strongest value of ``packages: PACKAGE: KEY:`` and its file; None twice if there is
+        none.
 
         :raises SpackError: if a scope is missing, which Spack would ignore, or includes another one.
         """
@@ -78,7 +79,8 @@ class Scopes:
 
     @cached_property
     def _packages(self) -> list[tuple[Path, dict[str, Any]]]:
-        """Return the files and their section ``packages``, the strongest first; every package asks for them."""
+        """Return the files and their section ``packages``, the strongest first; every package asks for
+        them."""
         found = []
         for file in (file for scope in (self.environ, self.site, self.common) for file in files(scope)):
             content = load(file)
@@ -90,7 +92,8 @@ class Scopes:
         return found
 
     def requirement(self, package: str) -> str | None:
-        """Return the strongest requirement on a package, or a virtual one such as ``mpi``; None if there is none.
+        """Return the strongest requirement on a package, or a virtual one such as ``mpi``; None if there is
+        none.
 
         :raises SpackError: if it has a form other than one text or a list of one.
         """
@@ -120,7 +123,8 @@ class Scopes:
         return Asked(requirement, version, mpi, self.requirement("c"))
 
     def why_not(self, package: Package) -> str | None:
-        """Return why a site excludes a package (``buildable: false`` and no external), or None if it does not."""
+        """Return why a site excludes a package (``buildable: false`` and no external), or None if it does
+        not."""
         buildable, file = self.setting(package.name, "buildable")
         externals, _ = self.setting(package.name, "externals")
         return (
@@ -145,7 +149,8 @@ def files(scope: Path) -> list[Path]:
 
 
 def render(scope: Path, destination: Path, variables: Mapping[str, str]) -> Path:
-    """Copy a scope and expand the variables in it; return the destination, which is made, or replaced file by file.
+    """Copy a scope and expand the variables in it; return the destination, which is made, or replaced file by
+    file.
 
     :param variables: usually ``os.environ``.
     :raises SpackError: if the scope is missing, or names a variable that is not set.

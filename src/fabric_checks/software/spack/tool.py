@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find Spack, run it apart from the user's own configuration of it, and hold it to the release that is needed."""
+"""Find Spack, run it apart from the user's own configuration of it, and hold it to the release that is
+needed."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ class Spack:
     """A Spack that runs apart from the user's own configuration.
 
     :param program: the path of ``spack``.
-    :param variables: those of the caller, usually ``os.environ``. FABRIC_SPACK_MIRROR among them, a folder or a URL, is
-        a mirror that precedes all others.
+    :param variables: those of the caller, usually ``os.environ``. FABRIC_SPACK_MIRROR among them, a folder or
+        a URL, is a mirror that precedes all others.
     """
 
     program: Path
@@ -82,7 +83,8 @@ class Spack:
     def environment(self) -> dict[str, str]:
         """The variables of Spack: nothing of the user's own configuration or of another active environment.
 
-        Spack writes them into a file of every build, so FABRIC_SPACK_URL, which may hold a token, is not among them.
+        Spack writes them into a file of every build, so FABRIC_SPACK_URL, which may hold a token, is not
+        among them.
         """
         own = {
             "SPACK_DISABLE_LOCAL_CONFIG": "1",
@@ -109,7 +111,8 @@ class Spack:
         It stays in the caller's process group, so that a signal to that stops the compilers too.
 
         :param environment: the folder with the ``spack.yaml`` to use.
-        :param log: the file that the output is appended to as it comes; :param watch: called with each line of it.
+        :param log: the file that the output is appended to as it comes; :param watch: called with each line
+            of it.
         :raises SpackError: with cause and remedy, if it fails.
         """
         options = ["-e", str(environment)] if environment else []
@@ -160,7 +163,8 @@ class Spack:
                 f"{self.program}: `spack python` answered {quoted(last)}, which is not JSON"
             ) from None
         if builtin is None or NO_REPOSITORY.is_shown_by("\n".join(before)):
-            # Spack only warns, continues without the recipes, and takes an interrupted clone for a complete one.
+            # Spack only warns, continues without the recipes, and takes an interrupted clone for a complete
+            # one.
             evidence = [f"  {cut(line, LINE_LENGTH)}" for line in before[-MOST_LINES:]]
             raise SpackError(
                 "\n".join([f"Spack: {NO_REPOSITORY.name}", *evidence, f"To do: {NO_REPOSITORY.remedy}"])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The suites: what environments may offer of each, and how it is built.
 
-Each module here, and each ``__init__.py`` of a folder of ``checks`` that has one, defines ``SUITE``; a module also has
-functions that describe an installation for the configuration. The names that a configuration may use, the packages that
-Spack builds and the fixtures that build them for the checks are made from that.
+Each module here, and each ``__init__.py`` of a folder of ``checks`` that has one, defines ``SUITE``; a module
+also has functions that describe an installation for the configuration. The names that a configuration may
+use, the packages that Spack builds and the fixtures that build them for the checks are made from that.
 """
 
 import runpy

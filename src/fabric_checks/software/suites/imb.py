@@ -15,7 +15,8 @@ def installed(
     """Describe an installation: IMB-MPI1 and some of the other programs.
 
     :param prefix: the folder whose ``bin`` has them.
-    :param devices: ``cuda`` if IMB-MPI1-GPU is among them, built for it (``make IMB-MPI1-GPU CUDA_INCLUDE_DIR=...``).
+    :param devices: ``cuda`` if IMB-MPI1-GPU is among them, built for it (``make IMB-MPI1-GPU
+        CUDA_INCLUDE_DIR=...``).
     """
     missing = [name for name in _PROGRAMS if name not in programs]
     return SUITE.program(

@@ -13,7 +13,8 @@ def installed(prefix: str, version: str, inputs: str = "", folder: str = "bin") 
     """Describe an installation.
 
     :param prefix: the folder that it was installed in.
-    :param inputs: the bench folder, with in.lj and the others; releases since 2023 install it below the prefix.
+    :param inputs: the bench folder, with in.lj and the others; releases since 2023 install it below the
+        prefix.
     :param folder: where below the prefix ``lmp`` is.
     """
     command = "/".join(filter(None, (prefix, folder, "{benchmark}")))

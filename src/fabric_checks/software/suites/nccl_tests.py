@@ -9,8 +9,8 @@ from fabric_checks.software.suite import VIEW, Package, Program, Suite
 def installed(prefix: str, version: str, suffix: str = "") -> Program:
     """Describe an installation that was built with MPI.
 
-    :param prefix: the folder whose ``bin`` has all_reduce_perf and the others. :param suffix: of their names, such as
-        ``_mpi`` where builds with and without MPI are side by side.
+    :param prefix: the folder whose ``bin`` has all_reduce_perf and the others. :param suffix: of their names,
+        such as ``_mpi`` where builds with and without MPI are side by side.
     """
     return SUITE.program(command(prefix, suffix), version)
 

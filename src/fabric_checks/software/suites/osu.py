@@ -19,7 +19,8 @@ KNOWN_FAULTS = {
     ("7.4", "bw_fan_in"): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
     ("7.4", "bw_fan_out"): "from four nodes on it may name a rank that does not exist (MPI_ERR_RANK)",
 }
-#: Releases and benchmarks whose `-c` looks at other buffers than those that were sent; docs/software.md lists them.
+#: Releases and benchmarks whose `-c` looks at other buffers than those that were sent; docs/software.md lists
+#: them.
 WRONG_VALIDATION = {("7.4", "allreduce_persistent")}
 
 
@@ -110,7 +111,8 @@ SUITE = Suite(
         "takes_sizes": "whether it takes `-m FIRST:LAST`",
         "smallest_message_B": "0, or 1 for releases that do not measure empty messages (7.x)",
     },
-    # In a command, {folder} stands for that of a benchmark: pt2pt, pt2pt/persistent, collective, one-sided, startup.
+    # In a command, {folder} stands for that of a benchmark: pt2pt, pt2pt/persistent, collective, one-sided,
+    # startup.
     called=("osu", "osu-py"),
     package=Package("osu-micro-benchmarks", _built, _proof, broken={"+rocm": _NO_ROCM}),
 )
